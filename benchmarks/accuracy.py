@@ -22,11 +22,11 @@ from google.protobuf import text_format
 from benchmarks.figures import NETPART, PYTORCH, Trained
 from benchmarks.machine import ROOT, environment
 from benchmarks.nets import Net
-from netpart.data.scans.scans import read_table
+from netpart.data.scans.scans import read_scan_table
 from netpart.launch.report.events import Summary
 from netpart.launch.report.speedup import read_summary
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 
 TEST_ROWS = 10
 """Scans of a mini-batch of a test."""
@@ -78,14 +78,14 @@ class School:
     def job(self, net: Net, task: Task, rows: int, start: str) -> JobProto:
         """The job of a training, tested after each epoch."""
         train, test = (self.data / f"{task.table}-{split}.csv" for split in ("train", "test"))
-        proto = load(ROOT / "graphs" / "resattnet" / f"{net.name}-{task.table}.conf").proto
+        proto = read_job(ROOT / "graphs" / "resattnet" / f"{net.name}-{task.table}.conf").proto
         tables = {True: train, False: test}
         inputs = [layer for layer in proto.neuralnet.layer if layer.HasField("nifti_conf")]
         for first, layer in zip((True, False), inputs, strict=True):
             layer.nifti_conf.path = str(tables[first].resolve())
         steps = steps_per_epoch(train, net.batch)
         proto.train_steps = steps * (self.epochs or task.epochs)
-        proto.test_freq, proto.test_steps = steps, ceil(len(read_table(test)) / TEST_ROWS)
+        proto.test_freq, proto.test_steps = steps, ceil(len(read_scan_table(test)) / TEST_ROWS)
         rate = proto.updater.learning_rate
         rate.base_lr, rate.linear_conf.final_lr = task.rate, task.rate / 100
         rate.linear_conf.change_freq = proto.train_steps
@@ -112,4 +112,4 @@ class School:
 
 def steps_per_epoch(table: Path, rows: int) -> int:
     """Mini-batches of ``rows`` rows in a table of scans."""
-    return ceil(len(read_table(table)) / rows)
+    return ceil(len(read_scan_table(table)) / rows)

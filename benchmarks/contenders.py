@@ -19,9 +19,9 @@ from typing import Any, Self
 from benchmarks.mlp import Work, prepare
 from benchmarks.rows import CORES
 from netpart.graph.partition import Partition
-from netpart.plan.partition import partition
-from netpart.plan.price.ledger import ledger
-from netpart.proto.reader import load
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
+from netpart.proto.reader import read_job
 
 MPI, TORCH = "altsplit_mpi", "torch_tp"
 SCHEMES = ("SEQUENTIAL", "DATA", "NAIVE", "GATHER_SCATTER", "ALTSPLIT", "COLUMN_ROW")
@@ -157,8 +157,8 @@ def read(line: bytes) -> Found:
 
 def exchanged(job: Path, workers: int, scheme: str) -> tuple[int, int]:
     """Calls and payload bytes of one training step, from the graph."""
-    cut = partition(load(job).proto, workers, job.parent, scheme=scheme)
-    return calls(cut), ledger(cut).total
+    cut = partition_by_scheme(read_job(job).proto, workers, job.parent, scheme=scheme)
+    return calls(cut), compute_ledger(cut).total
 
 
 def calls(cut: Partition) -> int:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.graph.partition import Partition
-from netpart.plan.price.devices import alike
-from netpart.plan.price.ledger import ledger
-from netpart.plan.price.predict import predict
+from netpart.plan.price.devices import equal_devices
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.predict import predict_step
 
-FREE = Link(0.0, 0.0, float("inf"))
+FREE = LinkCost(0.0, 0.0, float("inf"))
 
 
 def counts(cut: Partition) -> dict[str, Any]:
     """``idle``: the share of a step in which a worker waits for others on average, were messages free and every FLOP as
     fast (netpart.plan.price.predict); ``busiest``: FLOPs of the busiest worker over those of the average one;
     ``bytes`` and ``messages`` that cross workers in a step."""
-    found, sent = predict(cut, alike(cut.workers, link=FREE)), ledger(cut)
+    found, sent = predict_step(cut, equal_devices(cut.workers, link=FREE)), compute_ledger(cut)
     fair = sum(found.busy) / cut.workers
     return {
         "idle": max(0.0, 1 - fair / found.seconds), "busiest": max(found.busy) / fair, "bytes": sent.total,

@@ -30,7 +30,7 @@ from benchmarks.nets import NETS, Net, smaller
 from benchmarks.options import chosen
 from benchmarks.prepare import Prepared, prepare
 from benchmarks.rows import CORES, RESULTS, finish
-from netpart.kernels.choose import named
+from netpart.kernels.choose import kernel_class
 
 SIZES: dict[str, tuple[int, int | None]] = {
     "lenet": (64, None), "cifar": (100, None), "mlp": (1000, None), "alexnet": (128, None), "resnet18": (64, 224),
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 def prepared_together(nets: list[Net], folder: Path) -> list[Prepared]:
     """All nets, on all cores: nothing is timed meanwhile."""
     with ProcessPoolExecutor(min(CORES, len(nets))) as pool:
-        return list(pool.map(partial(prepare, folder=folder, kernels=named("cuda")), nets))
+        return list(pool.map(partial(prepare, folder=folder, kernels=kernel_class("cuda")), nets))
 
 
 def measured(prepared: Prepared, args: argparse.Namespace) -> Json:

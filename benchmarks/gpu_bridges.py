@@ -28,7 +28,7 @@ from benchmarks.ends import SMALL, End, answered
 from benchmarks.gpu_results import surroundings
 from benchmarks.machine import ROOT, environment
 from benchmarks.rows import RESULTS, Row, finish
-from netpart.kernels.cuda.device import stream
+from netpart.kernels.cuda.device import thread_stream
 from netpart.transport.cuda_ipc import CudaIpcTransport
 from netpart.units import bytes_text
 
@@ -43,7 +43,7 @@ COPY_GOAL = 0.8
 def end_of(rank: int, large: int) -> End:
     """One end, of the stream that all is told."""
     xp: Any = import_module("cupy")
-    stream(xp).use()
+    thread_stream(xp).use()
     return End(CudaIpcTransport(rank, RUN, 2, xp, (0, 1)), large)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.gpu_contest import EAGER, NETPART, Stretches
 from benchmarks.prepare import Prepared
 from benchmarks.rows import Row, about
-from netpart.resources import version as netpart_version
+from netpart.resources import installed_version as netpart_version
 from netpart.units import seconds_text
 
 BEST_GOAL, MEAN_GOAL = 1.0, 1.15

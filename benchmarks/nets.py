@@ -11,7 +11,7 @@ from pathlib import Path
 
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.phase import in_phase
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,7 +83,7 @@ def smaller(net: Net) -> Net:
 
 def job(net: Net, steps: int, dropout: bool = True) -> JobProto:
     """The job that trains ``net`` for ``steps`` steps and then reports once; without ``dropout``, none is dropped."""
-    proto = load(ROOT / net.path).proto
+    proto = read_job(ROOT / net.path).proto
     layers = [layer for layer in proto.neuralnet.layer if in_phase(layer, "train")]
     kept = JobProto(name=net.name, train_steps=steps, disp_freq=steps, seed=proto.seed)
     kept.train_one_batch.CopyFrom(proto.train_one_batch)

@@ -20,9 +20,9 @@ from typing import Any
 from benchmarks.rows import RESULTS as FOLDER
 from benchmarks.rows import write_report
 from netpart.graph.build import build_net
-from netpart.graph.partition import collector_off, partition_net
-from netpart.graph.passes.place import place
-from netpart.graph.passes.synchronise import synchronise
+from netpart.graph.partition import partition_net, pause_gc
+from netpart.graph.passes.place import place_layers
+from netpart.graph.passes.synchronise import plan_parameters
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.param_pb2 import InitMethod
 
@@ -71,9 +71,9 @@ def measure(layers: int) -> dict[str, Any]:
     job = chain(layers)
     net = build_net(job)
     before, start, cpu = resident("VmRSS"), perf_counter(), process_time()
-    graph = partition_net(net, place(net, job.neuralnet, WORKERS).placements, WORKERS)
-    with collector_off():
-        plan = synchronise([graph], WORKERS, 4, job.bucket_bytes)
+    graph = partition_net(net, place_layers(net, job.neuralnet, WORKERS).placements, WORKERS)
+    with pause_gc():
+        plan = plan_parameters([graph], WORKERS, 4, job.bucket_bytes)
     times = {"seconds": round(process_time() - cpu, 2), "wall_seconds": round(perf_counter() - start, 2)}
     counts = {"parts": len(graph.parts), "buckets": len(plan.buckets)}
     return {"layers": layers, "workers": WORKERS, **counts, **times, "mb": round(resident("VmHWM") - before, 1)}

@@ -33,14 +33,14 @@ from pathlib import Path
 from statistics import mean, median
 
 from benchmarks.rows import RESULTS, Row, finish, write
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.measure.link_speed import measure_link
-from netpart.measure.profile import Profiled, profile
-from netpart.measure.simulate import simulate
+from netpart.measure.profile import ProfiledRun, profile_job
+from netpart.measure.simulate import simulate_partition
 from netpart.measure.step_profile import WorkerTime
 from netpart.measure.timeline import BUSY, Timeline, own_seconds
-from netpart.plan.partition import partition
-from netpart.proto.reader import Job, loads
+from netpart.plan.partition import partition_by_scheme
+from netpart.proto.reader import Job, read_job_text
 
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 PACKAGES = "netpart", "numpy"
@@ -102,7 +102,9 @@ def error_row(order: str, measured: list[list[Row]]) -> Row:
     return Row(f"greatest error of what was measured of {order}", "what is allowed", max(errors), ERROR_GOAL, "", 1.0)
 
 
-def stage_rows(size: Size, stages: int, micro_batches: int, link: Link | None, order: str = "ONE_F_ONE_B") -> list[Row]:
+def stage_rows(
+    size: Size, stages: int, micro_batches: int, link: LinkCost | None, order: str = "ONE_F_ONE_B"
+) -> list[Row]:
     """``stages`` stages, simulated over ``link`` or measured: the bubble beside the formula, and what each is busy."""
     steps = size.steps if link is None else FEW
     found = played(job(size, stages, micro_batches, order), stages, steps, link)
@@ -124,11 +126,11 @@ def delayed_row(size: Size) -> Row:
     return Row(about, "one mini-batch at a time", late.profile.step_seconds, plain.profile.step_seconds)
 
 
-def played(found: Job, workers: int, steps: int, link: Link | None) -> Profiled:
+def played(found: Job, workers: int, steps: int, link: LinkCost | None) -> ProfiledRun:
     """A run, real without a ``link``."""
     if link is None:
-        return profile(found, workers, steps)
-    return simulate(partition(found.proto, workers, found.folder, phases=("train",)), steps, link)
+        return profile_job(found, workers, steps)
+    return simulate_partition(partition_by_scheme(found.proto, workers, found.folder, phases=("train",)), steps, link)
 
 
 def busy(worker: WorkerTime) -> float:
@@ -172,7 +174,7 @@ neuralnet {{ micro_batches: {micro_batches} schedule: {order}
   {"".join(layers)}
   layer {{ name: "loss" type: kSoftmaxLoss srclayers: "fc{count - 1}" srclayers: "data" location: {stages - 1} }}
 }}"""
-    return loads(text, "stages")
+    return read_job_text(text, "stages")
 
 
 def inner(i: int, size: Size, stage: int) -> str:

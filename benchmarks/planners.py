@@ -24,14 +24,17 @@ import numpy as np
 from benchmarks.rows import RESULTS as FOLDER
 from benchmarks.rows import write_report
 from netpart.choices import MAKESPAN, OBJECTIVES, PROFIT
-from netpart.plan.search.exact import exact
-from netpart.plan.search.gabra import gabra
-from netpart.plan.search.greedy import greedy
+from netpart.plan.search.exact import solve_exactly
+from netpart.plan.search.gabra import run_gabra
+from netpart.plan.search.greedy import allocate_greedily
 from netpart.plan.search.knapsacks import Knapsacks, Plan
 
 PARTITIONS, DEVICES, PROBLEMS, LIMIT = 50, 8, 100, 5.0
 PACKAGES = ("netpart", "numpy", "ortools")
-HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {"greedy": greedy, "gabra": lambda problem: gabra(problem).plan}
+HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {
+    "greedy": allocate_greedily,
+    "gabra": lambda problem: run_gabra(problem).plan,
+}
 MOST_GAP, MOST_BEHIND, MOST_SECONDS = 0.01, 0.02, 5.0
 """What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
 RESULTS = FOLDER / "planners.json"
@@ -52,7 +55,7 @@ def measure(seed: int, objective: str) -> Row:
     problem = replace(problem_of(seed), objective=objective)
     fill = problem.loads.sum() / problem.capacities.sum()
     started = perf_counter()
-    proof = exact(problem, LIMIT, greedy(problem))
+    proof = solve_exactly(problem, LIMIT, allocate_greedily(problem))
     row = {"seed": seed, "objective": objective, "fill": round(float(fill), 4), "bound": problem.bound}
     row["exact"] = told(problem, proof.plan, perf_counter() - started, proof.bound) | {"proved": proof.bound}
     return anew(row)

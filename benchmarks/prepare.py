@@ -14,10 +14,10 @@ from benchmarks.translate import describe, rows, weights
 from netpart.graph.build import build_net
 from netpart.graph.graph import LAYER
 from netpart.kernels.reference import Kernels
-from netpart.plan.partition import partition
-from netpart.plan.price.cost import held_bytes, itemsize, parameter_elements, price
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.cost import held_bytes, parameter_elements, part_cost, partition_itemsize
 from netpart.proto.job_pb2 import JobProto
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 START = "start.safetensors"
 """The file of first values and mini-batches."""
@@ -80,9 +80,9 @@ def prepare(net: Net, folder: Path, dropout: bool = True, kernels: type[Kernels]
 
 def costs(proto: JobProto, folder: Path, kernels: type[Kernels] = Kernels) -> tuple[int, int]:
     """FLOPs of a training step, by the table of netpart.kernels.flops, and bytes that it moves with ``kernels``."""
-    cut = partition(proto, 1, folder, phases=("train",))
-    graph, slots = cut.graph, len(updater(proto.updater).states)
-    priced = [price(graph, part) for part in graph.parts if part.kind == LAYER]
-    held = sum(held_bytes(graph, part, itemsize(cut), kernels) for part in graph.parts)
+    cut = partition_by_scheme(proto, 1, folder, phases=("train",))
+    graph, slots = cut.graph, len(build_updater(proto.updater).states)
+    priced = [part_cost(graph, part) for part in graph.parts if part.kind == LAYER]
+    held = sum(held_bytes(graph, part, partition_itemsize(cut), kernels) for part in graph.parts)
     elements = sum(parameter_elements(cut, holding, slots) for holding in cut.holdings[0])
-    return sum(cost.forward + cost.backward for cost in priced), 2 * (held + elements * itemsize(cut))
+    return sum(cost.forward + cost.backward for cost in priced), 2 * (held + elements * partition_itemsize(cut))

@@ -20,11 +20,11 @@ import numpy as np
 from benchmarks.contenders import DEADLINE, MPIEXEC, ROOT, YIELDING
 from benchmarks.rows import CORES, Row
 from netpart.collectives.kinds import ALL_REDUCE
-from netpart.program.exchange import Exchange, exchange
+from netpart.program.exchange import Exchange, plan_exchange
 from netpart.program.messages.wire_memory import AHEAD
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array, Channel
-from netpart.worker.collective_player import Progress
+from netpart.worker.collective_player import CollectiveProgress
 
 RUN = b"reduces!"
 SIZES = {1 << 10: 500, 1 << 16: 200, 1 << 20: 40, 64 << 20: 4}
@@ -61,7 +61,7 @@ class Member:
     def __init__(self, rank: int, n: int) -> None:
         self.transport, self.rank = ShmTransport(rank, RUN, n), rank
         self.exchanges = {nbytes: self.exchange(nbytes, n) for nbytes in SIZES}
-        self.progress: dict[int, tuple[Array, Progress]] = {}
+        self.progress: dict[int, tuple[Array, CollectiveProgress]] = {}
         for nbytes, found in self.exchanges.items():
             for index, m in enumerate(found.schedule):
                 if m.target == rank:
@@ -71,7 +71,7 @@ class Member:
 
     def exchange(self, nbytes: int, n: int) -> Exchange:
         """How a tensor of ``nbytes`` is all-reduced."""
-        return exchange(ALL_REDUCE, tuple(range(n)), ((0, nbytes // 4),), (), "auto", 4)
+        return plan_exchange(ALL_REDUCE, tuple(range(n)), ((0, nbytes // 4),), (), "auto", 4)
 
     def reduce(self, array: Array) -> None:
         """Sums ``array`` over all members, in place."""
@@ -90,7 +90,7 @@ class Member:
         for place, index, view in sends:
             self.transport.send(channel(array.nbytes, index), step, place, view)
 
-    def bound(self, array: Array) -> Progress:
+    def bound(self, array: Array) -> CollectiveProgress:
         """The progress of an array, bound when it is reduced first."""
         known = self.progress.get(array.nbytes)
         if known is None or known[0] is not array:
@@ -99,7 +99,7 @@ class Member:
             room = np.empty(found.largest.get(self.rank, 0), array.dtype)
             known = self.progress[array.nbytes] = (
                 array,
-                Progress(found.schedule, self.rank, found.sizes, blocks, blocks, room),
+                CollectiveProgress(found.schedule, self.rank, found.sizes, blocks, blocks, room),
             )
         return known[1]
 

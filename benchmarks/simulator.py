@@ -20,13 +20,13 @@ from statistics import median
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.measure.link_speed import measure_link
-from netpart.measure.profile import profile
-from netpart.measure.simulate import simulate
-from netpart.plan.partition import partition
+from netpart.measure.profile import profile_job
+from netpart.measure.simulate import simulate_partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import Schedule
-from netpart.proto.reader import Job, loads
+from netpart.proto.reader import Job, read_job_text
 
 WORKERS, STEPS, PACKAGES = 2, 12, ("netpart", "numpy")
 ERROR_GOAL, TAU_GOAL = 0.10, 0.9
@@ -54,7 +54,7 @@ class Setting:
         proto.neuralnet.schedule = Schedule.Order.Value(self.order)  # type: ignore[assignment]
         proto.num_openblas_threads = 1
         proto.deadline = 300
-        return loads(f"{proto}", str(self), overrides=[f"neuralnet.scheme={self.scheme}"])
+        return read_job_text(f"{proto}", str(self), overrides=[f"neuralnet.scheme={self.scheme}"])
 
 
 SETTINGS = [
@@ -86,12 +86,12 @@ def main() -> int:
     return finish(rows[-2:])
 
 
-def compare(setting: Setting, link: Link, steps: int, quick: bool) -> Row:
+def compare(setting: Setting, link: LinkCost, steps: int, quick: bool) -> Row:
     """One setting: the predicted step beside the measured one."""
     found = setting.job(quick)
-    cut = partition(found.proto, WORKERS, found.folder, phases=("train",))
-    simulated = simulate(cut, steps, link).profile.step_seconds
-    row = Row(str(setting), "measured", simulated, profile(found, WORKERS, steps).profile.step_seconds)
+    cut = partition_by_scheme(found.proto, WORKERS, found.folder, phases=("train",))
+    simulated = simulate_partition(cut, steps, link).profile.step_seconds
+    row = Row(str(setting), "measured", simulated, profile_job(found, WORKERS, steps).profile.step_seconds)
     print(f"{row.work}: {row.netpart * 1e3:.2f} ms predicted, {row.peer * 1e3:.2f} measured", flush=True)
     return row
 

@@ -17,10 +17,10 @@ from benchmarks.nets import Net
 from benchmarks.prepare import WARM_UP, Prepared, prepare
 from benchmarks.rows import CORES
 from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices, with_overrides
-from netpart.collectives.price import Link
-from netpart.launch.run import run
-from netpart.measure.simulate import simulate
-from netpart.plan.partition import partition
+from netpart.collectives.price import LinkCost
+from netpart.launch.run import run_job
+from netpart.measure.simulate import simulate_partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.reader import Job
 
 MORE = 4
@@ -34,12 +34,12 @@ class Clock:
     """Times steps: ``steps`` of each contender, ``link`` between simulated workers."""
 
     steps: int
-    link: Link
+    link: LinkCost
 
     def point(self, way: Way, net: Net, workers: int, job: Job) -> Point:
         """A step of netpart, simulated, and measured where there are cores for it."""
-        cut = partition(job.proto, workers, job.folder, phases=("train",))
-        simulated, counted = simulate(cut, self.steps, self.link).profile.step_seconds, counts(cut)
+        cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
+        simulated, counted = simulate_partition(cut, self.steps, self.link).profile.step_seconds, counts(cut)
         if workers > CORES:
             return Point(net.name, way.name, workers, simulated, SIMULATED, counts=counted)
         measured = self.measured(job, workers)
@@ -47,14 +47,14 @@ class Clock:
 
     def simulated(self, job: Job, workers: int, steps: int) -> float:
         """Seconds of the median step."""
-        cut = partition(job.proto, workers, job.folder, phases=("train",))
-        return simulate(cut, steps, self.link).profile.step_seconds
+        cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
+        return simulate_partition(cut, steps, self.link).profile.step_seconds
 
     def measured(self, job: Job, workers: int) -> float:
         """Seconds of the median step on processes of their own, which nobody traces."""
         long = with_overrides(job, f"train_steps={WARM_UP + MORE * self.steps}")
         with TemporaryDirectory() as folder:
-            return median(run(long, workers, workspace=Path(folder)).step_seconds[WARM_UP:])
+            return median(run_job(long, workers, workspace=Path(folder)).step_seconds[WARM_UP:])
 
     def fastest(self, net: Net, workers: int, tried: Sequence[Hybrid]) -> Hybrid:
         """The choice whose simulated step is the shortest."""

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from benchmarks.nets import BATCHES
 from netpart.graph.build import type_name
 from netpart.graph.net import Net, Node, Parameter
-from netpart.initialisers import initialise
-from netpart.kernels.philox import key
+from netpart.initialisers import draw_initial_values
+from netpart.kernels.philox import stream_key
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.updater_pb2 import UpdaterType
-from netpart.spec import INT, whole
+from netpart.spec import INT, whole_region
 
 Json = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -103,8 +103,8 @@ def trained(net: Net) -> Iterator[Parameter]:
 def weights(net: Net, seed: int) -> Arrays:
     """First values of every parameter, by its name: those that a run starts from."""
     return {
-        p.name: initialise(
-            p.spec.proto.init, key(seed, p.name, "init"), whole(p.spec.shape), p.spec.shape, p.spec.matrix
+        p.name: draw_initial_values(
+            p.spec.proto.init, stream_key(seed, p.name, "init"), whole_region(p.spec.shape), p.spec.shape, p.spec.matrix
         ).astype(np.float32)
         for p in net.parameters
     }

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from benchmarks.nets import Net, job
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
-from netpart.plan.partition import partition_by
-from netpart.plan.price.devices import alike
-from netpart.plan.price.layer_loads import loads as loads_of
-from netpart.plan.search.task import Task
-from netpart.plan.text.write_plan import planned
+from netpart.plan.partition import partition_by_callable
+from netpart.plan.price.devices import equal_devices
+from netpart.plan.price.layer_loads import profile_net as loads_of
+from netpart.plan.search.task import PlanningTask
+from netpart.plan.text.write_plan import with_placements
 from netpart.proto.job_pb2 import LayerType
 from netpart.proto.neuron_pb2 import BMProto
-from netpart.proto.reader import Job, loads
+from netpart.proto.reader import Job, read_job_text
 
 DEADLINE = 300.0
 """Seconds that a worker waits for another one: a busy machine is no fault."""
@@ -70,7 +70,7 @@ def uncut(net: Net, local: bool = False) -> Job:
     for layer in proto.neuralnet.layer:
         if local and layer.type == LayerType.kBM:
             layer.bm_conf.bn_mode = BMProto.LOCAL
-    return loads(f"{proto}", net.name, overrides=["neuralnet.remainder=SPREAD"])
+    return read_job_text(f"{proto}", net.name, overrides=["neuralnet.remainder=SPREAD"])
 
 
 def by_data(net: Net, local: bool) -> Job:
@@ -86,19 +86,19 @@ def choices(net: Net, workers: int, micro_batches: int) -> Iterator[Hybrid]:
             yield Hybrid(group, -(-workers // group), micro_batches)
 
 
-def by_gabra(net: Net, workers: int, choice: Hybrid, local: bool) -> tuple[Job, Task, list[int]]:
+def by_gabra(net: Net, workers: int, choice: Hybrid, local: bool) -> tuple[Job, PlanningTask, list[int]]:
     """``net`` cut by the proposed approach, and how: what was allocated, and the group of each partition."""
     found = with_overrides(uncut(net, local), f"neuralnet.micro_batches={choice.micro_batches}")
     profile = loads_of(build_net(found.proto, "train", found.folder), ITEM)
-    task = Task(profile, alike(workers), choice.partitions, group=choice.group, seed=found.proto.seed)
+    task = PlanningTask(profile, equal_devices(workers), choice.partitions, group=choice.group, seed=found.proto.seed)
     layout = PLANNERS.get(GABRA)(task)
     assert layout.plan is not None, "GABRA allocates"
-    cut = partition_by(layout.scheme, found.proto, workers, found.folder, phases=("train",))
-    proto = planned(found.proto, cut)
+    cut = partition_by_callable(layout.scheme, found.proto, workers, found.folder, phases=("train",))
+    proto = with_placements(found.proto, cut)
     proto.neuralnet.micro_batches = choice.micro_batches
-    return loads(f"{proto}", found.name), task, [int(group) for group in layout.plan]
+    return read_job_text(f"{proto}", found.name), task, [int(group) for group in layout.plan]
 
 
 def with_overrides(given: Job, *overrides: str) -> Job:
     """``given`` with some fields changed."""
-    return loads(f"{given.proto}", given.name, overrides=overrides)
+    return read_job_text(f"{given.proto}", given.name, overrides=overrides)

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from netpart.graph.notebook import draw_with
+from netpart.graph.notebook import set_notebook_drawing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -51,7 +51,7 @@ def load(path: str | PathLike[str], overrides: str | Iterable[str] = ()) -> Job:
 
     from netpart.proto import reader
 
-    return reader.load(Path(path), [overrides] if isinstance(overrides, str) else overrides)
+    return reader.read_job(Path(path), [overrides] if isinstance(overrides, str) else overrides)
 
 
 def build(job: JobOrPath, phase: str = "train") -> Net:
@@ -82,12 +82,12 @@ def partition(
     no whole number.
     """
     from netpart.graph.workers import default_workers
-    from netpart.plan.partition import partition
+    from netpart.plan.partition import partition_by_scheme
 
     workers = _count(workers)
     job = _placed(_read(job), scheme, override)
     with job.explaining():
-        return partition(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
+        return partition_by_scheme(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
 
 
 def run(
@@ -104,14 +104,14 @@ def run(
     """
     from pathlib import Path
 
-    from netpart.launch.run import run
+    from netpart.launch.run import run_job
 
     folder, workers = None if workspace is None else Path(workspace), _count(workers)
     job = _placed(_read(job), scheme, override)
     if steps is not None:
         job.proto.train_steps = _steps(steps)
     with job.explaining():
-        return run(job, workers, launcher=launcher, listener=listener, workspace=folder)
+        return run_job(job, workers, launcher=launcher, listener=listener, workspace=folder)
 
 
 def _count(workers: int | None) -> int | None:
@@ -142,14 +142,14 @@ def _read(job: JobOrPath) -> Job:
     from os import PathLike
     from warnings import warn
 
-    from netpart.graph.uncomputed import uncomputed
+    from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.proto.reader import Job
 
     if isinstance(job, str | PathLike):
         job = load(job)
     if not isinstance(job, Job):
         raise TypeError(f"expected a job, as netpart.load returns it, or the path of one, got {job!r}")
-    for warning in uncomputed(job):
+    for warning in uncomputed_warnings(job):
         warn(warning, stacklevel=3)
     return job
 
@@ -159,11 +159,11 @@ def _placed(job: Job, scheme: str | None, override: bool) -> Job:
     from dataclasses import replace
     from warnings import warn
 
-    from netpart.graph.unheeded import unheeded
+    from netpart.graph.unheeded import ineffective_warnings
     from netpart.plan.partition import with_scheme
 
     placed = replace(job, proto=with_scheme(job.proto, scheme, override))
-    for warning in unheeded(placed.proto):
+    for warning in ineffective_warnings(placed.proto):
         warn(warning, stacklevel=3)
     return placed
 
@@ -180,9 +180,9 @@ def _draw(shown: Net | Partition) -> str | None:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from netpart.resources import version
+        from netpart.resources import installed_version
 
-        return version()
+        return installed_version()
     if name in __all__:
         from netpart import errors
 
@@ -194,4 +194,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-draw_with(_draw)
+set_notebook_drawing(_draw)

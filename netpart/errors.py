@@ -54,22 +54,22 @@ NEXT = {
 """The next step, by what the operating system answered."""
 
 
-def came(error: OSError) -> str:
+def os_error_text(error: OSError) -> str:
     """What the operating system answered, as the words after "got"."""
     said = str(error.strerror or error)
     return THERE.get(error.errno or 0) or said[:1].lower() + said[1:]
 
 
-def refused(error: OSError) -> str:
+def os_error_message(error: OSError) -> str:
     """What the operating system refused, as a whole message; "" where nobody can say of which file."""
     if error.filename is None and error.errno not in NEXT:
         return ""
     hint = NEXT.get(error.errno or 0, "name another path, or change what is there")
-    who = clipped(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "output"
-    return f"{who}: expected a file or folder that can be used, got {came(error)}; {hint}"
+    who = clip_text(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else "output"
+    return f"{who}: expected a file or folder that can be used, got {os_error_text(error)}; {hint}"
 
 
-def clipped(text: str, longest: int = LONGEST) -> str:
+def clip_text(text: str, longest: int = LONGEST) -> str:
     """``text`` as an error quotes it: of one that is longer than ``longest`` characters the beginning."""
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
@@ -135,7 +135,7 @@ class ConfigError(JobError):
 
     def told(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
-        return f"{clipped(self.who)}: expected {self.expected}, got {clipped(self.got)}{hint}"
+        return f"{clip_text(self.who)}: expected {self.expected}, got {clip_text(self.got)}{hint}"
 
 
 class DataError(JobError):
@@ -152,7 +152,7 @@ class MissingData(DataError):
     """A data file that is not there: what needs no data, such as planning, can go on without it."""
 
 
-class Faults:
+class FaultList:
     """Gathers the faults of a job, so that all of them are reported and not the first alone."""
 
     def __init__(self) -> None:
@@ -169,15 +169,15 @@ class Faults:
     def refuse(self) -> None:
         """Raises what was found, if anything was."""
         if self.found:
-            raise together(self.found)
+            raise combine_faults(self.found)
 
 
-def together(faults: Iterable[JobError]) -> JobError:
+def combine_faults(faults: Iterable[JobError]) -> JobError:
     """One error of at least one fault: each is listed once, those of the job before those of its data."""
     found: dict[tuple[object, ...], JobError] = {}
     for each in faults:
         for fault in each.faults:
-            found.setdefault(_subject(fault), fault)
+            found.setdefault(_fault_subject(fault), fault)
     once = list(found.values())
     first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
     for fault in once:
@@ -199,7 +199,7 @@ class TransportError(NetpartError):
     """A frame that is not what its edge promised, or a peer that cannot be reached."""
 
 
-class Diverged(NetpartError):
+class TrainingDiverged(NetpartError):
     """Training whose loss, parameters or updater's state are no longer finite: nothing after that is worth keeping."""
 
     def __init__(self, where: str, expected: str, got: str) -> None:
@@ -211,22 +211,22 @@ class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
 
 
-def _subject(fault: JobError) -> tuple[object, ...]:
+def _fault_subject(fault: JobError) -> tuple[object, ...]:
     """What tells a fault from others: its field, and what was expected of it; what came may differ between phases."""
     if isinstance(fault, ConfigError) and fault.at:
         return fault.at, fault.who, fault.expected
     return fault.at, fault.line()
 
 
-class Interrupted(KeyboardInterrupt):
+class SignalInterrupt(KeyboardInterrupt):
     """A signal that ends what this process does: ``number`` is the signal's, SIGINT after Ctrl-C."""
 
     def __init__(self, number: int, text: str = "") -> None:
-        super().__init__(text or f"interrupted{by(number)}")
+        super().__init__(text or f"interrupted{signal_suffix(number)}")
         self.number = number
 
 
-def by(number: int) -> str:
+def signal_suffix(number: int) -> str:
     """Which signal it was, as " by SIGTERM"; "" for Ctrl-C, which a person has pressed."""
     if number == signal.SIGINT:
         return ""

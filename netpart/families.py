@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from netpart.registry import Registry
 
 if TYPE_CHECKING:
-    from netpart.initialisers.methods import Method
+    from netpart.initialisers.methods import Initialiser
     from netpart.launch.report.events import ListenerMaker
     from netpart.launch.teams.team import TeamMaker
     from netpart.plan.schemes.placing import Scheme
@@ -55,7 +55,7 @@ RATES: Registry[Callable[[LRGenProto], Schedule]] = Registry(
 )
 """Learning-rate schedules by ChangeMethod; a user's own by the name that jobs give as ``user_type``."""
 
-INITIALISERS: Registry[Method] = Registry(
+INITIALISERS: Registry[Initialiser] = Registry(
     "initialiser",
     "netpart.initialisers",
     {
@@ -73,14 +73,14 @@ SCHEMES: Registry[Scheme] = Registry(
     "scheme",
     "netpart.schemes",
     {
-        "SEQUENTIAL": "netpart.plan.schemes.sequential:sequential",
-        "NAIVE": "netpart.plan.schemes.naive:naive",
+        "SEQUENTIAL": "netpart.plan.schemes.sequential:sequential_scheme",
+        "NAIVE": "netpart.plan.schemes.naive:naive_scheme",
         "GATHER_SCATTER": "netpart.plan.schemes.gather_scatter:gather_scatter",
         "ALTSPLIT": "netpart.plan.schemes.altsplit:altsplit",
         "COLUMN_ROW": "netpart.plan.schemes.column_row:column_row",
-        "DATA": "netpart.plan.schemes.data:data",
+        "DATA": "netpart.plan.schemes.data:data_parallel_scheme",
         "ONE_WEIRD_TRICK": "netpart.plan.schemes.one_weird_trick:one_weird_trick",
-        "PIPELINE": "netpart.plan.schemes.pipeline:pipeline",
+        "PIPELINE": "netpart.plan.schemes.pipeline:pipeline_scheme",
     },
 )
 """Functions that place all layers of a net at once, by the job's ``scheme``; a user's own by its ``user_scheme``."""

@@ -37,7 +37,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     except ValueError as error:
         raise OSError(errno.EINVAL, "a name that no file has", str(path)) from error
     except OSError as error:
-        raise _named_socket(error, path) from None
+        raise _explain_socket(error, path) from None
     try:
         _require_regular(descriptor, path)
     except OSError:
@@ -54,7 +54,7 @@ def _require_regular(descriptor: int, path: Path) -> None:
             raise OSError(number, name, str(path))
 
 
-def _named_socket(error: OSError, path: Path) -> OSError:
+def _explain_socket(error: OSError, path: Path) -> OSError:
     """``error`` of opening ``path``, in words if that is a socket: the system speaks of devices then."""
     if error.errno == errno.ENXIO and path.is_socket():
         return OSError(errno.EINVAL, "a socket", str(path))

@@ -19,7 +19,7 @@ def resource_folder(name: str) -> Path:
 
     Raises ConfigError with the places that were searched.
     """
-    places = [root / name for root in _roots()]
+    places = [root / name for root in _resource_roots()]
     for place in places:
         if place.is_dir():
             return place
@@ -27,7 +27,7 @@ def resource_folder(name: str) -> Path:
     raise ConfigError(f"folder {name}", f"one of {searched}", "none of them", "install netpart again with pip")
 
 
-def version() -> str:
+def installed_version() -> str:
     """Returns the version of the installed netpart, 0+unknown for a checkout that was never installed."""
     from importlib import metadata
 
@@ -37,7 +37,7 @@ def version() -> str:
         return "0+unknown"
 
 
-def _roots() -> list[Path]:
+def _resource_roots() -> list[Path]:
     """A checkout comes first: an editable install also leaves a copy in share/, and that copy grows stale."""
     above = Path(__file__).resolve().parents[1]
     if (above / "setup.cfg").is_file():

@@ -17,12 +17,12 @@ SHOWN = 200
 """Characters that are quoted of what was to be allocated."""
 
 
-def shortage(error: BaseException) -> NetpartError | None:
+def find_shortage(error: BaseException) -> NetpartError | None:
     """``error`` as what this process lacks; None if it lacks nothing that is known here."""
     if _lacks_memory(error):
         for_what = str(error)[:SHOWN] or "none left"
         return MemoryRefused(f"memory: expected some for what was asked, got {for_what}; {MEMORY}")
-    if _number_of(error) in (errno.EMFILE, errno.ENFILE):
+    if _errno_of(error) in (errno.EMFILE, errno.ENFILE):
         return NetpartError(f"file descriptors: expected another one, got {error}; {DESCRIPTORS}")
     return None
 
@@ -30,10 +30,10 @@ def shortage(error: BaseException) -> NetpartError | None:
 def _lacks_memory(error: BaseException) -> bool:
     """True if ``error`` says that there was no memory."""
     named = isinstance(error, ImportError | OSError | RuntimeError) and any(word in str(error) for word in UNMAPPED)
-    return isinstance(error, MemoryError) or _number_of(error) == errno.ENOMEM or named
+    return isinstance(error, MemoryError) or _errno_of(error) == errno.ENOMEM or named
 
 
-def _number_of(error: BaseException) -> int | None:
+def _errno_of(error: BaseException) -> int | None:
     """The number that the operating system has for ``error``, also where a library passes it on."""
     number = getattr(error, "errno", None)
     return number if isinstance(number, int) else None

@@ -35,10 +35,10 @@ class Spec:
 
     @property
     def whole(self) -> Region:
-        return whole(self.shape)
+        return whole_region(self.shape)
 
 
-def whole(shape: Iterable[int]) -> Region:
+def whole_region(shape: Iterable[int]) -> Region:
     """The region that covers a tensor of ``shape``."""
     return tuple((0, n) for n in shape)
 
@@ -83,7 +83,7 @@ def subtract(a: Region, b: Region) -> list[Region]:
     return rest
 
 
-def remaining(region: Region, boxes: Iterable[Region]) -> tuple[Region, ...]:
+def remaining_boxes(region: Region, boxes: Iterable[Region]) -> tuple[Region, ...]:
     """What ``boxes`` leave of ``region``, as disjoint boxes that are not empty."""
     rest = [region]
     for box in boxes:
@@ -96,7 +96,7 @@ def hull(regions: Sequence[Region]) -> Region:
     return tuple((min(lo for lo, _ in r), max(hi for _, hi in r)) for r in zip(*regions, strict=True))
 
 
-def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
+def split_box(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
     """Cuts a box into boxes of at most ``elements``, so that what is made of one at a time stays small."""
     axis = next((a for a, (lo, hi) in enumerate(box) if hi - lo > 1), None)
     if axis is None or size(box) <= elements:
@@ -105,16 +105,16 @@ def pieces(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
     lo, hi = box[axis]
     rows = max(1, elements * (hi - lo) // size(box))
     for start in range(lo, hi, rows):
-        yield from pieces((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
+        yield from split_box((*box[:axis], (start, min(hi, start + rows)), *box[axis + 1 :]), elements)
 
 
-def moved(region: Region, axis: int, shift: int) -> Region:
+def shift_region(region: Region, axis: int, shift: int) -> Region:
     """``region`` moved along an axis."""
     lo, hi = region[axis]
     return (*region[:axis], (lo + shift, hi + shift), *region[axis + 1 :])
 
 
-def relative(box: Region, origin: Region) -> tuple[slice, ...]:
+def relative_slices(box: Region, origin: Region) -> tuple[slice, ...]:
     """Slices that cut ``box`` out of an array that holds ``origin``."""
     return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(box, origin, strict=True))
 
@@ -181,6 +181,6 @@ class Placement:
         return self.exact and len(self.classes) == len(self.shards)
 
 
-def one(worker: int, spec: Spec) -> Placement:
+def single_placement(worker: int, spec: Spec) -> Placement:
     """The placement of an uncut tensor on one worker."""
     return Placement((Shard(worker, spec.whole),))

@@ -11,12 +11,12 @@ SECOND_UNITS = ("ns", "µs", "ms", "s")
 
 def bytes_text(count: float) -> str:
     """Writes a number of bytes: ``1536`` is ``"1.5 KiB"``; below one KiB the bytes are given whole."""
-    return _scaled(count, 1024, BYTE_UNITS)
+    return _scaled_text(count, 1024, BYTE_UNITS)
 
 
 def count_text(count: float) -> str:
     """Writes a number of things (parameters, FLOPs, samples): ``431080`` is ``"431.1 k"``."""
-    return _scaled(count, 1000, COUNT_UNITS)
+    return _scaled_text(count, 1000, COUNT_UNITS)
 
 
 def seconds_text(seconds: float) -> str:
@@ -24,7 +24,7 @@ def seconds_text(seconds: float) -> str:
     if seconds <= 0:
         return f"-{seconds_text(-seconds)}" if seconds else "0 s"
     if round(seconds, 1) < 60:
-        return _scaled(seconds * 1e9, 1000, SECOND_UNITS)
+        return _scaled_text(seconds * 1e9, 1000, SECOND_UNITS)
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
@@ -32,7 +32,7 @@ def seconds_text(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min"
 
 
-def counted(count: int, noun: str) -> str:
+def plural_text(count: int, noun: str) -> str:
     """Writes a number and what it counts: ``1`` is ``"1 worker"``, ``3`` is ``"3 workers"``."""
     return f"{count} {noun}{'s' * (count != 1)}"
 
@@ -45,7 +45,7 @@ def ranges_text(numbers: Sequence[int]) -> str:
     return ", ".join(f"{first} to {last}" if first != last else f"{first}" for first, last in pairs)
 
 
-def _scaled(value: float, base: int, units: Sequence[str]) -> str:
+def _scaled_text(value: float, base: int, units: Sequence[str]) -> str:
     """``value`` in the smallest of ``units`` that leaves fewer than ``base`` of it, after rounding."""
     power = 0
     while round(abs(value), 1 if power else 0) >= base and power < len(units) - 1:

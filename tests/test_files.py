@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import came
+from netpart.errors import os_error_text
 from netpart.files import WHOLE, file_size, open_file, read_file
 from netpart.units import bytes_text
 
@@ -17,7 +17,7 @@ def refusal(path: Path, most: int = WHOLE) -> str:
     """Why ``path`` is not read."""
     with pytest.raises(OSError) as raised:  # noqa: PT011 - its words are what is asked for
         read_file(path, most)
-    return came(raised.value)
+    return os_error_text(raised.value)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_notebook_without_graphviz_prints_the_name(path: Path, monkeypatch: py
     from netpart.errors import NetpartError
 
     netpart_error = NetpartError("drawing: expected Graphviz, got none")
-    monkeypatch.setattr("netpart.draw.svg.laid_out", no_graphviz)
+    monkeypatch.setattr("netpart.draw.svg.run_graphviz", no_graphviz)
     assert netpart.build(path)._repr_svg_() is None
 
 

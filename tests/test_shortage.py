@@ -13,7 +13,7 @@ import pytest
 import zmq
 
 from netpart.errors import MemoryRefused, NetpartError
-from netpart.shortage import shortage
+from netpart.shortage import find_shortage
 
 MEMORY = (
     MemoryError(),
@@ -25,23 +25,23 @@ MEMORY = (
 
 @pytest.mark.parametrize("error", MEMORY, ids=repr)
 def test_memory_has_many_names(error: Exception) -> None:
-    assert isinstance(shortage(error), MemoryRefused)
+    assert isinstance(find_shortage(error), MemoryRefused)
 
 
 def test_what_was_to_be_allocated_is_named() -> None:
     with pytest.raises(MemoryError) as raised:
         np.empty(1 << 60, np.uint8)
-    assert "Unable to allocate 1.00 EiB" in str(shortage(raised.value))
+    assert "Unable to allocate 1.00 EiB" in str(find_shortage(raised.value))
 
 
 def test_file_descriptors_are_told_whoever_lacks_them() -> None:
     for error in (OSError(errno.EMFILE, "Too many open files"), zmq.ZMQError(errno.EMFILE)):
-        assert str(shortage(error)).startswith("file descriptors: expected another one, got ")
+        assert str(find_shortage(error)).startswith("file descriptors: expected another one, got ")
 
 
 def test_other_errors_are_none() -> None:
     for error in (OSError(errno.ENOENT, "x"), RuntimeError("x"), NetpartError("x"), ValueError("std::bad_alloc")):
-        assert shortage(error) is None
+        assert find_shortage(error) is None
 
 
 def limited(number: int, limit: int, *words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.units import bytes_text, count_text, counted, ranges_text, seconds_text
+from netpart.units import bytes_text, count_text, plural_text, ranges_text, seconds_text
 
 SCALE = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 SCALE |= {"B": 1} | {f"{letter}iB": 1024.0**i for i, letter in enumerate("KMGTP", start=1)}
@@ -67,7 +67,7 @@ def test_a_text_is_within_a_unit_of_its_last_place(count: int) -> None:
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps")])
 def test_only_one_is_singular(count: int, text: str) -> None:
-    assert counted(count, "step") == text
+    assert plural_text(count, "step") == text
 
 
 @pytest.mark.parametrize(

@@ -60,15 +60,15 @@ def fresh(conf: Path, scheme: str | None) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
     from netpart.draw import render
     from netpart.draw.cluster import groups_svg
-    from netpart.graph.passes.serve import served
+    from netpart.graph.passes.serve import add_job_servers
     from netpart.graph.workers import default_workers
-    from netpart.plan.partition import partition
-    from netpart.proto.reader import load
+    from netpart.plan.partition import partition_by_scheme
+    from netpart.proto.reader import read_job
 
-    job = load(conf)
+    job = read_job(conf)
     with job.explaining():
-        cut = partition(job.proto, default_workers(job.proto), job.folder, scheme, phases=("train",))
-    found = served(cut)
+        cut = partition_by_scheme(job.proto, default_workers(job.proto), job.folder, scheme, phases=("train",))
+    found = add_job_servers(cut)
     return groups_svg(found) if found.cluster.size > cut.workers else render(cut.graph, "svg")
 
 

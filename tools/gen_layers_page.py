@@ -23,11 +23,11 @@ PAGE, IMAGES = "docs/layers.md", "docs/images/layers"
 
 def missing() -> list[str]:
     """Registered types of netpart that no group has, by the first name of their class."""
-    from netpart.layers import layer_class, layer_modules, names
+    from netpart.layers import layer_class, layer_modules, layer_type_names
 
     listed = {name for types in GROUPS.values() for shown in types for name in layer_class(shown).types}
     own = set(layer_modules())
-    return [name for name in names() if name not in listed and layer_class(name).__module__ in own]
+    return [name for name in layer_type_names() if name not in listed and layer_class(name).__module__ in own]
 
 
 def fresh() -> dict[str, str]:

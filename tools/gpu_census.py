@@ -30,13 +30,13 @@ from benchmarks.nets import NETS, Net, job
 from benchmarks.options import chosen
 from benchmarks.prepare import costs
 from netpart.data.source import RowSource
-from netpart.kernels.choose import named
+from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
-from netpart.kernels.cuda.view import View
-from netpart.plan.partition import partition
+from netpart.kernels.cuda.view import StridedView
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
 from netpart.proto.job_pb2 import JobProto
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 from netpart.worker.player import Player
 from tests.cuda.module import emulated
 
@@ -64,9 +64,9 @@ class Asked(NamedTuple):
 
 def nbytes(argument: Any) -> int:
     """Of the tensors that an argument of a kernel is: what is repeated counts once."""
-    if isinstance(argument, list | View):
+    if isinstance(argument, list | StridedView):
         return sum(map(nbytes, argument)) if isinstance(argument, list) else nbytes(argument.array)
-    if isinstance(argument, launch.Scratch):
+    if isinstance(argument, launch.LaunchScratch):
         return int(prod(argument.shape) * np.dtype(argument.dtype).itemsize)
     if hasattr(argument, "owner"):
         return nbytes(argument.owner)
@@ -115,27 +115,27 @@ class Kernel(NamedTuple):
 def noting(asked: list[Asked]) -> ExitStack:
     """While it is open, what is launched is noted in ``asked``, and nothing is done; no engine is measured."""
 
-    def product(one: blas.Product | epilogues.Fused, memory: Any) -> None:
+    def product(one: blas.BlasProduct | epilogues.FusedProduct, memory: Any) -> None:
         moved = sum(prod(operand.shape) * operand.dtype.itemsize for operand in one.operands)
         asked.append(Asked(one.name, "cuBLAS", moved, 2 * prod(one.operands[2].shape) * one.operands[1].shape[-1]))
 
-    def convolve(one: dnn.Convolve, memory: Any) -> None:
+    def convolve(one: dnn.PlannedConvolution, memory: Any) -> None:
         problem, item = one.plan.problem, dnn.ITEMS[one.plan.problem.dtype]
         moved = sum(map(prod, problem.extents.values())) * item
         asked.append(Asked(str(problem.kind), "cuDNN", moved, 2 * prod(problem.y) * prod(problem.w[1:])))
 
-    def kernel(self: device.Device, file: str, name: str, real: Any, defines: Any = ()) -> Kernel:
+    def kernel(self: device.CudaDevice, file: str, name: str, real: Any, defines: Any = ()) -> Kernel:
         return Kernel(asked, file, name, np.dtype(real).itemsize)
 
     stack = ExitStack()
     for owner, name, stand_in in (
-        (device.Device, "function", kernel),
-        (launch.Launch, "__call__", lambda one, memory: one.function.note(one.grid, one.block, one.alive)),
-        (blas.Product, "__call__", product),
-        (epilogues.Fused, "__call__", product),
-        (dnn.Convolve, "__call__", convolve),
+        (device.CudaDevice, "function", kernel),
+        (launch.KernelLaunch, "__call__", lambda one, memory: one.function.note(one.grid, one.block, one.alive)),
+        (blas.BlasProduct, "__call__", product),
+        (epilogues.FusedProduct, "__call__", product),
+        (dnn.PlannedConvolution, "__call__", convolve),
         (dnn.Dnn, "_timed", lambda self, problem, plans: lambda plan: plan.index),
-        (feed.Lane, "upload", lambda self: None),
+        (feed.UploadLane, "upload", lambda self: None),
         (RowSource, "read", lambda *_: None),
     ):  # fmt: skip
         stack.enter_context(patch.object(owner, name, stand_in))
@@ -147,12 +147,12 @@ def census(net: Net, precision: str) -> tuple[list[Asked], int]:
     proto, asked = job(net, 1), list[Asked]()
     proto.MergeFrom(JobProto(precision=precision.upper()))
     with TemporaryDirectory() as folder, noting(asked), patch.dict(environ, XDG_CACHE_HOME=folder):
-        rule, cut = updater(proto.updater), partition(proto, 1, Path(folder), phases=("train",))
-        program = compile_worker(cut, 0, len(rule.states), kernels=named("cuda"))
+        rule, cut = build_updater(proto.updater), partition_by_scheme(proto, 1, Path(folder), phases=("train",))
+        program = compile_worker(cut, 0, len(rule.states), kernels=kernel_class("cuda"))
         player = Player(program, None, emulated(), rule, proto.seed)
         asked.clear()
         assert list(player.play("train", 0)) == []
-        return asked, costs(proto, Path(folder), named("cuda"))[1]
+        return asked, costs(proto, Path(folder), kernel_class("cuda"))[1]
 
 
 def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netpart.draw.dot import lines
-from netpart.draw.graph_picture import picture
+from netpart.draw.dot import dot_lines
+from netpart.draw.graph_picture import make_picture
 from netpart.draw.picture import Picture
-from netpart.draw.svg import finished, laid_out
+from netpart.draw.svg import finish_svg, run_graphviz
 from netpart.graph.graph import BRIDGE_SRC, Graph
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.partition import partition_net
-from netpart.graph.passes.cuts import ranges
+from netpart.graph.passes.cuts import cut_extent
 from netpart.kernels.op import Op
 from netpart.layers.layer import INPUT, Layer
 from netpart.layers.part import Call, Needs
 from netpart.plan.text.cut_text import axis_name
 from netpart.proto.job_pb2 import LayerProto
-from netpart.spec import FLOAT, Placement, Region, Shape, Shard, Spec, intersect, one
+from netpart.spec import FLOAT, Placement, Region, Shape, Shard, Spec, intersect, single_placement
 from tools.layer_examples import source_names
 
 PARTS = 2
@@ -58,10 +58,10 @@ def drawing(layer: Layer) -> str:
     """The SVG of ``layer`` on the first of its cuts for which something travels, or else on its first one."""
     graphs = (cut_alone(layer, axis) for axis in layer.cuts())
     crossing = (graph for graph in graphs if any(part.kind == BRIDGE_SRC for part in graph.parts))
-    shown = picture(next(crossing, None) or cut_alone(layer, layer.cuts()[0]))
+    shown = make_picture(next(crossing, None) or cut_alone(layer, layer.cuts()[0]))
     arrows = tuple(replace(arrow, gradient=True) for arrow in shown.arrows)
     forward = Forward(shown.name, shown.phase, PARTS, shown.boxes, arrows, shown.frames)
-    return finished(laid_out("\n".join(lines(forward))), shown.name)
+    return finish_svg(run_graphviz("\n".join(dot_lines(forward))), shown.name)
 
 
 def cut_alone(layer: Layer, axis: int | str) -> Graph:
@@ -87,7 +87,7 @@ def parts(layer: Layer, axis: int | str) -> list[Shard]:
 def halves(shape: Shape, axis: int) -> list[Region]:
     """The two boxes that an even cut on ``axis`` makes of ``shape``."""
     whole = tuple((0, n) for n in shape)
-    return [(*whole[:axis], half, *whole[axis + 1 :]) for half in ranges(shape[axis], PARTS, spread=True)]
+    return [(*whole[:axis], half, *whole[axis + 1 :]) for half in cut_extent(shape[axis], PARTS, spread=True)]
 
 
 def placed(layer: Layer, k: int, axis: int | str, shards: list[Shard]) -> Placement:
@@ -99,7 +99,7 @@ def placed(layer: Layer, k: int, axis: int | str, shards: list[Shard]) -> Placem
         return Placement(tuple(Shard(worker, box) for worker, box in enumerate(boxes)))
     likewise = axis if isinstance(axis, int) and spec.dtype == FLOAT else 0
     if spec.rank <= likewise or spec.shape[likewise] < PARTS:
-        return one(0, spec)
+        return single_placement(0, spec)
     return Placement(tuple(Shard(worker, box) for worker, box in enumerate(halves(spec.shape, likewise))))
 
 

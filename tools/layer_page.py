@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from netpart.layers import layer_class
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import LayerProto
-from netpart.spec import RECORD, Region, Shape, Spec, size, whole
+from netpart.spec import RECORD, Region, Shape, Spec, size, whole_region
 from tools.layer_drawing import cut_name, parts
 from tools.layer_examples import GROUPS, Example, source_names
 
@@ -187,7 +187,7 @@ def box_text(box: Region | None, shape: Shape, name: str, everything: str) -> st
     """A box as slices, without the trailing axes that are whole."""
     if box is None or not size(box):
         return "nothing"
-    if box == whole(shape):
+    if box == whole_region(shape):
         return everything
     slices = [":" if span == (0, n) else f"{span[0]}:{span[1]}" for span, n in zip(box, shape, strict=True)]
     while slices[-1] == ":":

@@ -19,8 +19,8 @@ from itertools import pairwise
 from benchmarks.nets import RESATTNETS
 from benchmarks.ways import Hybrid, by_gabra
 from netpart.draw.letters import FAMILY
-from netpart.draw.palette import colour
-from netpart.plan.search.task import Task
+from netpart.draw.palette import worker_colour
+from netpart.plan.search.task import PlanningTask
 
 NET, WORKERS, CHOICE = "resattnet18", 4, Hybrid(group=2, partitions=None, micro_batches=2)
 COLUMN, BOX, HIGH, ROW, TOP, LEFT = 330, 290, 17, 21, 92, 24
@@ -44,10 +44,10 @@ def drawing() -> str:
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
 
 
-def columns(task: Task, plan: list[int], batch: int, height: int) -> Iterator[str]:
+def columns(task: PlanningTask, plan: list[int], batch: int, height: int) -> Iterator[str]:
     """A field for each group: its workers, their rows, and the share of the work that it has."""
     for number, group in enumerate(task.groups):
-        x, own = LEFT + COLUMN * number, colour(number)
+        x, own = LEFT + COLUMN * number, worker_colour(number)
         work = sum(block.work for block, at in zip(task.blocks, plan, strict=True) if at == number)
         rows = batch / CHOICE.micro_batches / len(group)
         yield (
@@ -59,10 +59,10 @@ def columns(task: Task, plan: list[int], batch: int, height: int) -> Iterator[st
         yield f'<text x="{x}" y="80">together {work / task.profile.work:.1%} of the work, gradients summed</text>'
 
 
-def boxes(task: Task, plan: list[int]) -> Iterator[str]:
+def boxes(task: PlanningTask, plan: list[int]) -> Iterator[str]:
     """The partitions, from the data above to the loss below."""
     for row, (block, number) in enumerate(zip(task.blocks, plan, strict=True)):
-        x, y, own = LEFT + COLUMN * number, TOP + ROW * row, colour(number)
+        x, y, own = LEFT + COLUMN * number, TOP + ROW * row, worker_colour(number)
         names = [task.profile.layers[layer].name for layer in block.layers]
         name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
         yield f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="3" fill="{own.fill}" stroke="{own.line}"/>'
@@ -75,7 +75,7 @@ def arrows(plan: list[int]) -> Iterator[str]:
     """From each partition to the next: down, or from side to side to another group."""
     for row, (number, after) in enumerate(pairwise(plan)):
         x, y, below = LEFT + COLUMN * number, TOP + ROW * row, LEFT + COLUMN * after
-        middle, line = y + HIGH / 2, f'stroke="{colour(number).line}" stroke-width="1.5" fill="none"'
+        middle, line = y + HIGH / 2, f'stroke="{worker_colour(number).line}" stroke-width="1.5" fill="none"'
         if number == after:
             yield f'<path d="M{x + BOX / 2:g} {y + HIGH}v{ROW - HIGH}" {line}/>'
         else:

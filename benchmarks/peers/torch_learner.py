@@ -25,8 +25,8 @@ from netpart.graph.build import build_net
 from netpart.graph.net import Net
 from netpart.program.instructions import PHASE_CODES
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
-from netpart.updaters.schedule import schedule
+from netpart.proto.reader import read_job
+from netpart.updaters.schedule import learning_rate_schedule
 
 
 class Learner:
@@ -45,7 +45,7 @@ class Learner:
         rule = {k: v for k, v in described["updater"].items() if k not in ("name", "lr", "weight_decay")}
         self.pieces = max(1, proto.neuralnet.micro_batches)
         self.rule = getattr(torch.optim, described["updater"]["name"])(self.net.groups(described), **rule)
-        rate, first = schedule(proto.updater.learning_rate), proto.updater.learning_rate.base_lr
+        rate, first = learning_rate_schedule(proto.updater.learning_rate), proto.updater.learning_rate.base_lr
         self.falls = torch.optim.lr_scheduler.LambdaLR(self.rule, lambda step: rate(step) / first)
 
     def learn(self) -> list[tuple[int, float]]:
@@ -110,7 +110,7 @@ def main() -> None:
     """Trains, writes the summary and what was learned."""
     job, summary, threads = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(threads)
-    proto = load(job).proto
+    proto = read_job(job).proto
     learner = Learner(proto, job.parent)
     accuracies = learner.learn()
     checkpoint = summary.with_suffix(".safetensors")

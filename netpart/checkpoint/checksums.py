@@ -26,19 +26,19 @@ BLOCK = 1 << 20
 """Bytes that are looked at together: they stay in the cache."""
 
 
-class Seen(NamedTuple):
+class TensorScan(NamedTuple):
     """What one pass over a tensor has found."""
 
     checksum: int
     finite: bool
 
 
-def reserved(names: Collection[str]) -> dict[str, str]:
+def reserve_checksums(names: Collection[str]) -> dict[str, str]:
     """The metadata of a file whose checksums are not known yet."""
     return {KEY: OPEN * DIGITS * len(names)}
 
 
-def checksums_text(found: Mapping[str, Seen]) -> str:
+def checksums_text(found: Mapping[str, TensorScan]) -> str:
     """The checksums of all tensors as the metadata hold them."""
     return "".join(f"{found[name].checksum:0{DIGITS}x}" for name in sorted(found))
 
@@ -54,7 +54,7 @@ def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict
     return {name: int(text[DIGITS * i :][:DIGITS], 16) for i, name in enumerate(sorted(names))}
 
 
-def scan(file: TensorFile, name: str) -> Seen:
+def scan_tensor(file: TensorFile, name: str) -> TensorScan:
     """Reads a tensor once, block by block. Raises DataError if the file ends before it."""
     tensor, checksum, finite = file.tensors[name], 0, True
     block = np.empty(min(BLOCK, tensor.nbytes), np.uint8)
@@ -63,4 +63,4 @@ def scan(file: TensorFile, name: str) -> Seen:
         file.read(part.data, tensor.offset + at)
         checksum = crc32(part.data, checksum)
         finite = finite and bool(np.isfinite(part.view(tensor.item)).all())
-    return Seen(checksum, finite)
+    return TensorScan(checksum, finite)

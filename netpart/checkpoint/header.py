@@ -34,7 +34,7 @@ _LARGEST_EXTENT = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Tensor:
+class StoredTensor:
     """A whole, unpartitioned tensor of a checkpoint: dtype name, shape, offset of its first byte in the file."""
 
     dtype: str
@@ -52,10 +52,10 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Header:
+class SafetensorsHeader:
     """What a checkpoint holds; ``size`` is that of the whole file in bytes."""
 
-    tensors: Mapping[str, Tensor]
+    tensors: Mapping[str, StoredTensor]
     metadata: Mapping[str, str]
     size: int
 
@@ -92,23 +92,23 @@ def header_length(start: bytes, size: int) -> int:
     return int(length)
 
 
-def parse_header(text: bytes, size: int) -> Header:
+def parse_header(text: bytes, size: int) -> SafetensorsHeader:
     """Reads the JSON of a file of ``size`` bytes. Raises DataError unless the tensors tile the rest of the file."""
-    fields = _json(text)
+    fields = _parse_header_json(text)
     metadata = fields.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise DataError(f"{_METADATA}: expected strings by name, got {metadata!r:.80}")
     for word in (*fields, *metadata, *metadata.values()):
         _check_text(word)
     start = LENGTH.size + len(text)
-    tensors = {name: _tensor(name, field, start) for name, field in fields.items()}
+    tensors = {name: _parse_tensor(name, field, start) for name, field in fields.items()}
     _check_tiling(tensors, start, size)
-    return Header(tensors, metadata, size)
+    return SafetensorsHeader(tensors, metadata, size)
 
 
-def _json(text: bytes) -> dict[str, Any]:
+def _parse_header_json(text: bytes) -> dict[str, Any]:
     try:
-        fields = json.loads(text.decode(), object_pairs_hook=_unique)
+        fields = json.loads(text.decode(), object_pairs_hook=_unique_fields)
     except (ValueError, RecursionError, MemoryError) as error:
         raise DataError(f"expected a header in JSON, got {error}") from None
     if not isinstance(fields, dict):
@@ -116,7 +116,7 @@ def _json(text: bytes) -> dict[str, Any]:
     return fields
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name twice")
@@ -130,27 +130,27 @@ def _check_text(word: str) -> None:
         raise DataError(f"expected names in UTF-8, got {word!a:.40}") from None
 
 
-def _tensor(name: str, field: Any, start: int) -> Tensor:
+def _parse_tensor(name: str, field: Any, start: int) -> StoredTensor:
     if not isinstance(field, dict) or set(field) != {"dtype", "shape", "data_offsets"}:
         raise DataError(f"{name}: expected dtype, shape and data_offsets, got {field!r:.80}")
     dtype, shape, offsets = field["dtype"], field["shape"], field["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r:.40}; convert the checkpoint")
-    if not _extents(shape) or not _extents(offsets) or len(offsets) != 2:
+    if not _are_extents(shape) or not _are_extents(offsets) or len(offsets) != 2:
         raise DataError(f"{name}: expected a shape and two offsets, got {shape!r:.40} and {offsets!r:.40}")
-    tensor = Tensor(dtype, tuple(shape), start + offsets[0])
+    tensor = StoredTensor(dtype, tuple(shape), start + offsets[0])
     if offsets[1] - offsets[0] != tensor.nbytes:
         raise DataError(f"{name}: expected {tensor.nbytes} bytes for its shape, got {offsets[1] - offsets[0]}")
     return tensor
 
 
-def _extents(value: Any) -> bool:
+def _are_extents(value: Any) -> bool:
     if not isinstance(value, list) or len(value) > _LARGEST_RANK:
         return False
     return all(type(n) is int and 0 <= n <= _LARGEST_EXTENT for n in value)
 
 
-def _check_tiling(tensors: Mapping[str, Tensor], start: int, size: int) -> None:
+def _check_tiling(tensors: Mapping[str, StoredTensor], start: int, size: int) -> None:
     at = start
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
         if tensor.offset != at:

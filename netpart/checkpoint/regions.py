@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from netpart.spec import Region, Shape
 
 
-class Writer(Protocol):
+class RegionWriter(Protocol):
     """A checkpoint that is being written, as CheckpointWriter."""
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None: ...
 
 
-class Reader(Protocol):
+class RegionReader(Protocol):
     """A checkpoint that is read, as Checkpoint."""
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None: ...

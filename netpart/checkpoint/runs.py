@@ -9,7 +9,7 @@ from math import prod
 from netpart.spec import Region, Shape
 
 
-def runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
+def contiguous_runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
     """Yields (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
 
     The trailing axes that the box spans wholly merge with the axis before them into one run.

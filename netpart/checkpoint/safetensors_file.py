@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from netpart.checkpoint import checksums
 from netpart.checkpoint.header import write_header
 from netpart.checkpoint.tensor_file import TensorFile
-from netpart.errors import FULL, DataError, came
+from netpart.errors import FULL, DataError, os_error_text
 from netpart.spec import Region, Shape
 
 
@@ -56,7 +56,7 @@ class Checkpoint(TensorFile):
         sums = self.saved_checksums()
         for name, shapes in wanted.items():
             self.check_shape(name, shapes)
-            seen = checksums.scan(self, name)
+            seen = checksums.scan_tensor(self, name)
             if seen.checksum != sums.get(name, seen.checksum):
                 told = "expected the bytes that were saved, got others: its checksum differs"
                 hint = "use another checkpoint; if a tool has changed it, let it drop crc32 as well"
@@ -85,7 +85,8 @@ class Checkpoint(TensorFile):
 
 
 class CheckpointWriter(TensorFile):
-    """A checkpoint that is being written, beside its final ``path``; made by ``create`` or ``join``."""
+    """A checkpoint that is being written, beside its final ``path``; made by ``create_checkpoint`` or
+    ``join_checkpoint``."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(partial_path(path), os.O_RDWR)
@@ -100,13 +101,13 @@ class CheckpointWriter(TensorFile):
         tensor = self.tensor(name, shape, box, array)
         if array.dtype != tensor.item:
             raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}")
-        with _room(self._final):
+        with _checkpoint_disk_errors(self._final):
             self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
 
     def close(self) -> None:
         """Makes what was written durable and closes the file; the owner calls ``finish`` after all have."""
         if self._descriptor >= 0:
-            with _room(self._final):
+            with _checkpoint_disk_errors(self._final):
                 os.fsync(self._descriptor)
         super().close()
 
@@ -115,9 +116,9 @@ class CheckpointWriter(TensorFile):
 
         Returns the tensors that are not finite, by their names.
         """
-        found = {name: checksums.scan(self, name) for name in self.tensors}
+        found = {name: checksums.scan_tensor(self, name) for name in self.tensors}
         start = min((tensor.offset for tensor in self.tensors.values()), default=0)
-        with _room(self._final):
+        with _checkpoint_disk_errors(self._final):
             at = os.pread(self._descriptor, start, 0).index(checksums.PLACE) + len(checksums.PLACE) if found else 0
             os.pwrite(self._descriptor, checksums.checksums_text(found).encode(), at)
         self.close()
@@ -125,7 +126,7 @@ class CheckpointWriter(TensorFile):
 
     def place(self) -> None:
         """Puts the file, which is sealed, in place under its final name."""
-        with _room(self._final):
+        with _checkpoint_disk_errors(self._final):
             os.replace(self.path, self._final)
             _sync_folder(self._final.parent)
 
@@ -140,7 +141,7 @@ class CheckpointWriter(TensorFile):
         self.path.unlink(missing_ok=True)
 
 
-def create(
+def create_checkpoint(
     path: Path, tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str] | None = None
 ) -> CheckpointWriter:
     """Starts the checkpoint that ``finish`` will put at ``path``: header written, file sized, elements 0.
@@ -148,8 +149,8 @@ def create(
     ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, uncut. A partial file that an earlier run
     left is replaced. Raises DataError for another dtype, and where it cannot be written.
     """
-    start, size = write_header(tensors, {**(metadata or {}), **checksums.reserved(tensors)})
-    with _room(path):
+    start, size = write_header(tensors, {**(metadata or {}), **checksums.reserve_checksums(tensors)})
+    with _checkpoint_disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial_path(path).unlink(missing_ok=True)
         with open(partial_path(path), "xb") as file:
@@ -158,7 +159,7 @@ def create(
     return CheckpointWriter(path)
 
 
-def join(path: Path) -> CheckpointWriter:
+def join_checkpoint(path: Path) -> CheckpointWriter:
     """Opens the checkpoint that its owner has created for ``path``, to write further regions."""
     return CheckpointWriter(path)
 
@@ -179,14 +180,14 @@ def partial_path(path: Path) -> Path:
 
 
 @contextmanager
-def _room(path: Path) -> Iterator[None]:
+def _checkpoint_disk_errors(path: Path) -> Iterator[None]:
     """Turns what a disk that is full, or no longer there, says while ``path`` is written into a DataError."""
     try:
         yield
     except OSError as error:
         hint = "free some" if error.errno in FULL else "mend that"
         wanted = "expected room for a checkpoint"
-        raise DataError(f"{path}: {wanted}, got {came(error)}; {hint}, and go on with --resume") from error
+        raise DataError(f"{path}: {wanted}, got {os_error_text(error)}; {hint}, and go on with --resume") from error
 
 
 def _sync_folder(folder: Path) -> None:

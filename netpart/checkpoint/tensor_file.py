@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.checkpoint.header import LENGTH, Header, Tensor, header_length, parse_header
-from netpart.checkpoint.runs import runs
-from netpart.errors import DataError, MissingData, came
+from netpart.checkpoint.header import LENGTH, SafetensorsHeader, StoredTensor, header_length, parse_header
+from netpart.checkpoint.runs import contiguous_runs
+from netpart.errors import DataError, MissingData, os_error_text
 from netpart.files import open_regular
 from netpart.spec import Region, Shape, extent
 
@@ -31,18 +31,18 @@ class TensorFile:
             self._descriptor = open_regular(path, flags)
         except OSError as error:
             kind = MissingData if isinstance(error, FileNotFoundError) else DataError
-            raise kind(f"{path}: expected a checkpoint, got {came(error)}; check the path") from error
+            raise kind(f"{path}: expected a checkpoint, got {os_error_text(error)}; check the path") from error
         try:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
             os.close(self._descriptor)
-            found = f"expected a checkpoint, got {came(error)}" if isinstance(error, OSError) else error
+            found = f"expected a checkpoint, got {os_error_text(error)}" if isinstance(error, OSError) else error
             raise DataError(
                 f"{path}: {found}; use another checkpoint, and if --resume took this one as the newest, remove it"
             ) from error
 
     @property
-    def tensors(self) -> Mapping[str, Tensor]:
+    def tensors(self) -> Mapping[str, StoredTensor]:
         return self._header.tensors
 
     @property
@@ -64,7 +64,7 @@ class TensorFile:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path}, {len(self.tensors)} tensors, {self._header.size} bytes)"
 
-    def tensor(self, name: str, shape: Shape | None, box: Region, array: NDArray[Any]) -> Tensor:
+    def tensor(self, name: str, shape: Shape | None, box: Region, array: NDArray[Any]) -> StoredTensor:
         """A tensor in ``shape`` (None: its own), of which ``array`` is a box.
 
         Raises DataError if it is missing or has other elements, or the box leaves it or is not of the array's shape.
@@ -74,23 +74,23 @@ class TensorFile:
         if prod(tensor.shape) != prod(stored.shape):
             mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
             raise DataError(f"{self.path}: {name}: {mistake}")
-        if not _contains(tensor.shape, box) or array.shape != extent(box):
+        if not _box_fits(tensor.shape, box) or array.shape != extent(box):
             wanted, got = f"a region of shape {tensor.shape}", f"{box} with an array of {array.shape}"
             raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
         return tensor
 
-    def found(self, name: str) -> Tensor:
+    def found(self, name: str) -> StoredTensor:
         """The tensor of that name. Raises DataError if there is none."""
         if name not in self.tensors:
             some = ", ".join(sorted(self.tensors)[:8]) or "none"
             raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
         return self.tensors[name]
 
-    def transfer(self, act: Transfer, tensor: Tensor, box: Region, array: NDArray[Any]) -> None:
+    def transfer(self, act: Transfer, tensor: StoredTensor, box: Region, array: NDArray[Any]) -> None:
         """Moves a C-contiguous array of the tensor's dtype to or from its box."""
         view, done = array.reshape(-1).view(np.uint8).data, 0
         width = tensor.item.itemsize
-        for offset, length in runs(tensor.shape, box):
+        for offset, length in contiguous_runs(tensor.shape, box):
             self.move(act, view[done : done + length * width], tensor.offset + offset * width)
             done += length * width
 
@@ -103,7 +103,7 @@ class TensorFile:
         try:
             return os.preadv(file, [view], at)
         except OSError as error:
-            raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {came(error)}") from error
+            raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {os_error_text(error)}") from error
 
     def move(self, act: Transfer, part: memoryview, at: int) -> None:
         """Moves all of ``part``, however little ``act`` moves at a time."""
@@ -114,13 +114,13 @@ class TensorFile:
             part, at = part[moved:], at + moved
 
 
-def _read_header(descriptor: int) -> Header:
+def _read_header(descriptor: int) -> SafetensorsHeader:
     size = os.fstat(descriptor).st_size
     length = header_length(os.pread(descriptor, LENGTH.size, 0), size)
     return parse_header(os.pread(descriptor, length, LENGTH.size), size)
 
 
-def _contains(shape: Shape, box: Region) -> bool:
+def _box_fits(shape: Shape, box: Region) -> bool:
     """True if a box lies in a tensor of ``shape``."""
     inside = (0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=False))
     return len(box) == len(shape) and all(inside)

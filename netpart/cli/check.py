@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.errors import JobError
     from netpart.graph.partition import Partition
-    from netpart.plan.price.group_traffic import Groups
+    from netpart.plan.price.group_traffic import GroupTraffic
     from netpart.plan.text import plan_table as plan
     from netpart.plan.text.plan_table import LayerRow, WorkerRow
     from netpart.proto.reader import Job
@@ -26,73 +26,80 @@ workspace is not."""
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job
+    from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
-    add_job(parser)
+    add_job_options(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it is sound, else 1 or 2 (see ``_code``).
+    """Prices the job; 0 if it is sound, else 1 or 2 (see ``_failures_exit_code``).
 
     A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
     training steps.
     """
-    from netpart.cli.common import load_job, workers_of
-    from netpart.graph.passes.serve import served
-    from netpart.graph.uncomputed import uncomputed
-    from netpart.plan.partition import partition
-    from netpart.plan.price.group_traffic import groups_of
-    from netpart.plan.text.advice import advice, recut
-    from netpart.plan.text.plan_table import tabulate
+    from netpart.cli.common import load_job, requested_workers
+    from netpart.graph.passes.serve import add_job_servers
+    from netpart.graph.uncomputed import uncomputed_warnings
+    from netpart.plan.partition import partition_by_scheme
+    from netpart.plan.price.group_traffic import predict_group_traffic
+    from netpart.plan.text.advice import partition_warnings, recut_warnings
+    from netpart.plan.text.plan_table import tabulate_partition
 
     job = load_job(args, provide=False, warn=False)
-    cut = partition(job.proto, workers_of(args, job), job.folder)
-    failures, absent = _found(job, cut)
-    warnings = [*uncomputed(job), *recut(job, cut.workers), *advice(cut, job), *map(_told, absent)]
-    table, errors = tabulate(cut), [error.line() for error in failures]
-    groups = groups_of(served(cut))
+    cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder)
+    failures, absent = _find_failures(job, cut)
+    warnings = [
+        *uncomputed_warnings(job),
+        *recut_warnings(job, cut.workers),
+        *partition_warnings(cut, job),
+        *map(_missing_data_warning, absent),
+    ]
+    table, errors = tabulate_partition(cut), [error.line() for error in failures]
+    groups = predict_group_traffic(add_job_servers(cut))
     if args.json:
-        _print_json(table, warnings, errors, groups)
+        _print_check_json(table, warnings, errors, groups)
     else:
-        _print_tables(table)
-        _print_lines("groups", [f"{groups}"] if groups else [])
-        _print_lines("warning", warnings)
-        _print_lines("error", errors)
-    return _code(failures)
+        _print_check_tables(table)
+        _print_messages("groups", [f"{groups}"] if groups else [])
+        _print_messages("warning", warnings)
+        _print_messages("error", errors)
+    return _failures_exit_code(failures)
 
 
-def _found(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
+def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
     """What keeps the job from running, and data that is not there, without which a plan is as good; located."""
-    from netpart.errors import Faults, MissingData, together
-    from netpart.graph.ready import faults
-    from netpart.launch.report.workspace import workspace_of
-    from netpart.launch.run import starting_point
-    from netpart.worker.initial_values import held
+    from netpart.errors import FaultList, MissingData, combine_faults
+    from netpart.graph.ready import find_run_faults
+    from netpart.launch.report.workspace import job_workspace
+    from netpart.launch.run import find_start_checkpoint
+    from netpart.worker.initial_values import restored_names
 
-    known, names = Faults(), frozenset(parameter.name for parameter in cut.parameters)
+    known, names = FaultList(), frozenset(parameter.name for parameter in cut.parameters)
     with known.noted():  # a checkpoint that is not there would hold all of them
-        names = frozenset(held(starting_point(job.proto, workspace_of(job.proto) / "checkpoint")[0]))
-    every = [*known.found, *faults(cut, names)]
-    once = job.explain(together(every)).faults if every else ()  # phases may read the same data
+        names = frozenset(restored_names(find_start_checkpoint(job.proto, job_workspace(job.proto) / "checkpoint")[0]))
+    every = [*known.found, *find_run_faults(cut, names)]
+    once = job.explain(combine_faults(every)).faults if every else ()  # phases may read the same data
     return [e for e in once if not isinstance(e, MissingData)], [e for e in once if isinstance(e, MissingData)]
 
 
-def _told(error: JobError) -> str:
+def _missing_data_warning(error: JobError) -> str:
     """Data that is not there, as a warning: a plan is as good without it."""
     return f"{error.line()}; `netpart run` needs it"
 
 
-def _code(failures: Sequence[Exception]) -> int:
+def _failures_exit_code(failures: Sequence[Exception]) -> int:
     """0 without failures, 2 if the job is at fault, 1 if only its data is."""
     from netpart.errors import ConfigError
 
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
 
 
-def _print_json(table: plan.Table, warnings: list[str], errors: list[str], groups: Groups | None) -> None:
+def _print_check_json(
+    table: plan.PlanTable, warnings: list[str], errors: list[str], groups: GroupTraffic | None
+) -> None:
     """Prints the tables, the warnings, the errors and what goes between groups as one JSON object."""
     from dataclasses import asdict
 
@@ -101,27 +108,27 @@ def _print_json(table: plan.Table, warnings: list[str], errors: list[str], group
     print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
-def _print_tables(table: plan.Table) -> None:
+def _print_check_tables(table: plan.PlanTable) -> None:
     """Prints what is checked, then the layers, then the workers."""
-    from netpart.cli.table import Table
+    from netpart.cli.table import TextTable
     from netpart.units import bytes_text, count_text
 
-    print(_title(table), end="\n\n")
+    print(_checked_job_title(table), end="\n\n")
     memory = sum(row.memory for row in table.layers)
-    totals = ("total", "", "", "", "", f"{table.parameters:,}", count_text(table.flops), _moved(table.moved))
-    Table(LAYERS, [_layer_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
+    totals = ("total", "", "", "", "", f"{table.parameters:,}", count_text(table.flops), _moved_text(table.moved))
+    TextTable(LAYERS, [_layer_cost_cells(row) for row in table.layers], (*totals, bytes_text(memory))).print()
     print()
-    Table(WORKERS, [_worker_cells(row, table.flops) for row in table.workers]).print()
+    TextTable(WORKERS, [_worker_cost_cells(row, table.flops) for row in table.workers]).print()
     if table.multiply_adds:
         print(f"\n{count_text(table.multiply_adds)} multiply-adds a row, in products and convolutions forward.")
     if table.recomputed_flops:
         share = table.recomputed_flops / table.flops
         print(f"\n{count_text(table.recomputed_flops)} of the FLOPs ({share:.1%}) compute activations again.")
-    _print_versions(table)
+    _print_parameter_versions(table)
     print(f"\n{FOOTNOTE}")
 
 
-def _print_versions(table: plan.Table) -> None:
+def _print_parameter_versions(table: plan.PlanTable) -> None:
     """Prints what delayed stages hold of their parameters, if there are any."""
     from netpart.units import bytes_text
 
@@ -131,17 +138,17 @@ def _print_versions(table: plan.Table) -> None:
         print(f"\nVersions of the parameters: {', '.join(held)}; all but the newest take {nbytes}.")
 
 
-def _title(table: plan.Table) -> str:
+def _checked_job_title(table: plan.PlanTable) -> str:
     """What is checked, in one line."""
-    from netpart.units import counted
+    from netpart.units import plural_text
 
     layers, workers, micro = len(table.layers), len(table.workers), table.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
-    cut = f"{counted(layers, 'layer')} on {counted(workers, 'worker')}, batch {table.rows}{pieces}"
+    cut = f"{plural_text(layers, 'layer')} on {plural_text(workers, 'worker')}, batch {table.rows}{pieces}"
     return f"{table.name}: {cut}, {table.kernels}"
 
 
-def _layer_cells(row: LayerRow) -> tuple[str, ...]:
+def _layer_cost_cells(row: LayerRow) -> tuple[str, ...]:
     """One layer as it is printed."""
     from netpart.units import bytes_text, count_text
 
@@ -149,19 +156,29 @@ def _layer_cells(row: LayerRow) -> tuple[str, ...]:
     parameters = f"{row.parameters:,}" if row.parameters else "-"
     flops = count_text(row.flops) if row.flops else "-"
     workers = workers_text(row.workers)
-    return row.name, row.type, shape, row.cut, workers, parameters, flops, _moved(row.moved), bytes_text(row.memory)
+    return (
+        row.name,
+        row.type,
+        shape,
+        row.cut,
+        workers,
+        parameters,
+        flops,
+        _moved_text(row.moved),
+        bytes_text(row.memory),
+    )
 
 
-def _worker_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
+def _worker_cost_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
     """One worker as it is printed."""
     from netpart.units import bytes_text, count_text
 
     share = f"{row.flops / flops:.1%}" if flops else "-"
     counts = str(row.worker), str(row.parts), f"{row.parameters:,}", count_text(row.flops), share
-    return *counts, _moved(row.sent), bytes_text(row.memory)
+    return *counts, _moved_text(row.sent), bytes_text(row.memory)
 
 
-def _moved(count: int) -> str:
+def _moved_text(count: int) -> str:
     """Bytes that cross workers."""
     from netpart.units import bytes_text
 
@@ -175,7 +192,7 @@ def workers_text(workers: tuple[int, ...]) -> str:
     return ",".join(map(str, workers))
 
 
-def _print_lines(kind: str, messages: list[str]) -> None:
+def _print_messages(kind: str, messages: list[str]) -> None:
     """Prints messages one per line, after an empty line."""
     if messages:
         print("", *(f"{kind}: {message}" for message in messages), sep="\n")

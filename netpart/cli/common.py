@@ -35,55 +35,59 @@ READ = ("kernels", "precision", "dtype", "seed")
 """The options that say how it is read, but --set."""
 
 
-def count(text: str, least: int = 0, most: int = EXTENT) -> int:
+def parse_count(text: str, least: int = 0, most: int = EXTENT) -> int:
     """A whole number from ``least`` to ``most``, as an option gives it."""
     digits = text if text.isascii() and text.isdigit() and len(text) <= LONGEST else "-1"
     if not least <= int(digits) <= most:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least} to {most}, got {_shortened(text)}")
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number from {least} to {most}, got {_quote_beginning(text)}"
+        )
     return int(digits)
 
 
-def _shortened(text: str) -> str:
+def _quote_beginning(text: str) -> str:
     """``text`` in quotes, as an error shows it: of a long one the beginning."""
     return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
 
 
-def positive(text: str) -> int:
+def parse_positive(text: str) -> int:
     """A whole number of at least 1, as an option gives it."""
-    return count(text, 1)
+    return parse_count(text, 1)
 
 
-def members(text: str) -> int:
+def parse_workers(text: str) -> int:
     """A number of workers, as an option gives it."""
-    return count(text, 1, WORKERS)
+    return parse_count(text, 1, WORKERS)
 
 
-def pieces(text: str) -> int:
+def parse_micro_batches(text: str) -> int:
     """A number of micro-batches, as an option gives it."""
-    return count(text, 1, MICRO_BATCHES)
+    return parse_count(text, 1, MICRO_BATCHES)
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """A time to wait, as an option gives it."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= SECONDS:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:.10g}, got {_shortened(text)}")
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {SECONDS:.10g}, got {_quote_beginning(text)}")
     return value
 
 
-def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
+def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     """Adds JOB and the options that say how it is read and cut; ``computes``: the verb cares about kernels and seed."""
-    add_uncut_job(parser, computes=computes)
-    parser.add_argument("--workers", type=members, metavar="N", help="cut over N workers (default: as the job says)")
-    parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
-    add_override(parser)
-    parser.add_argument("--stages", type=members, metavar="K", help="a pipeline of K stages, one after another")
-    parser.add_argument("--replicas", type=members, metavar="R", help="workers that share the rows of each stage")
+    add_uncut_job_options(parser, computes=computes)
     parser.add_argument(
-        "--micro-batches", type=pieces, metavar="M", help="cut the mini-batch into M, one after another"
+        "--workers", type=parse_workers, metavar="N", help="cut over N workers (default: as the job says)"
+    )
+    parser.add_argument("--scheme", metavar="NAME", help="place all layers at once, e.g. altsplit (default: the job's)")
+    add_override_option(parser)
+    parser.add_argument("--stages", type=parse_workers, metavar="K", help="a pipeline of K stages, one after another")
+    parser.add_argument("--replicas", type=parse_workers, metavar="R", help="workers that share the rows of each stage")
+    parser.add_argument(
+        "--micro-batches", type=parse_micro_batches, metavar="M", help="cut the mini-batch into M, one after another"
     )
     parser.add_argument(
         "--recompute", action="store_true", default=None,
@@ -101,7 +105,7 @@ def add_job(parser: argparse.ArgumentParser, computes: bool = True) -> None:
     )  # fmt: skip
 
 
-def add_override(parser: argparse.ArgumentParser) -> None:
+def add_override_option(parser: argparse.ArgumentParser) -> None:
     """Adds the option that lets a scheme replace what is written on layers."""
     parser.add_argument(
         "--override", action="store_true", default=None,
@@ -109,7 +113,7 @@ def add_override(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
+def add_uncut_job_options(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
     """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
     parser.set_defaults(**dict.fromkeys(("kernels", "precision", "seed", *CUT)))
     nargs = "?" if optional else None
@@ -120,11 +124,11 @@ def add_uncut_job(parser: argparse.ArgumentParser, optional: bool = False, compu
     )  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, help="type of activations and parameters (default: the job's)")
     if computes:
-        _add_kernels(parser)
+        _add_kernel_options(parser)
         parser.add_argument("--seed", type=int, metavar="S", help="key of all random numbers (default: the job's)")
 
 
-def _add_kernels(parser: argparse.ArgumentParser) -> None:
+def _add_kernel_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what computes."""
     parser.add_argument("--kernels", choices=KERNELS, help="what computes (default: the job's, or else auto)")
     parser.add_argument(
@@ -132,7 +136,7 @@ def _add_kernels(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_transport(parser: argparse.ArgumentParser) -> None:
+def add_transport_option(parser: argparse.ArgumentParser) -> None:
     """Adds the option of what processes of one host exchange tensors through."""
     parser.add_argument(
         "--transport", default=AUTO, metavar="NAME",
@@ -147,25 +151,25 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     ``provide`` makes the zoo's data where the job reads it and it is not there; ``warn`` says what has little effect.
     Raises ConfigError.
     """
-    from netpart.cli.note import note
+    from netpart.cli.note import print_note
     from netpart.graph.scheme import override_cuts, set_scheme
-    from netpart.graph.uncomputed import uncomputed
-    from netpart.graph.unheeded import unheeded
+    from netpart.graph.uncomputed import uncomputed_warnings
+    from netpart.graph.unheeded import ineffective_warnings
     from netpart.proto.job_pb2 import JobProto
-    from netpart.proto.reader import load
+    from netpart.proto.reader import read_job
 
-    job = args.loaded = load(args.job, args.set)
+    job = args.loaded = read_job(args.job, args.set)
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     _set_pipeline(job, args)
     if args.override and not getattr(args, "schemes", None):
         override_cuts(job.proto)
-    for warning in (*uncomputed(job), *unheeded(job.proto)) if warn else ():
-        note(f"warning: {warning}")
+    for warning in (*uncomputed_warnings(job), *ineffective_warnings(job.proto)) if warn else ():
+        print_note(f"warning: {warning}")
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
-    job.proto.MergeFrom(JobProto(seed=_seed(args.seed), **named))
+    job.proto.MergeFrom(JobProto(seed=_check_seed(args.seed), **named))
     if provide:
-        from netpart.cli.provide import provide as make_missing
+        from netpart.cli.provide import provide_data as make_missing
 
         make_missing(job)
     return job
@@ -186,7 +190,7 @@ def _set_pipeline(job: Job, args: argparse.Namespace) -> None:
         net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED)[SCHEDULES.index(args.schedule)]
 
 
-def _seed(number: int | None) -> int | None:
+def _check_seed(number: int | None) -> int | None:
     """``number``, which must fit the job's field if there is one; raises ConfigError."""
     from netpart.errors import ConfigError
 
@@ -195,7 +199,7 @@ def _seed(number: int | None) -> int | None:
     return number
 
 
-def typed(verb: str, args: argparse.Namespace, options: Mapping[str, object]) -> str:
+def command_line(verb: str, args: argparse.Namespace, options: Mapping[str, object]) -> str:
     """The command line of ``verb`` with ``options``, but those that are not given, as one would type it."""
     given = [(f"--{name.replace('_', '-')}", value) for name, value in options.items() if value not in (None, "")]
     words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
@@ -203,14 +207,14 @@ def typed(verb: str, args: argparse.Namespace, options: Mapping[str, object]) ->
     return shlex.join(["netpart", verb, args.job, *words])
 
 
-def workers_of(args: argparse.Namespace, job: Job) -> int:
+def requested_workers(args: argparse.Namespace, job: Job) -> int:
     """--workers, or else what the job asks for."""
     from netpart.graph.workers import default_workers
 
     return int(args.workers or default_workers(job.proto))
 
 
-def itemsize(job: Job) -> int:
+def job_float_size(job: Job) -> int:
     """Bytes of an activation."""
     from netpart.proto.element import float_size
 

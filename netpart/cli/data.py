@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from netpart.cli.common import count, positive
+from netpart.cli.common import parse_count, parse_positive
 
 HELP = "make data sets in the form that jobs read"
 DIGITS = "the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
@@ -32,10 +32,14 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
     phantom.add_argument("folder", type=Path, metavar="OUT", help="gets scans and tables, e.g. data/phantom")
     phantom.add_argument(
-        "--subjects", type=positive, default=200, metavar="N", help="people, a quarter of each class (default: 200)"
+        "--subjects",
+        type=parse_positive,
+        default=200,
+        metavar="N",
+        help="people, a quarter of each class (default: 200)",
     )
-    phantom.add_argument("--spacing", type=positive, default=2, metavar="MM", help="between voxels (default: 2)")
-    phantom.add_argument("--seed", type=count, default=0, metavar="S", help="which people (default: 0)")
+    phantom.add_argument("--spacing", type=parse_positive, default=2, metavar="MM", help="between voxels (default: 2)")
+    phantom.add_argument("--seed", type=parse_count, default=0, metavar="S", help="which people (default: 0)")
     phantom.set_defaults(make=_make_phantom)
     return parser
 
@@ -51,7 +55,7 @@ def _make_digits(args: argparse.Namespace) -> str:
     from netpart.data.make import digits
 
     made = digits.make_digits(args.folder)
-    return f"{args.folder}: {'made' if made else 'already holds'} the digits: {_listed()}"
+    return f"{args.folder}: {'made' if made else 'already holds'} the digits: {_store_file_names()}"
 
 
 def _make_python(args: argparse.Namespace) -> str:
@@ -68,7 +72,7 @@ def _make_mnist(args: argparse.Namespace) -> str:
     from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
-    return f"{args.folder}: made {train} training and {test} test images: {_listed()}"
+    return f"{args.folder}: made {train} training and {test} test images: {_store_file_names()}"
 
 
 def _make_phantom(args: argparse.Namespace) -> str:
@@ -83,7 +87,7 @@ def _make_phantom(args: argparse.Namespace) -> str:
     return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter{few}"
 
 
-def _listed() -> str:
+def _store_file_names() -> str:
     """The files of a data set."""
     from netpart.data.make.image_store import MEAN, TEST, TRAIN
 

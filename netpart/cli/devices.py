@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 
 
-def add_devices(parser: argparse.ArgumentParser) -> None:
+def add_device_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the devices and what connects them."""
     parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
-    parser.add_argument("--bandwidth", type=_bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+    parser.add_argument("--bandwidth", type=_parse_bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
 
 
-def _bandwidth(text: str) -> float:
+def _parse_bandwidth(text: str) -> float:
     """Bytes a second, as the option gives them."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
     if found is None or found[2] not in UNITS or not float(found[1]):
@@ -27,7 +27,7 @@ def _bandwidth(text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def devices_of(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
+def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
     """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
     from dataclasses import replace
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
-    from netpart.plan.text.diff import Difference, Measure
+    from netpart.plan.text.diff import MeasureChange, PartitionDifference
 
 HELP = "show how two jobs, or one job with and without some options, differ in cuts, bytes, FLOPs and memory"
 EPILOG = """With one JOB, the options say what is compared with it as it is written; with two, they hold for both.
@@ -28,17 +28,19 @@ TROUBLE = 2
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.choices import COLLECTIVES, SCHEDULES
-    from netpart.cli.common import add_override, members, pieces
+    from netpart.cli.common import add_override_option, parse_micro_batches, parse_workers
 
     parser: argparse.ArgumentParser = subparsers.add_parser("diff", help=HELP, description=HELP, epilog=EPILOG)
     parser.add_argument("job", metavar="JOB", help="the job before")
     parser.add_argument("other", metavar="JOB2", nargs="?", help="the job after (default: the same job, with options)")
-    parser.add_argument("--workers", type=members, action="append", metavar="N", help="cut over N workers")
+    parser.add_argument("--workers", type=parse_workers, action="append", metavar="N", help="cut over N workers")
     parser.add_argument("--scheme", action="append", metavar="NAME", help="place all layers at once")
-    add_override(parser)
-    parser.add_argument("--stages", type=members, action="append", metavar="K", help="a pipeline of K stages")
-    parser.add_argument("--replicas", type=members, action="append", metavar="R", help="workers of each stage")
-    parser.add_argument("--micro-batches", type=pieces, action="append", metavar="M", help="pieces of the mini-batch")
+    add_override_option(parser)
+    parser.add_argument("--stages", type=parse_workers, action="append", metavar="K", help="a pipeline of K stages")
+    parser.add_argument("--replicas", type=parse_workers, action="append", metavar="R", help="workers of each stage")
+    parser.add_argument(
+        "--micro-batches", type=parse_micro_batches, action="append", metavar="M", help="pieces of the mini-batch"
+    )
     parser.add_argument("--schedule", choices=SCHEDULES, action="append", help="order of the passes")
     parser.add_argument("--collectives", choices=COLLECTIVES, action="append", help="how collectives are carried out")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a field")
@@ -49,11 +51,11 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Compares; 0 if nothing differs, 1 if something does."""
-    from netpart.plan.text.diff import compare
+    from netpart.plan.text.diff import compare_partitions
 
-    difference = compare(*(cut(side)[0] for side in _sides(args)))
+    difference = compare_partitions(*(cut_job(side)[0] for side in _diff_sides(args)))
     if args.json:
-        _print_json(difference)
+        _print_diff_json(difference)
     elif difference.same:
         print(f"The plans are the same{SCHEME_HINT if args.scheme and not args.override else ''}.")
     else:
@@ -61,11 +63,11 @@ def call(args: argparse.Namespace) -> int:
     return 0 if difference.same else 1
 
 
-def _sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
+def _diff_sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Namespace]:
     """The options of a job before and of one after."""
     from netpart.errors import ConfigError
 
-    given = {name: _one_each(args, name) for name in EACH}
+    given = {name: _option_per_side(args, name) for name in EACH}
     if args.override and not any(any(given[name]) for name in PLACING):
         raise ConfigError("--override", "a scheme to cut the layers by", "none", "add --scheme NAME")
     if not (args.other or args.set or any(after for _, after in given.values())):
@@ -73,10 +75,12 @@ def _sides(args: argparse.Namespace) -> tuple[argparse.Namespace, argparse.Names
     before, after = ({name: pair[i] for name, pair in given.items()} for i in range(2))
     for options in (before, after):
         options["override"] = args.override and any(options[name] for name in PLACING)
-    return _side(args.job, args.set if args.other else [], before), _side(args.other or args.job, args.set, after)
+    return _side_options(args.job, args.set if args.other else [], before), _side_options(
+        args.other or args.job, args.set, after
+    )
 
 
-def _one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
+def _option_per_side(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     """What an option says for each side: given once, it holds for both of two jobs, or for one job's after."""
     from netpart.errors import ConfigError
 
@@ -88,41 +92,41 @@ def _one_each(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
     return (given[0] if args.other or len(given) == 2 else None), given[-1]
 
 
-def _side(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
+def _side_options(job: str, changes: list[str], options: dict[str, Any]) -> argparse.Namespace:
     """One side, as ``load_job`` wants its options."""
     unset = dict.fromkeys(("kernels", "precision", "dtype", "seed", "recompute", "shard_updates"))
     return argparse.Namespace(job=job, set=changes, **unset, **options)
 
 
-def cut(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
+def cut_job(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
     """The partition of one side and the folder of its job; errors say where in the job they are."""
-    from netpart.cli.common import load_job, workers_of
-    from netpart.plan.partition import partition
+    from netpart.cli.common import load_job, requested_workers
+    from netpart.plan.partition import partition_by_scheme
 
     job = load_job(args, provide=False, warn=warn)
     with job.explaining():
-        return partition(job.proto, workers_of(args, job), job.folder), job.folder
+        return partition_by_scheme(job.proto, requested_workers(args, job), job.folder), job.folder
 
 
-def _print_json(difference: Difference) -> None:
+def _print_diff_json(difference: PartitionDifference) -> None:
     """Prints all layers and numbers as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps({"same": difference.same, **asdict(difference)}, indent=2, ensure_ascii=False))
 
 
-def print_difference(difference: Difference) -> None:
+def print_difference(difference: PartitionDifference) -> None:
     """Prints the layers that differ and the numbers that do, with those of the whole in any case."""
-    from netpart.cli.table import Table
+    from netpart.cli.table import TextTable
 
     if difference.layers:
-        Table(LAYERS, [(c.layer, c.before or "-", c.after or "-") for c in difference.layers]).print()
+        TextTable(LAYERS, [(c.layer, c.before or "-", c.after or "-") for c in difference.layers]).print()
         print()
     shown = [m for m in difference.measures if m.before != m.after or m.whose in ("all", "most")]
-    Table(NUMBERS, [_cells(measure) for measure in shown]).print()
+    TextTable(NUMBERS, [_measure_cells(measure) for measure in shown]).print()
 
 
-def _cells(measure: Measure) -> tuple[str, ...]:
+def _measure_cells(measure: MeasureChange) -> tuple[str, ...]:
     """One number of both sides, and how many times as much it is afterwards."""
     from netpart.units import bytes_text, count_text
 

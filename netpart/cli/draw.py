@@ -20,10 +20,10 @@ CONVERTED = ("png", "pdf")
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job
+    from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
-    add_job(parser, computes=False)
+    add_job_options(parser, computes=False)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
     parser.add_argument("--format", choices=DRAWING_FORMATS, help="default: as FILE ends, txt on the screen")
     parser.add_argument(
@@ -38,33 +38,33 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Draws the net; 0 when it is drawn."""
-    from netpart.cli.common import itemsize, load_job, workers_of
-    from netpart.cli.note import note
+    from netpart.cli.common import job_float_size, load_job, requested_workers
+    from netpart.cli.note import print_note
     from netpart.draw import render
     from netpart.errors import ConfigError
 
     asked = "--turns" if args.turns else "--groups" if args.groups else ""
-    chosen = args.format or ("svg" if asked and args.output is None else _format_of(args.output))
+    chosen = args.format or ("svg" if asked and args.output is None else _output_format(args.output))
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
-    workers = workers_of(args, job)
+    workers = requested_workers(args, job)
     if args.turns:
-        drawing = _chart_of(job, workers)
+        drawing = _draw_schedule(job, workers)
     elif args.groups:
-        drawing = _groups_of(job, workers)
+        drawing = _draw_groups(job, workers)
     else:
-        drawing = render(_graph_of(job, workers, args.phase), chosen, itemsize(job))
+        drawing = render(_cut_phase(job, workers, args.phase), chosen, job_float_size(job))
     if args.output is None:
         print(drawing, end="")
         return 0
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(drawing, encoding="utf-8")
-    note(f"drew {args.output}")
+    print_note(f"drew {args.output}")
     return 0
 
 
-def _format_of(output: Path | None) -> str:
+def _output_format(output: Path | None) -> str:
     """The format that a file's name asks for, txt for the screen; raises ConfigError for another name."""
     from netpart.errors import ConfigError
 
@@ -73,11 +73,11 @@ def _format_of(output: Path | None) -> str:
     found = SUFFIXES.get(output.suffix.lower())
     if found is None:
         known = ", ".join(f".{name}" for name in DRAWING_FORMATS)
-        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), _how_to_get(output))
+        raise ConfigError("--output", f"a name that ends in {known}", repr(str(output)), _format_hint(output))
     return found
 
 
-def _how_to_get(output: Path) -> str:
+def _format_hint(output: Path) -> str:
     """How a drawing becomes what ``output`` asks for, or how its format is said outright."""
     kind = output.suffix.lower().removeprefix(".")
     if kind in CONVERTED:
@@ -86,33 +86,33 @@ def _how_to_get(output: Path) -> str:
     return "or say --format"
 
 
-def _groups_of(job: Job, workers: int) -> str:
+def _draw_groups(job: Job, workers: int) -> str:
     """The groups of workers and their servers, drawn; raises ConfigError as the partition does."""
     from netpart.draw.cluster import groups_svg
-    from netpart.graph.passes.serve import served
-    from netpart.plan.partition import partition
+    from netpart.graph.passes.serve import add_job_servers
+    from netpart.plan.partition import partition_by_scheme
 
     with job.explaining():
-        return groups_svg(served(partition(job.proto, workers, job.folder, phases=("train",))))
+        return groups_svg(add_job_servers(partition_by_scheme(job.proto, workers, job.folder, phases=("train",))))
 
 
-def _chart_of(job: Job, workers: int) -> str:
+def _draw_schedule(job: Job, workers: int) -> str:
     """The schedule of training, drawn; raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
-    from netpart.plan.partition import partition
-    from netpart.program.schedules.delayed_rehearsal import rehearsed
-    from netpart.program.schedules.schedule import DELAYED, GPIPE, order_of
+    from netpart.plan.partition import partition_by_scheme
+    from netpart.program.schedules.delayed_rehearsal import simulate_schedule
+    from netpart.program.schedules.schedule import DELAYED, GPIPE, schedule_order
 
     with job.explaining():
-        cut = partition(job.proto, workers, job.folder, phases=("train",))
-    order, played = order_of(cut.job), rehearsed(cut)
+        cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
+    order, played = schedule_order(cut.job), simulate_schedule(cut)
     named = {GPIPE: "GPipe", DELAYED: "delayed gradients"}.get(order, "1F1B")
     last = 1 + max((each.turn.micro for each in played), default=0)
     title = f"{cut.graph.net.name}: {named} of {last} micro-batches"
     return schedule_svg(played, cut.graph.teams.members, title)
 
 
-def _graph_of(job: Job, workers: int, phase: str) -> Graph:
+def _cut_phase(job: Job, workers: int, phase: str) -> Graph:
     """The graph of one phase, cut; raises ConfigError as the partition does."""
     from netpart.plan.partition import partition_phase
 

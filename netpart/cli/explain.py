@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.plan.text.alternatives import Alternative
-    from netpart.plan.text.diff import Difference
-    from netpart.plan.text.explain import Explanation
-    from netpart.plan.text.helper_reasons import Reason
+    from netpart.plan.text.alternatives import CutAlternative
+    from netpart.plan.text.diff import PartitionDifference
+    from netpart.plan.text.explain import LayerExplanation
+    from netpart.plan.text.helper_reasons import HelperReason
 
 HELP = "say why each helper around a layer is there, what other cuts of it cost, and what a change would change"
 EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."
@@ -26,10 +26,10 @@ OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job
+    from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
-    add_job(parser, computes=False)
+    add_job_options(parser, computes=False)
     parser.add_argument("layer", metavar="LAYER", help="a layer, as the job names it")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser
@@ -37,23 +37,25 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Explains; 0 when it is done."""
-    from netpart.cli.diff import cut
-    from netpart.plan.text.alternatives import alternatives
-    from netpart.plan.text.diff import compare
-    from netpart.plan.text.explain import explain
+    from netpart.cli.diff import cut_job
+    from netpart.plan.text.alternatives import find_alternatives
+    from netpart.plan.text.diff import compare_partitions
+    from netpart.plan.text.explain import explain_layer
 
-    found, folder = cut(argparse.Namespace(**{**vars(args), "set": []}))
-    explanation, others = explain(found, args.layer), alternatives(found, args.layer, folder)
-    change = compare(found, cut(args, warn=False)[0]) if args.set else None
+    found, folder = cut_job(argparse.Namespace(**{**vars(args), "set": []}))
+    explanation, others = explain_layer(found, args.layer), find_alternatives(found, args.layer, folder)
+    change = compare_partitions(found, cut_job(args, warn=False)[0]) if args.set else None
     if args.json:
-        _print_json(explanation, others, change)
+        _print_explanation_json(explanation, others, change)
     else:
-        _print_text(explanation, others, found.workers)
+        _print_explanation(explanation, others, found.workers)
         _print_change(change, args.set)
     return 0
 
 
-def _print_json(explanation: Explanation, others: Sequence[Alternative], change: Difference | None) -> None:
+def _print_explanation_json(
+    explanation: LayerExplanation, others: Sequence[CutAlternative], change: PartitionDifference | None
+) -> None:
     """Prints everything as one JSON object."""
     from dataclasses import asdict
 
@@ -62,15 +64,17 @@ def _print_json(explanation: Explanation, others: Sequence[Alternative], change:
     print(json.dumps({**found, **what_if}, indent=2, ensure_ascii=False))
 
 
-def _print_text(explanation: Explanation, others: Sequence[Alternative], workers: int) -> None:
+def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAlternative], workers: int) -> None:
     """Prints the parts, the helpers on both sides, the sums, and the alternatives."""
-    from netpart.cli.table import Table
-    from netpart.units import bytes_text, counted
+    from netpart.cli.table import TextTable
+    from netpart.units import bytes_text, plural_text
 
-    print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {counted(workers, 'worker')})\n")
-    Table(PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]).print()
-    _print_reasons("before it", explanation.before)
-    _print_reasons("behind it", explanation.behind)
+    print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {plural_text(workers, 'worker')})\n")
+    TextTable(
+        PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]
+    ).print()
+    _print_helper_reasons("before it", explanation.before)
+    _print_helper_reasons("behind it", explanation.behind)
     if explanation.before or explanation.behind:
         print(f"\n{BACKWARD}")
     moves = [f"{bytes_text(nbytes)} {kind}" for kind, nbytes in explanation.moves.items()]
@@ -79,21 +83,21 @@ def _print_text(explanation: Explanation, others: Sequence[Alternative], workers
         print(f"  {text}")
     if others:
         print("\nCut otherwise, all other layers as they are:\n")
-        Table(OTHERS, [_cells(other) for other in others]).print()
+        TextTable(OTHERS, [_alternative_cells(other) for other in others]).print()
 
 
-def _print_reasons(where: str, reasons: Sequence[Reason]) -> None:
+def _print_helper_reasons(where: str, reasons: Sequence[HelperReason]) -> None:
     """Prints the helpers on one side of the layer."""
-    from netpart.cli.table import Table
+    from netpart.cli.table import TextTable
 
     if not reasons:
         print(f"\nNo helpers {where}.")
         return
     print(f"\nHelpers {where}:\n")
-    Table(REASONS, [_reason_cells(reason) for reason in reasons]).print()
+    TextTable(REASONS, [_reason_cells(reason) for reason in reasons]).print()
 
 
-def _reason_cells(reason: Reason) -> tuple[str, ...]:
+def _reason_cells(reason: HelperReason) -> tuple[str, ...]:
     """One helper; a dash where nothing crosses workers."""
     from netpart.units import bytes_text
 
@@ -101,14 +105,14 @@ def _reason_cells(reason: Reason) -> tuple[str, ...]:
     return reason.helper, reason.where, reason.why, *crossing
 
 
-def _cells(other: Alternative) -> tuple[str, ...]:
+def _alternative_cells(other: CutAlternative) -> tuple[str, ...]:
     """One way to cut the layer."""
     from netpart.units import bytes_text, count_text
 
     return "now" if other.present else "", other.cut, bytes_text(other.moved), count_text(other.flops), other.written
 
 
-def _print_change(change: Difference | None, options: Sequence[str]) -> None:
+def _print_change(change: PartitionDifference | None, options: Sequence[str]) -> None:
     """Prints what the options would change."""
     from netpart.cli.diff import print_difference
 

@@ -30,43 +30,43 @@ ALIKE = 0.75
 """Of two options, how much of their letters are the same in a slip of the keyboard."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser whose errors are one line: usage, of nine lines, is what --help is for."""
 
     def error(self, message: str) -> NoReturn:
-        message = _own_words(message)
-        complain(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
+        message = _reword_parse_error(message)
+        print_error(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
         self.exit(REFUSED)
 
 
-def _own_words(message: str) -> str:
+def _reword_parse_error(message: str) -> str:
     """What argparse says, in the form of every other error: ``--dtype: expected float32 or float64, got 'float16'``."""
     if choice := re.fullmatch(r"argument (.*): invalid choice: (.*) \(choose from (.*)\)", message):
         names = choice[3].replace("'", "").split(", ")
         wanted = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        return f"{_short(choice[1])}: expected {wanted}, got {choice[2]}"
+        return f"{_last_option_name(choice[1])}: expected {wanted}, got {choice[2]}"
     if kind := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
         wanted = {"int": "a whole number", "float": "a number", "Path": "a path"}.get(kind[2], f"a {kind[2]}")
-        return f"{_short(kind[1])}: expected {wanted}, got {kind[3]}"
+        return f"{_last_option_name(kind[1])}: expected {wanted}, got {kind[3]}"
     if one := re.fullmatch(r"argument (.*): expected one argument", message):
-        return f"{_short(one[1])}: expected a value, got none"
+        return f"{_last_option_name(one[1])}: expected a value, got none"
     if own := re.fullmatch(r"argument ([^:]*): (expected .* got .*)", message):
-        return f"{_short(own[1])}: {own[2]}"
+        return f"{_last_option_name(own[1])}: {own[2]}"
     return message
 
 
-def _short(option: str) -> str:
+def _last_option_name(option: str) -> str:
     """An option of two names, ``-o/--output``, by its last."""
     return option.rpartition("/")[2]
 
 
-class Version(argparse.Action):
+class VersionAction(argparse.Action):
     """Looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from netpart.resources import version
+        from netpart.resources import installed_version
 
-        print(f"netpart {version()}")
+        print(f"netpart {installed_version()}")
         parser.exit()
 
 
@@ -78,72 +78,74 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace()
     try:
         if argv is None:
-            _settle()
-        args = parse(argv)
+            _prepare_process()
+        args = parse_command_line(argv)
         code = int(args.call(args))
         sys.stdout.flush()
         if argv is None:
-            _depart()
+            _ignore_late_signals()
     except BrokenPipeError:
-        return _closed()
+        return _end_broken_pipe()
     except KeyboardInterrupt as error:
-        complain(str(error) or "interrupted")
+        print_error(str(error) or "interrupted")
         return SIGNALLED + getattr(error, "number", SIGINT)
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):
             raise
-        return _failed(error, args)
+        return _print_failure(error, args)
     return code
 
 
-def _settle() -> None:
+def _prepare_process() -> None:
     """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
     Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
     lacks is shown as ?."""
-    from netpart.launch.control.signals import listen
+    from netpart.launch.control.signals import take_over_signals
 
-    listen()
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    take_over_signals()
+    sys.stdout, sys.stderr = sys.stdout or _open_devnull(), sys.stderr or _open_devnull()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def _depart() -> None:
+def _ignore_late_signals() -> None:
     """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
-    from netpart.launch.control.signals import stop_listening
+    from netpart.launch.control.signals import ignore_taken_signals
 
-    stop_listening()
+    ignore_taken_signals()
 
 
-def _nowhere() -> TextIO:
+def _open_devnull() -> TextIO:
     """What Python leaves away for a stream that is closed (>&-): a place to write to."""
     return open(os.devnull, "w", encoding="utf-8")
 
 
-def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line as its verb reads it; what the verb does not know ends the process, with its usage."""
     words, parser = sys.argv[1:] if argv is None else argv, make_parser()
     if not words:
         parser.print_help(sys.stderr)
         parser.exit(REFUSED)
     for word in words:
-        if not _encodable(word):
-            complain(f"expected text in UTF-8, got {word!a}; rename the file, or set the locale that it is written in")
+        if not _is_encodable(word):
+            print_error(
+                f"expected text in UTF-8, got {word!a}; rename the file, or set the locale that it is written in"
+            )
             parser.exit(REFUSED)
     if words[0] == "help":
         words = [*words[1:2], "--help"]
     if words[0] not in VERBS and not words[0].startswith("-"):
-        complain(f"expected a verb, got {words[0]!r}; {_meant(words[0])}")
+        print_error(f"expected a verb, got {words[0]!r}; {_verb_hint(words[0])}")
         parser.exit(REFUSED)
     args, unknown = parser.parse_known_args(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
-        verb.error(f"unknown: {' '.join(unknown)}{_option(unknown[0], verb)}")
+        verb.error(f"unknown: {' '.join(unknown)}{_option_hint(unknown[0], verb)}")
     return args
 
 
-def _encodable(word: str) -> bool:
+def _is_encodable(word: str) -> bool:
     """True for text; Python hands over bytes that are none as lone surrogates."""
     try:
         word.encode()
@@ -152,20 +154,20 @@ def _encodable(word: str) -> bool:
     return True
 
 
-def _meant(word: str) -> str:
+def _verb_hint(word: str) -> str:
     """A hint to the verb that ``word`` means, here or elsewhere."""
     from netpart.proto import words
-    from netpart.proto.fields import nearest
+    from netpart.proto.fields import nearest_hint
 
     if word.endswith(".conf"):
         return f"a verb comes first: netpart check {word}, or netpart run {word}"
     if word.lower() in words.VERB_NOTES:
         return words.VERB_NOTES[word.lower()]
     other = words.VERBS.get(word.lower())
-    return f"did you mean {other}?" if other else nearest(word, VERBS) or "netpart --help lists them"
+    return f"did you mean {other}?" if other else nearest_hint(word, VERBS) or "netpart --help lists them"
 
 
-def _option(word: str, verb: argparse.ArgumentParser) -> str:
+def _option_hint(word: str, verb: argparse.ArgumentParser) -> str:
     """A hint to the option that ``word`` nearly is, or that does what other tools mean by it."""
     from difflib import get_close_matches
 
@@ -175,7 +177,7 @@ def _option(word: str, verb: argparse.ArgumentParser) -> str:
     near = get_close_matches(word.partition("=")[0], known, 1, ALIKE)
     if near:
         return f"; did you mean {near[0]}?"
-    hint = words.OPTIONS.get(words.plain(word.partition("=")[0]), "") if word.startswith("-") else ""
+    hint = words.OPTIONS.get(words.plain_word(word.partition("=")[0]), "") if word.startswith("-") else ""
     wanted = next((part for part in hint.split() if part.startswith("--")), "").rstrip(";")
     return f"; {hint}" if wanted in known and hint else ""
 
@@ -184,8 +186,8 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of all verbs."""
     from netpart.cli.examples import EXAMPLES
 
-    parser = Parser(prog="netpart", description="Cuts a neural net over workers and trains it.")
-    parser.add_argument("--version", action=Version, nargs=0, help="show the version and exit")
+    parser = CommandParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
+    parser.add_argument("--version", action=VersionAction, nargs=0, help="show the version and exit")
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
@@ -197,32 +199,32 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _failed(error: Exception, args: argparse.Namespace) -> int:
+def _print_failure(error: Exception, args: argparse.Namespace) -> int:
     """Says what went wrong and, if it is in the job, where."""
-    from netpart.cli.note import note
-    from netpart.errors import ConfigError, JobError, NetpartError, refused
-    from netpart.shortage import shortage
+    from netpart.cli.note import print_note
+    from netpart.errors import ConfigError, JobError, NetpartError, os_error_message
+    from netpart.shortage import find_shortage
 
     job = getattr(args, "loaded", None)
     if job is not None and isinstance(error, JobError):
         job.explain(error)
-    if lacking := shortage(error):
-        complain(str(lacking))
-    elif isinstance(error, OSError) and (words := refused(error)):
-        complain(words)
+    if lacking := find_shortage(error):
+        print_error(str(lacking))
+    elif isinstance(error, OSError) and (words := os_error_message(error)):
+        print_error(words)
     elif isinstance(error, JobError):
         for line in error.lines():
-            complain(line)
+            print_error(line)
     elif isinstance(error, NetpartError):
-        complain(str(error))
+        print_error(str(error))
     else:
-        complain(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
+        print_error(f"netpart itself failed: {error!r}; NETPART_DEBUG=1 shows where")
     for text in getattr(error, "__notes__", ()):
-        note(text)
+        print_note(text)
     return REFUSED if isinstance(error, ConfigError) else int(getattr(args, "trouble", WRONG))
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Writes one error to stderr, its first word red on a terminal."""
     colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     word = "\033[1;31merror:\033[0m" if colours else "error:"
@@ -230,7 +232,7 @@ def complain(message: str) -> None:
         print(f"{word} {message}", file=sys.stderr, flush=True)
 
 
-def _closed() -> int:
+def _end_broken_pipe() -> int:
     """Ends quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return WRONG

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 
-def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
+def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
-    from netpart.cli.common import workers_of
+    from netpart.cli.common import requested_workers
     from netpart.errors import ConfigError
     from netpart.graph.cluster import cluster_of
-    from netpart.units import counted
+    from netpart.units import plural_text
 
     if args.launcher == ENV_LAUNCHER:
-        return _meeting_of_many(args, job)
+        return _launcher_meeting(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
     if args.launcher == "join" and not args.listen:
@@ -31,28 +31,28 @@ def meeting_of(args: argparse.Namespace, job: Job) -> Meeting | None:
         raise ConfigError("--local", "--listen with it", "none", "leave it away: all workers are on this host then")
     if not args.listen:
         return None
-    if args.local > (members := cluster_of(job.proto, workers_of(args, job)).size):
+    if args.local > (members := cluster_of(job.proto, requested_workers(args, job)).size):
         hint = "the others join; with all of them here omit --listen and --local"
-        raise ConfigError("--local", f"at most the {counted(members, 'worker')} of this run", str(args.local), hint)
-    from netpart.launch.control.token import given
+        raise ConfigError("--local", f"at most the {plural_text(members, 'worker')} of this run", str(args.local), hint)
+    from netpart.launch.control.token import find_token
     from netpart.launch.teams.meeting import Meeting
 
-    return Meeting(args.listen, args.local, given(os.environ, args.token_file), args.wait, args.token_file)
+    return Meeting(args.listen, args.local, find_token(os.environ, args.token_file), args.wait, args.token_file)
 
 
-def _meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
+def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
     """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if there are not as many ranks as
     members of the run: workers of all groups, and servers."""
-    from netpart.cli.common import workers_of
-    from netpart.cli.worker import token_of
+    from netpart.cli.common import requested_workers
+    from netpart.cli.worker import required_token
     from netpart.errors import ConfigError
     from netpart.graph.cluster import cluster_of
-    from netpart.launch.teams.launcher_environment import one_of_many
+    from netpart.launch.teams.launcher_environment import require_launched_rank
     from netpart.launch.teams.meeting import Meeting
 
-    adopted = one_of_many(os.environ)
+    adopted = require_launched_rank(os.environ)
     args.launcher, several = "join", cluster_of(job.proto, 1).size > 1
-    args.workers = workers_of(args, job) if several else args.workers or adopted.size
+    args.workers = requested_workers(args, job) if several else args.workers or adopted.size
     if args.workers is None:
         expected = f"--workers, as {adopted.launcher} does not tell how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
@@ -61,20 +61,20 @@ def _meeting_of_many(args: argparse.Namespace, job: Job) -> Meeting:
         expected = f"{adopted.size}, as {adopted.launcher} says"
         got = f"{members.size} ({members})" if several else str(args.workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
-    return Meeting(adopted.meet, 1, token_of(args), args.wait, args.token_file)
+    return Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:
     """Under --launcher env, plays every rank but 0 to its end; False for rank 0, and for every other launcher."""
     if args.launcher != ENV_LAUNCHER:
         return False
-    from netpart.cli.worker import token_of, work
+    from netpart.cli.worker import join_as_worker, required_token
     from netpart.launch.member.join import Invitation
-    from netpart.launch.teams.launcher_environment import one_of_many
+    from netpart.launch.teams.launcher_environment import require_launched_rank
 
-    adopted = one_of_many(os.environ)
+    adopted = require_launched_rank(os.environ)
     if adopted.rank == 0:
         return False
     folder = Path(args.job).absolute().parent
-    work(Invitation(adopted.meet, token_of(args), adopted.rank, "", folder, args.wait))
+    join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, args.wait))
     return True

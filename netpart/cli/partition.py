@@ -11,47 +11,47 @@ HELP = "write the plan: a complete, commented job with every layer's cut, to run
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job
+    from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("partition", help=HELP, description=HELP)
-    add_job(parser)
+    add_job_options(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
     """Writes the plan; 0 when it is written."""
-    from netpart.cli.common import load_job, workers_of
-    from netpart.cli.note import note
+    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
-    from netpart.plan.partition import partition
+    from netpart.plan.partition import partition_by_scheme
     from netpart.plan.text.write_plan import write_plan
 
     if args.output:
-        check_output(args.output)
+        check_plan_file(args.output)
     job = load_job(args, provide=False)
-    cut = partition(job.proto, workers_of(args, job), job.folder)
-    text = write_plan(job, cut, _command(args), args.output.parent if args.output else Path())
+    cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder)
+    text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
     if args.output is None:
         print(text, end="")
         return 0
     with atomic_file(args.output) as file:
         file.write(text.encode())
-    note(f"wrote {args.output}")
+    print_note(f"wrote {args.output}")
     return 0
 
 
-def check_output(path: Path) -> None:
+def check_plan_file(path: Path) -> None:
     """Raises ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
     from netpart.errors import ConfigError
 
     if not path.parent.is_dir():
         raise ConfigError(str(path), "a file in a folder that is there", f"no folder {path.parent}", "make it first")
-    if path.exists() and not _begins_as_plan(path):
+    if path.exists() and not _is_plan_file(path):
         raise ConfigError(str(path), "no file or an older plan", "something else", "choose another name")
 
 
-def _begins_as_plan(path: Path) -> bool:
+def _is_plan_file(path: Path) -> bool:
     """True for a file that begins as every plan does."""
     from netpart.files import open_file
     from netpart.proto.comments import OWN
@@ -63,8 +63,8 @@ def _begins_as_plan(path: Path) -> bool:
         return False
 
 
-def _command(args: argparse.Namespace) -> str:
+def _partition_command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    from netpart.cli.common import CUT, READ, typed
+    from netpart.cli.common import CUT, READ, command_line
 
-    return typed("partition", args, {name: getattr(args, name) for name in (*CUT, *READ)})
+    return command_line("partition", args, {name: getattr(args, name) for name in (*CUT, *READ)})

@@ -11,7 +11,7 @@ from netpart.choices import OBJECTIVES, SECONDS
 
 if TYPE_CHECKING:
     from netpart.plan.search.portfolio import Portfolio
-    from netpart.plan.search.task import Task
+    from netpart.plan.search.task import PlanningTask
     from netpart.proto.reader import Job
 
 HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
@@ -26,28 +26,30 @@ SHAPING = (
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     from netpart.choices import COLLECTIVES
-    from netpart.cli.common import add_uncut_job, members
-    from netpart.cli.devices import add_devices
+    from netpart.cli.common import add_uncut_job_options, parse_workers
+    from netpart.cli.devices import add_device_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
-    add_uncut_job(parser, optional=True)
-    parser.add_argument("--workers", type=members, metavar="N", help="plan for N workers (default: as the job says)")
+    add_uncut_job_options(parser, optional=True)
+    parser.add_argument(
+        "--workers", type=parse_workers, metavar="N", help="plan for N workers (default: as the job says)"
+    )
     parser.add_argument(
         "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's)"
     )
-    add_devices(parser)
+    add_device_options(parser)
     parser.add_argument(
         "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
     )
     parser.add_argument(
-        "--states", type=_states, metavar="S",
+        "--states", type=_parse_state_count, metavar="S",
         help="arrays that the updater keeps for each parameter of a --profile: 0 for plain SGD, 1 with momentum "
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
-        "--partitions", type=members, metavar="n", help="blocks to allocate (default: as the net has them)"
+        "--partitions", type=parse_workers, metavar="n", help="blocks to allocate (default: as the net has them)"
     )
-    _add_search(parser)
+    _add_search_options(parser)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
     parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
@@ -55,12 +57,12 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_search(parser: argparse.ArgumentParser) -> None:
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of what planners look for, and how long."""
-    from netpart.cli.common import members, pieces
+    from netpart.cli.common import parse_micro_batches, parse_workers
 
     parser.add_argument(
-        "--group", type=members, metavar="R", help="devices that share the rows of a block (default: 1)"
+        "--group", type=parse_workers, metavar="R", help="devices that share the rows of a block (default: 1)"
     )
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
@@ -69,22 +71,24 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS, help="what makes a plan the best"
     )
     parser.add_argument(
-        "--slack", type=_share, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
+        "--slack", type=_parse_amount, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
     )
-    parser.add_argument("--micro-batches", type=pieces, metavar="M", help="of pipelines (default: the fastest of some)")
     parser.add_argument(
-        "--limit", type=_share, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
+        "--micro-batches", type=parse_micro_batches, metavar="M", help="of pipelines (default: the fastest of some)"
+    )
+    parser.add_argument(
+        "--limit", type=_parse_amount, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
     )
 
 
-def _states(text: str) -> int:
+def _parse_state_count(text: str) -> int:
     """A number of arrays, as the option gives it."""
     if not re.fullmatch(r"\d", text):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 9, got {text!r}")
     return int(text)
 
 
-def _share(text: str) -> float:
+def _parse_amount(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
@@ -106,66 +110,66 @@ def call(args: argparse.Namespace) -> int:
 
 def _plan_job(args: argparse.Namespace) -> int:
     """Plans for a job: prints its table, draws and writes what is asked for."""
-    from netpart.cli.partition import check_output
+    from netpart.cli.partition import check_plan_file
 
     if args.output:
-        check_output(args.output)
+        check_plan_file(args.output)
     from netpart.cli.common import load_job
-    from netpart.cli.proposals import print_json, print_tables
+    from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
 
     job = load_job(args, provide=args.by == "profile")
-    task, rates = _task_of(args, job)
+    task, rates = _planning_task(args, job)
     portfolio = Portfolio(job, task, rates, args.micro_batches)
     best = (portfolio.named(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
-        print_json(task, portfolio, best)
+        print_plans_json(task, portfolio, best)
     else:
-        print_tables(job, portfolio, best, args.objective if args.partitions else None)
+        print_plan_tables(job, portfolio, best, args.objective if args.partitions else None)
     if args.picture:
-        _write_picture(args.picture, task)
+        _write_convergence(args.picture, task)
     if args.output:
-        _write_plan(args, job, portfolio)
+        _write_chosen_plan(args, job, portfolio)
     return 0
 
 
-def _task_of(args: argparse.Namespace, job: Job) -> tuple[Task, dict[str, float]]:
+def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, dict[str, float]]:
     """What is to be planned, and the work of each FLOP of the layers."""
-    from netpart.cli.common import itemsize
-    from netpart.cli.devices import devices_of
+    from netpart.cli.common import job_float_size
+    from netpart.cli.devices import named_devices
     from netpart.cli.sample import use_one_core
     from netpart.graph.build import build_net
     from netpart.graph.workers import default_workers
     from netpart.plan.price import devices as places
-    from netpart.plan.price.layer_loads import loads, measured_loads, rates
-    from netpart.plan.search.task import Task
+    from netpart.plan.price.layer_loads import measured_profile, profile_net, work_rates
+    from netpart.plan.search.task import PlanningTask
 
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
         use_one_core()
         workers = args.workers or default_workers(job.proto)
-        devices = devices_of(args, workers, places.measured(workers))
+        devices = named_devices(args, workers, places.measure_devices(workers))
     else:
-        otherwise = places.devices_of(cluster) if cluster.device else places.alike(1)
-        devices = devices_of(args, args.workers, otherwise)
-    counted = profile = loads(build_net(job.proto, "train", job.folder), itemsize(job))
+        otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
+        devices = named_devices(args, args.workers, otherwise)
+    counted = profile = profile_net(build_net(job.proto, "train", job.folder), job_float_size(job))
     if args.by == "profile":
-        from netpart.measure.layer_seconds import layer_seconds
+        from netpart.measure.layer_seconds import measure_layers
 
-        profile = measured_loads(counted, layer_seconds(job.proto, job.folder), places.product_speed())
-    task = Task(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
-    return task, rates(counted, profile)
+        profile = measured_profile(counted, measure_layers(job.proto, job.folder), places.product_speed())
+    task = PlanningTask(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
+    return task, work_rates(counted, profile)
 
 
-def _write_picture(path: Path, task: Task) -> None:
+def _write_convergence(path: Path, task: PlanningTask) -> None:
     """Draws how GABRA converges."""
-    from netpart.cli.note import note
+    from netpart.cli.note import print_note
 
-    path.write_text(convergence(task), encoding="utf-8")
-    note(f"wrote {path}")
+    path.write_text(draw_convergence(task), encoding="utf-8")
+    print_note(f"wrote {path}")
 
 
-def convergence(task: Task) -> str:
+def draw_convergence(task: PlanningTask) -> str:
     """The best and the mean plan of each of GABRA's generations, as SVG."""
     from netpart.draw.chart import line_chart
 
@@ -175,23 +179,23 @@ def convergence(task: Task) -> str:
     return line_chart(name, "generation", "profit (equation 5)", curves)
 
 
-def _write_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
+def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
     """Writes the proposal to take as a job of its own."""
-    from netpart.cli.note import note
+    from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "what can be taken is cut"
     with atomic_file(args.output) as file:
-        file.write(text_of(best.job, best.partition, _command(args), args.output.parent).encode())
-    note(f"wrote {args.output}: {best.row.name}")
+        file.write(text_of(best.job, best.partition, _plan_command(args), args.output.parent).encode())
+    print_note(f"wrote {args.output}: {best.row.name}")
 
 
-def _command(args: argparse.Namespace) -> str:
+def _plan_command(args: argparse.Namespace) -> str:
     """The command as one would type it, without where it writes to."""
-    from netpart.cli.common import READ, typed
+    from netpart.cli.common import READ, command_line
 
     given = {name: value for name, value in vars(args).items() if value != args.parser.get_default(name)}
     bytes_a_second = {"bandwidth": f"{args.bandwidth:g}B/s"} if args.bandwidth else {}
-    return typed("plan", args, {name: given.get(name) for name in (*SHAPING, *READ)} | bytes_a_second)
+    return command_line("plan", args, {name: given.get(name) for name in (*SHAPING, *READ)} | bytes_a_second)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from netpart.choices import LOCAL_LAUNCHERS
 
 if TYPE_CHECKING:
-    from netpart.measure.profile import Profiled
+    from netpart.measure.profile import ProfiledRun
     from netpart.measure.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
 
 HELP = "play some training steps on real workers, and show where their time and their memory go"
@@ -30,32 +30,32 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, add_transport, positive
-    from netpart.cli.threads import add_threads
+    from netpart.cli.common import add_job_options, add_transport_option, parse_positive
+    from netpart.cli.threads import add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
-    add_job(parser)
-    add_threads(parser)
-    parser.add_argument("--steps", type=positive, default=10, metavar="K", help="steps that count (default: 10)")
+    add_job_options(parser)
+    add_threads_option(parser)
+    parser.add_argument("--steps", type=parse_positive, default=10, metavar="K", help="steps that count (default: 10)")
     parser.add_argument(
         "--launcher", choices=LOCAL_LAUNCHERS, default=LOCAL_LAUNCHERS[0],
         help="a process or a thread per worker (default: local)",
     )  # fmt: skip
-    add_transport(parser)
-    add_output(parser, "traced")
+    add_transport_option(parser)
+    add_output_options(parser, "traced")
     return parser
 
 
-def add_output(parser: argparse.ArgumentParser, done: str) -> None:
+def add_output_options(parser: argparse.ArgumentParser, done: str) -> None:
     """Adds the options of how what was ``done`` is shown."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
-        "-o", "--output", type=_output, metavar="F.json|F.svg",
+        "-o", "--output", type=_parse_trace_path, metavar="F.json|F.svg",
         help=f"write what was {done}: all steps for ui.perfetto.dev, or a drawing of the median step",
     )  # fmt: skip
 
 
-def _output(text: str) -> Path:
+def _parse_trace_path(text: str) -> Path:
     """A file for a trace, by its ending, as an option gives it."""
     path = Path(text)
     if path.suffix not in (".json", ".svg"):
@@ -66,84 +66,84 @@ def _output(text: str) -> Path:
 def call(args: argparse.Namespace) -> int:
     """Profiles the job; 0 when that went to its end."""
     from netpart.cli.common import load_job
-    from netpart.cli.threads import set_threads
+    from netpart.cli.threads import set_job_threads
 
     job = load_job(args)
-    set_threads(job, args)
-    from netpart.measure.profile import profile
+    set_job_threads(job, args)
+    from netpart.measure.profile import profile_job
 
-    check_output(args.output)
-    show(profile(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
+    create_trace_file(args.output)
+    show_profile(profile_job(job, args.workers, args.steps, launcher=args.launcher, transport=args.transport), args)
     return 0
 
 
-def check_output(path: Path | None) -> None:
+def create_trace_file(path: Path | None) -> None:
     """Raises OSError for a file that cannot be written: before it takes time to find out what to write."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
 
-def show(found: Profiled, args: argparse.Namespace) -> None:
+def show_profile(found: ProfiledRun, args: argparse.Namespace) -> None:
     """Prints and writes what was found, as the options say."""
     if args.output:
-        args.output.write_text(_drawn(found, args.output.suffix), encoding="utf-8")
+        args.output.write_text(_trace_text(found, args.output.suffix), encoding="utf-8")
     if args.json:
-        _print_json(found.profile)
+        _print_profile_json(found.profile)
     else:
-        _print_tables(found.profile)
+        _print_profile_tables(found.profile)
 
 
-def _drawn(found: Profiled, suffix: str) -> str:
+def _trace_text(found: ProfiledRun, suffix: str) -> str:
     """The trace, in the format that belongs to the ending of a file."""
-    from netpart.measure.chrome_trace import to_chrome
+    from netpart.measure.chrome_trace import to_chrome_trace
 
-    return to_chrome(found.timeline) if suffix == ".json" else found._repr_svg_()
+    return to_chrome_trace(found.timeline) if suffix == ".json" else found._repr_svg_()
 
 
-def _print_json(profile: StepProfile) -> None:
+def _print_profile_json(profile: StepProfile) -> None:
     """Prints the figures as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
 
 
-def _print_tables(profile: StepProfile) -> None:
+def _print_profile_tables(profile: StepProfile) -> None:
     """Prints what was profiled, then the layers, the workers and their memory."""
-    from netpart.cli.table import Table
-    from netpart.units import counted, seconds_text
+    from netpart.cli.table import TextTable
+    from netpart.units import plural_text, seconds_text
 
     speed = f"{profile.rows / profile.step_seconds:,.0f} samples/s"
-    about = f"{counted(len(profile.workers), 'worker')}, batch {profile.rows}, {counted(profile.steps, 'step')}"
+    about = f"{plural_text(len(profile.workers), 'worker')}, batch {profile.rows}, {plural_text(profile.steps, 'step')}"
     print(f"{profile.name}: {about}; a step takes {seconds_text(profile.step_seconds)}, {speed}", end="\n\n")
     total = sum(row.seconds for row in profile.layers)
-    Table(LAYERS, [_layer_cells(row, total) for row in profile.layers]).print()
+    TextTable(LAYERS, [_layer_time_cells(row, total) for row in profile.layers]).print()
     print()
-    Table(WORKERS, [_worker_cells(row) for row in profile.workers]).print()
+    TextTable(WORKERS, [_worker_time_cells(row) for row in profile.workers]).print()
     print()
     parts = [f">{name}" for name in profile.memory[0].parts]
-    Table((">worker", *parts, ">total"), [_memory_cells(row) for row in profile.memory]).print()
+    TextTable((">worker", *parts, ">total"), [_worker_memory_cells(row) for row in profile.memory]).print()
     print("", *(_peak_line(row) for row in profile.memory), "", FOOTNOTE, sep="\n")
 
 
-def _layer_cells(row: LayerTime, total: float) -> tuple[str, ...]:
+def _layer_time_cells(row: LayerTime, total: float) -> tuple[str, ...]:
     """One layer as it is printed."""
     from netpart.units import count_text
 
-    times = map(_took, (row.forward, row.backward, row.update))
+    times = map(_duration_text, (row.forward, row.backward, row.update))
     share = f"{row.seconds / total:.1%}" if row.seconds and total else "-"
     flops = count_text(row.flops) if row.flops else "-"
     return row.name, row.type, *times, share, flops, f"{row.rate / 1e9:.1f}" if row.rate else "-"
 
 
-def _worker_cells(row: WorkerTime) -> tuple[str, ...]:
+def _worker_time_cells(row: WorkerTime) -> tuple[str, ...]:
     """One worker as it is printed."""
     busy = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
     share = f"{row.overlapped / row.travelling:.0%}" if row.travelling else "-"
-    return str(row.worker), _took(row.step), *map(_took, busy), _took(row.travelling), share
+    return str(row.worker), _duration_text(row.step), *map(_duration_text, busy), _duration_text(row.travelling), share
 
 
-def _memory_cells(row: WorkerMemory) -> tuple[str, ...]:
+def _worker_memory_cells(row: WorkerMemory) -> tuple[str, ...]:
     """The memory of one worker as it is printed."""
     from netpart.units import bytes_text
 
@@ -161,7 +161,7 @@ def _peak_line(row: WorkerMemory) -> str:
     return f"worker {row.worker}: most of the arena, {mark}, is in use in {row.peak_at}: {named}{rest}"
 
 
-def _took(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     """A time, or that there is none."""
     from netpart.units import seconds_text
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.plan.search.portfolio import Portfolio
-    from netpart.plan.search.proposal import Row as Proposed
-    from netpart.plan.search.task import Task
+    from netpart.plan.search.proposal import ProposalRow as Proposed
+    from netpart.plan.search.task import PlanningTask
     from netpart.proto.reader import Job
 
 PLANS = (
@@ -31,7 +31,7 @@ Memory is that of the worker with the most."""
 AGAIN = ' "again": activations are computed again, as there is no room for them.'
 
 
-def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
+def print_plans_json(task: PlanningTask, portfolio: Portfolio, best: Proposed) -> None:
     """Prints the devices, the blocks and the table as one JSON object."""
     from dataclasses import asdict
 
@@ -42,42 +42,41 @@ def print_json(task: Task, portfolio: Portfolio, best: Proposed) -> None:
     print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
 
 
-def print_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str | None) -> None:
+def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str | None) -> None:
     """Prints what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
-    from netpart.cli.table import Table
+    from netpart.cli.table import TextTable
 
-    print(_title(job, portfolio.task), end="\n\n")
+    print(_planning_title(job, portfolio.task), end="\n\n")
     if objective:
-        Table(BLOCKS, list(_block_cells(portfolio, objective))).print()
+        TextTable(BLOCKS, list(_block_cells(portfolio, objective))).print()
         print()
     able = [row for row in portfolio.rows if not row.refused]
     devices = len(portfolio.task.devices)
-    Table(PLANS, [_cells(row, row is best, devices) for row in able]).print()
+    TextTable(PLANS, [_proposal_cells(row, row is best, devices) for row in able]).print()
     print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
-    if refused := _refusals(portfolio):
+    if refused := _refusal_lines(portfolio):
         print("\n".join(["", *refused]))
 
 
-def _refusals(portfolio: Portfolio) -> list[str]:
+def _refusal_lines(portfolio: Portfolio) -> list[str]:
     """What cannot be taken: a line for each reason."""
     named: dict[str, list[str]] = {}
     for row in portfolio.rows:
         if row.refused:
             named.setdefault(row.refused, []).append(row.name)
-    return [f"not {short(', '.join(names))}: {reason}" for reason, names in named.items()]
+    return [f"not {shorten_plan_name(', '.join(names))}: {reason}" for reason, names in named.items()]
 
 
-def _title(job: Job, task: Task) -> str:
+def _planning_title(job: Job, task: PlanningTask) -> str:
     """What is planned, in one line."""
-    from netpart.units import count_text, counted
+    from netpart.units import count_text, plural_text
 
     kinds = {(d.name, d.speed): 0 for d in task.devices.devices}
     for device in task.devices.devices:
         kinds[device.name, device.speed] += 1
     named = ", ".join(f"{n} × {name} at {count_text(speed)}FLOP/s" for (name, speed), n in kinds.items())
-    return (
-        f"{job.name}: {counted(len(task.profile.layers), 'layer')} in {counted(len(task.blocks), 'block')} on {named}"
-    )
+    layers, blocks = plural_text(len(task.profile.layers), "layer"), plural_text(len(task.blocks), "block")
+    return f"{job.name}: {layers} in {blocks} on {named}"
 
 
 def _block_cells(portfolio: Portfolio, objective: str) -> Any:
@@ -86,15 +85,20 @@ def _block_cells(portfolio: Portfolio, objective: str) -> Any:
     for i, block in enumerate(task.blocks):
         names = [task.profile.layers[k].name for k in block.layers]
         layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        yield str(i), layers, f"{block.work / task.profile.work:.1%}", "-" if plan is None else _group(task, plan[i])
+        yield (
+            str(i),
+            layers,
+            f"{block.work / task.profile.work:.1%}",
+            "-" if plan is None else _device_group_text(task, plan[i]),
+        )
 
 
-def _group(task: Task, workers: tuple[int, ...]) -> str:
+def _device_group_text(task: PlanningTask, workers: tuple[int, ...]) -> str:
     """A group of devices by their workers and their name."""
     return f"{', '.join(map(str, workers))} {task.devices.devices[workers[0]].name}"
 
 
-def _cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
+def _proposal_cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
     """One proposal as it is printed; of one that has no part for some of the ``devices``, the workers that have one."""
     from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text
@@ -104,10 +108,10 @@ def _cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
     pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
     on = f" on {workers_text(row.workers)}" if len(row.workers) < devices else ""
-    return "*" if best else "", short(row.name) + on, pieces, *step, *profit, *makespan
+    return "*" if best else "", shorten_plan_name(row.name) + on, pieces, *step, *profit, *makespan
 
 
-def short(name: str) -> str:
+def shorten_plan_name(name: str) -> str:
     """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
     allocators: dict[str, list[str]] = {}
     others = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.cli.note import note
+from netpart.cli.note import print_note
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -15,7 +15,7 @@ PYTHON = "python.txt"
 PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 
 
-def provide(job: Job) -> None:
+def provide_data(job: Job) -> None:
     """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
     provide_digits(job)
     _provide_python(job)
@@ -31,8 +31,11 @@ def provide_digits(job: Job) -> None:
         from netpart.data.make.digits import make_digits
 
         where = (job.folder / folder).resolve()
-        if _may_make(job, where) and make_digits(where, replace=False):
-            note(f"{job.name}: its data was missing; made {_shown(where)} from the 1 797 digits of scikit-learn")
+        if _may_create_data(job, where) and make_digits(where, replace=False):
+            print_note(
+                f"{job.name}: its data was missing; made {_relative_to_cwd(where)} from the 1 797 digits of"
+                " scikit-learn"
+            )
 
 
 def _provide_python(job: Job) -> None:
@@ -41,15 +44,18 @@ def _provide_python(job: Job) -> None:
     Says so on stderr. Raises DataError where Python came without it.
     """
     texts = {Path(name) for layer in job.proto.neuralnet.layer for name in layer.text_conf.files}
-    for path in sorted(path for path in texts if path.name == PYTHON and not _is_there(job, path)):
+    for path in sorted(path for path in texts if path.name == PYTHON and not _data_exists(job, path)):
         from netpart.data.make.python_source import make_python_source
         from netpart.units import bytes_text
 
         where = (job.folder / path).resolve()
-        if not _may_make(job, where):
+        if not _may_create_data(job, where):
             continue
         size = make_python_source(where)
-        note(f"{job.name}: its data was missing; made {_shown(where)}, {bytes_text(size)} of Python's standard library")
+        print_note(
+            f"{job.name}: its data was missing; made {_relative_to_cwd(where)}, {bytes_text(size)} of Python's"
+            " standard library"
+        )
 
 
 def _provide_phantom(job: Job) -> None:
@@ -58,18 +64,20 @@ def _provide_phantom(job: Job) -> None:
     Says so on stderr, before as well: it takes minutes. Raises NetpartError without nilearn.
     """
     tables = {Path(layer.nifti_conf.path) for layer in job.proto.neuralnet.layer if layer.nifti_conf.path}
-    missing = {path.parent for path in tables if path.parent.name == PHANTOM and not _is_there(job, path)}
+    missing = {path.parent for path in tables if path.parent.name == PHANTOM and not _data_exists(job, path)}
     for folder in sorted(missing):
         from netpart.data.make.phantom import make_phantom
 
         where = (job.folder / folder).resolve()
-        if not _may_make(job, where):
+        if not _may_create_data(job, where):
             continue
-        note(f"{job.name}: its data is missing; making {_shown(where)}, {SUBJECTS} scans, which takes minutes")
+        print_note(
+            f"{job.name}: its data is missing; making {_relative_to_cwd(where)}, {SUBJECTS} scans, which takes minutes"
+        )
         make_phantom(where, SUBJECTS, SPACING)
 
 
-def _may_make(job: Job, where: Path) -> bool:
+def _may_create_data(job: Job, where: Path) -> bool:
     """True for a place that a job may have made: in the current folder, in its own, or, for a job of netpart's zoo, in
     the tree of that. A job may come from somebody else, and names any place."""
     from netpart.resources import resource_folder
@@ -91,15 +99,15 @@ def _is_missing_digits(job: Job, path: Path) -> bool:
 
     if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
         return False
-    return not _is_there(job, path)
+    return not _data_exists(job, path)
 
 
-def _is_there(job: Job, path: Path) -> bool:
+def _data_exists(job: Job, path: Path) -> bool:
     """True if ``path`` is beside the conf or in the working directory."""
     return (job.folder / path).exists() or path.exists()
 
 
-def _shown(path: Path) -> Path:
+def _relative_to_cwd(path: Path) -> Path:
     """``path`` from the working directory if it lies in it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -20,26 +20,28 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, count
-    from netpart.cli.threads import add_threads
+    from netpart.cli.common import add_job_options, parse_count
+    from netpart.cli.threads import add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
-    add_job(parser)
-    parser.add_argument("--steps", type=count, metavar="S", help="training steps (default: the job's train_steps)")
-    add_threads(parser)
+    add_job_options(parser)
+    parser.add_argument(
+        "--steps", type=parse_count, metavar="S", help="training steps (default: the job's train_steps)"
+    )
+    add_threads_option(parser)
     parser.add_argument(
         "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; of several, workers take one"
         " each, in turn (default: the job's, or else auto: the GPUs of the host in turn, if it has any)",
     )  # fmt: skip
-    _add_places(parser)
-    _add_results(parser)
+    _add_launch_options(parser)
+    _add_result_options(parser)
     return parser
 
 
-def _add_places(parser: argparse.ArgumentParser) -> None:
+def _add_launch_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of who starts the workers, and how they meet."""
-    from netpart.cli.common import add_transport, count
-    from netpart.cli.worker import add_token
+    from netpart.cli.common import add_transport_option, parse_count
+    from netpart.cli.worker import add_meeting_options
 
     parser.add_argument(
         "--launcher", metavar="NAME", help="local, threads: a process or a thread per worker on this host; mpi:"
@@ -50,17 +52,21 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
-    add_transport(parser)
+    add_transport_option(parser)
     parser.add_argument(
         "--listen", metavar="tcp://HOST:PORT", help="where workers of other hosts join: see docs/hosts.md"
     )
     parser.add_argument(
-        "--local", type=count, default=0, metavar="K", help="of workers that join, start the first K here (default: 0)"
+        "--local",
+        type=parse_count,
+        default=0,
+        metavar="K",
+        help="of workers that join, start the first K here (default: 0)",
     )
-    add_token(parser)
+    add_meeting_options(parser)
 
 
-def _add_results(parser: argparse.ArgumentParser) -> None:
+def _add_result_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of where results go, and what they are held against."""
     parser.add_argument(
         "--listener", action="append", default=[], metavar="NAME", help="what hears the events of the run besides this"
@@ -76,14 +82,14 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--reach",
-        type=_share,
+        type=_parse_fraction,
         default=0.9,
         metavar="A",
         help="with --against: accuracy of a test, 0..1, up to which the epochs of both are counted (default: 0.9)",
     )
 
 
-def _share(text: str) -> float:
+def _parse_fraction(text: str) -> float:
     """A number from 0 to 1, as an option gives it."""
     try:
         value = float(text)
@@ -97,43 +103,43 @@ def _share(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
     from netpart.cli.common import load_job
-    from netpart.cli.meet import meeting_of, play_other_rank
-    from netpart.cli.telling import closing, sooner
-    from netpart.cli.threads import keep_to_share
+    from netpart.cli.meet import play_other_rank, requested_meeting
+    from netpart.cli.telling import speedup_text, summary_text
+    from netpart.cli.threads import limit_launched_threads
 
     if args.launcher == ENV_LAUNCHER:
-        keep_to_share(args.threads)
+        limit_launched_threads(args.threads)
     if play_other_rank(args):
         return 0
     job = load_job(args, provide=False)
-    meeting = meeting_of(args, job)
-    _set_run(job, args)
-    from netpart.cli.provide import provide
-    from netpart.launch.report.speedup import read_summary, speedup
-    from netpart.launch.report.workspace import chosen_workspace
+    meeting = requested_meeting(args, job)
+    _apply_run_options(job, args)
+    from netpart.cli.provide import provide_data
+    from netpart.launch.report.speedup import compute_speedup, read_summary
+    from netpart.launch.report.workspace import choose_workspace
 
-    chosen_workspace(job, args.workspace)  # what is refused has written nothing
-    provide(job)
+    choose_workspace(job, args.workspace)  # what is refused has written nothing
+    provide_data(job)
     serial = read_summary(args.against) if args.against else None
-    _warn(job, args)
+    _print_run_warnings(job, args)
     if args.summary:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.open("a").close()  # what cannot be written is known before the run, not after it
-    summary = _train(job, args, meeting)
-    print(closing(summary))
+    summary = _train_job(job, args, meeting)
+    print(summary_text(summary))
     if serial is not None:
-        print(sooner(speedup(serial, summary, args.reach), args.reach))
+        print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return 0
 
 
-def _set_run(job: Job, args: argparse.Namespace) -> None:
+def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` what the options say of the run."""
-    from netpart.cli.threads import set_threads
+    from netpart.cli.threads import set_job_threads
     from netpart.launch.control.worker_devices import set_devices
 
-    set_threads(job, args)
+    set_job_threads(job, args)
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:
@@ -142,32 +148,32 @@ def _set_run(job: Job, args: argparse.Namespace) -> None:
         set_devices(job.proto, args.device)
 
 
-def _warn(job: Job, args: argparse.Namespace) -> None:
+def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
     """Says what of an earlier plan or run will not do what one may expect."""
-    from netpart.cli.common import workers_of
-    from netpart.cli.note import note
+    from netpart.cli.common import requested_workers
+    from netpart.cli.note import print_note
     from netpart.graph.cluster import cluster_of
-    from netpart.launch.control.cores import crowded
-    from netpart.launch.control.worker_devices import unused
-    from netpart.launch.report.earlier_runs import earlier
-    from netpart.launch.report.workspace import chosen_workspace
-    from netpart.plan.text.advice import recut
+    from netpart.launch.control.cores import oversubscription_warning
+    from netpart.launch.control.worker_devices import report_unused_gpus
+    from netpart.launch.report.earlier_runs import earlier_run_notices
+    from netpart.launch.report.workspace import choose_workspace
+    from netpart.plan.text.advice import recut_warnings
 
-    left = earlier(job.proto, chosen_workspace(job, args.workspace) / "checkpoint")
-    gpus = () if args.device else unused(job.proto)
+    left = earlier_run_notices(job.proto, choose_workspace(job, args.workspace) / "checkpoint")
+    gpus = () if args.device else report_unused_gpus(job.proto)
     here = args.launcher in (None, *LOCAL_LAUNCHERS) and not args.listen
-    crowd = crowded(cluster_of(job.proto, workers_of(args, job)).size) if here else ""
-    for warning in (*recut(job, workers_of(args, job)), *gpus, *left, *filter(None, [crowd])):
-        note(f"warning: {warning}")
+    crowd = oversubscription_warning(cluster_of(job.proto, requested_workers(args, job)).size) if here else ""
+    for warning in (*recut_warnings(job, requested_workers(args, job)), *gpus, *left, *filter(None, [crowd])):
+        print_note(f"warning: {warning}")
 
 
-def _train(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
     """Runs the job, and shows how it goes."""
-    from netpart.cli.telling import listener
-    from netpart.launch.run import run
+    from netpart.cli.telling import event_printer
+    from netpart.launch.run import run_job
 
-    with listener(job.proto.train_steps) as hear:
-        return run(
+    with event_printer(job.proto.train_steps) as hear:
+        return run_job(
             job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=hear,
             workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
             listeners=args.listener,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from netpart.cli.common import add_uncut_job, count, load_job
+from netpart.cli.common import add_uncut_job_options, load_job, parse_count
 
 HELP = "let a net that predicts the next byte write a text"
 START = "\n"
@@ -18,7 +18,7 @@ START = "\n"
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("sample", help=HELP, description=HELP)
-    add_uncut_job(parser)
+    add_uncut_job_options(parser)
     parser.add_argument(
         "--checkpoint", type=Path, metavar="F", help="parameters to write with (default: the newest of the workspace)"
     )
@@ -27,18 +27,24 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--prompt", default=START, metavar="TEXT", help="what the text begins with (default: a new line)"
     )
     begin.add_argument("--prompt-file", type=Path, metavar="F", help="a file that the text begins with")
-    parser.add_argument("--bytes", type=count, default=500, metavar="N", help="bytes to write (default: 500)")
+    parser.add_argument("--bytes", type=parse_count, default=500, metavar="N", help="bytes to write (default: 500)")
     parser.add_argument(
-        "--temperature", type=_temperature, default=0.8, metavar="T", help="0: the most probable byte (default: 0.8)"
+        "--temperature",
+        type=_parse_temperature,
+        default=0.8,
+        metavar="T",
+        help="0: the most probable byte (default: 0.8)",
     )
-    parser.add_argument("--top-k", type=count, default=0, metavar="K", help="choose among the K most probable bytes")
+    parser.add_argument(
+        "--top-k", type=parse_count, default=0, metavar="K", help="choose among the K most probable bytes"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the bytes to FILE, not to the terminal"
     )
     return parser
 
 
-def _temperature(text: str) -> float:
+def _parse_temperature(text: str) -> float:
     """A number of 0 or more, as the option gives it."""
     try:
         value = float(text)
@@ -52,15 +58,15 @@ def _temperature(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Writes the prompt and what follows; 0 when all is written."""
     use_one_core()
-    from netpart.trained.sampling import Style, Writer, ends
+    from netpart.trained.sampling import SamplingStyle, TextWriter, find_predictor
 
     job = load_job(args, provide=False)
-    ends(job.proto)  # what no checkpoint could help is told before one is looked for
+    find_predictor(job.proto)  # what no checkpoint could help is told before one is looked for
     prompt = (_read_prompt(args.prompt_file) if args.prompt_file else args.prompt.encode()) or START.encode()
-    writer = Writer(job, args.checkpoint or newest(args))
-    text = writer.write(prompt, args.bytes, Style(args.temperature, args.top_k), job.proto.seed)
+    writer = TextWriter(job, args.checkpoint or newest_checkpoint(args))
+    text = writer.write(prompt, args.bytes, SamplingStyle(args.temperature, args.top_k), job.proto.seed)
     if args.output is None:
-        show(prompt, text, sys.stdout)
+        print_sample(prompt, text, sys.stdout)
     else:
         args.output.write_bytes(prompt + bytes(text))
     return 0
@@ -68,13 +74,15 @@ def call(args: argparse.Namespace) -> int:
 
 def _read_prompt(path: Path) -> bytes:
     """The bytes of a file that a text begins with; raises DataError."""
-    from netpart.errors import DataError, came
+    from netpart.errors import DataError, os_error_text
     from netpart.files import read_file
 
     try:
         return read_file(path)
     except OSError as error:
-        raise DataError(f"{path}: expected a file with a prompt, got {came(error)}; see --prompt-file") from error
+        raise DataError(
+            f"{path}: expected a file with a prompt, got {os_error_text(error)}; see --prompt-file"
+        ) from error
 
 
 def use_one_core() -> None:
@@ -85,20 +93,20 @@ def use_one_core() -> None:
         os.environ.setdefault(name, "1")
 
 
-def newest(args: argparse.Namespace) -> Path:
+def newest_checkpoint(args: argparse.Namespace) -> Path:
     """The newest checkpoint of the job's workspace; raises DataError if there is none."""
-    from netpart.checkpoint.steps import latest
+    from netpart.checkpoint.steps import latest_checkpoint
     from netpart.errors import DataError
-    from netpart.launch.report.workspace import workspace_of
+    from netpart.launch.report.workspace import job_workspace
 
-    folder = workspace_of(args.loaded.proto) / "checkpoint"
-    found = latest(folder)
+    folder = job_workspace(args.loaded.proto) / "checkpoint"
+    found = latest_checkpoint(folder)
     if found is None:
         raise DataError(f"{folder}: expected a checkpoint, got none; train with `netpart run`, or name a --checkpoint")
     return found
 
 
-def show(prompt: bytes, text: Iterator[int], out: IO[str]) -> None:
+def print_sample(prompt: bytes, text: Iterator[int], out: IO[str]) -> None:
     """Prints bytes as they come; what is no UTF-8 is shown as a replacement character."""
     from codecs import getincrementaldecoder
 

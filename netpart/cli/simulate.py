@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.collectives.price import Link
+    from netpart.collectives.price import LinkCost
 
 HELP = "play the workers of a job on this machine, each by a clock of its own, and show where their time would go"
 EPILOG = """The kernels are real and are timed one worker after another; messages take what the link says. So any number
@@ -16,32 +16,32 @@ of workers can be tried on one machine that has the memory of all of them."""
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the verb and its options."""
-    from netpart.cli.common import add_job, positive
-    from netpart.cli.profile import add_output
-    from netpart.cli.threads import ALL, add_threads
+    from netpart.cli.common import add_job_options, parse_positive
+    from netpart.cli.profile import add_output_options
+    from netpart.cli.threads import ALL, add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
-    add_job(parser)
-    parser.add_argument("--steps", type=positive, default=5, metavar="K", help="steps that count (default: 5)")
+    add_job_options(parser)
+    parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="steps that count (default: 5)")
     parser.add_argument(
-        "--link", type=_link, metavar="SECONDS,BYTES/S",
+        "--link", type=_parse_link, metavar="SECONDS,BYTES/S",
         help="latency and bandwidth of what connects workers, e.g. 50e-6,1e9 (default: measured between two processes)",
     )  # fmt: skip
     parser.add_argument(
-        "--speeds", type=_numbers, default=[], metavar="S,S,...",
+        "--speeds", type=_parse_speeds, default=[], metavar="S,S,...",
         help="speeds of the workers' devices, this machine being 1 (default: all 1)",
     )  # fmt: skip
     parser.add_argument(
         "--by", choices=("time", "flops"), default="time", help="work of kernels: timed here (default), or counted"
     )
-    add_threads(parser, ALL)
-    add_output(parser, "played")
+    add_threads_option(parser, ALL)
+    add_output_options(parser, "played")
     return parser
 
 
-def _link(text: str) -> Link:
+def _parse_link(text: str) -> LinkCost:
     """Latency and bandwidth as an option gives them; a message keeps each end busy for as long as the default says."""
-    from netpart.collectives.price import Link
+    from netpart.collectives.price import LinkCost
 
     try:
         latency, bandwidth = map(float, text.split(","))
@@ -49,10 +49,10 @@ def _link(text: str) -> Link:
             raise ValueError(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected seconds,bytes/s such as 50e-6,1e9, got {text!r}") from None
-    return Link(latency=latency, bandwidth=bandwidth)
+    return LinkCost(latency=latency, bandwidth=bandwidth)
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_speeds(text: str) -> list[float]:
     """Numbers above 0, as an option gives them."""
     try:
         found = [float(each) for each in text.split(",")]
@@ -65,31 +65,31 @@ def _numbers(text: str) -> list[float]:
 
 def call(args: argparse.Namespace) -> int:
     """Simulates the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job, workers_of
-    from netpart.cli.note import note
-    from netpart.cli.threads import keep_to
+    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.note import print_note
+    from netpart.cli.threads import limit_threads
 
     if args.threads is not None:
-        keep_to(1, args.threads)
-    from netpart.cli.profile import check_output, show
+        limit_threads(1, args.threads)
+    from netpart.cli.profile import create_trace_file, show_profile
     from netpart.graph.ready import check_ready
     from netpart.measure.link_speed import measure_link
-    from netpart.measure.simulate import simulate, speeds_of
-    from netpart.plan.partition import partition
+    from netpart.measure.simulate import simulate_partition, worker_speeds
+    from netpart.plan.partition import partition_by_scheme
     from netpart.plan.price.devices import product_speed
     from netpart.units import bytes_text, seconds_text
-    from netpart.worker.initial_values import held_by
+    from netpart.worker.initial_values import job_restored_names
 
     job = load_job(args)
     with job.explaining():
-        cut = partition(job.proto, workers_of(args, job), job.folder, phases=("train",))
-        check_ready(cut, held_by(job.proto))
-    speeds = speeds_of(cut.workers, args.speeds)
-    check_output(args.output)
+        cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder, phases=("train",))
+        check_ready(cut, job_restored_names(job.proto))
+    speeds = worker_speeds(cut.workers, args.speeds)
+    create_trace_file(args.output)
     used = args.link or measure_link()
     latency, overhead = seconds_text(used.latency), seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
-    note(f"link: {latency} on the way, {bytes_text(used.bandwidth)}/s, {overhead} at either end ({option})")
+    print_note(f"link: {latency} on the way, {bytes_text(used.bandwidth)}/s, {overhead} at either end ({option})")
     flops = product_speed() if args.by == "flops" else 0.0
-    show(simulate(cut, args.steps, used, speeds, flops), args)
+    show_profile(simulate_partition(cut, args.steps, used, speeds, flops), args)
     return 0

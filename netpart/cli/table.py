@@ -10,7 +10,7 @@ Row = Sequence[str]
 
 
 @dataclass
-class Table:
+class TextTable:
     """Columns by their headings; one that starts with ``>`` is aligned to the right. ``footer`` is set apart."""
 
     headings: Sequence[str]

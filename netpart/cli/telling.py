@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.launch.coordinator.crowded_hosts import Crowd
+    from netpart.launch.coordinator.crowded_hosts import OversubscribedHost
     from netpart.launch.report.events import Event, Staleness, Started, Summary
     from netpart.launch.report.speedup import Speedup
 
@@ -27,10 +27,10 @@ SHOWN = 8
 
 
 @contextmanager
-def listener(steps: int) -> Iterator[Callable[[Event], None]]:
+def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
     """What hears the run: a progress bar on a terminal, plain lines otherwise."""
     if not sys.stdout.isatty():
-        yield lambda event: print(line(event), flush=True)
+        yield lambda event: print(event_line(event), flush=True)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -47,59 +47,61 @@ def listener(steps: int) -> Iterator[Callable[[Event], None]]:
 
         def hear(event: Event) -> None:
             if isinstance(event, Measured) and event.phase == "train":
-                progress.update(task, completed=event.step, description=f"{_shown(event.metrics)}  {_rate(event)}")
+                progress.update(
+                    task, completed=event.step, description=f"{_metrics_line(event.metrics)}  {_training_speed(event)}"
+                )
             else:
-                console.print(line(event))
+                console.print(event_line(event))
 
         yield hear
 
 
-def line(event: Event) -> str:
+def event_line(event: Event) -> str:
     """One event as one line."""
     from netpart.launch.report.events import Invited, Joined, Measured, Noticed, Saved
-    from netpart.units import bytes_text, counted
+    from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
-        speed = f"  {_rate(event)}" if event.phase == "train" else ""
+        speed = f"  {_training_speed(event)}" if event.phase == "train" else ""
         name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
-        return f"{name} @ step {event.step}  {_shown(event.metrics)}{speed}"
+        return f"{name} @ step {event.step}  {_metrics_line(event.metrics)}{speed}"
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):
         needs = f" (with {event.needs})" if event.needs else ""
-        return f"waiting for {_ranks(event.missing)}; on another host, for each{needs}: {event.command}"
+        return f"waiting for {_ranks_text(event.missing)}; on another host, for each{needs}: {event.command}"
     if isinstance(event, Noticed):
         return f"note: {event.text}"
     if isinstance(event, Joined):
-        rest = f"; waiting for {_ranks(event.missing)}" if event.missing else "; everybody is there"
+        rest = f"; waiting for {_ranks_text(event.missing)}" if event.missing else "; everybody is there"
         return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
-    memory = " + ".join(bytes_text(m) for m in event.memory) + _scarce(event)
+    memory = " + ".join(bytes_text(m) for m in event.memory) + _memory_excess_text(event)
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
-    threads += "".join(map(_crowded, event.crowds))
+    threads += "".join(map(_oversubscription_text, event.crowds))
     start = f" from step {event.first_step}" if event.first_step else ""
-    who = event.cluster or counted(event.workers, "worker")
+    who = event.cluster or plural_text(event.workers, "worker")
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
-        f"batch {event.batch}, {counted(event.steps, 'step')}{start}; memory {memory}; "
-        f"tensors through {THROUGH[event.transport]}{_unemployed(event)}"
+        f"batch {event.batch}, {plural_text(event.steps, 'step')}{start}; memory {memory}; "
+        f"tensors through {THROUGH[event.transport]}{_idle_workers_text(event)}"
     )
 
 
-def _unemployed(event: Started) -> str:
+def _idle_workers_text(event: Started) -> str:
     """What to know of workers that have nothing to compute."""
     if not event.idle:
         return ""
     have = "has" if len(event.idle) == 1 else "have"
-    return f"; {_ranks(event.idle)} {have} nothing to do: `netpart check` says why"
+    return f"; {_ranks_text(event.idle)} {have} nothing to do: `netpart check` says why"
 
 
-def _scarce(event: Started) -> str:
+def _memory_excess_text(event: Started) -> str:
     """What to know of workers on one host that take more together than it, or its container, has: one will be ended."""
     from netpart.units import bytes_text
-    from netpart.worker.memory_limit import host_memory
+    from netpart.worker.memory_limit import host_memory_limit
 
-    has = host_memory() if event.transport in HERE and set(event.devices) == {"cpu"} else None
+    has = host_memory_limit() if event.transport in HERE and set(event.devices) == {"cpu"} else None
     if has is None or sum(event.memory) <= has:
         return ""
     return (
@@ -107,19 +109,20 @@ def _scarce(event: Started) -> str:
     )
 
 
-def _crowded(crowd: Crowd) -> str:
+def _oversubscription_text(crowd: OversubscribedHost) -> str:
     """What to know of workers on one host that wait for each other's threads."""
-    from netpart.units import counted
+    from netpart.units import plural_text
 
-    return f", too many for the {counted(crowd.cores, 'core')} of {_ranks(crowd.ranks)}: use --threads {crowd.share}"
+    cores, ranks = plural_text(crowd.cores, "core"), _ranks_text(crowd.ranks)
+    return f", too many for the {cores} of {ranks}: use --threads {crowd.share}"
 
 
-def _ranks(missing: tuple[int, ...]) -> str:
+def _ranks_text(missing: tuple[int, ...]) -> str:
     """Some workers in words: "worker 1", "workers 1, 2"."""
     return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
 
 
-def _shown(metrics: dict[str, float]) -> str:
+def _metrics_line(metrics: dict[str, float]) -> str:
     """Metrics as SINGA prints them, under the names that they have everywhere: LAYER/METRIC = value."""
     return ", ".join(f"{name} = {_metric_text(value)}" for name, value in metrics.items())
 
@@ -129,12 +132,12 @@ def _metric_text(value: float) -> str:
     return f"{value:.6e}" if abs(value) >= LARGE else f"{value:.6f}"
 
 
-def _rate(event: Any) -> str:
+def _training_speed(event: Any) -> str:
     """Training speed."""
     return f"{event.samples_per_second:,.0f} samples/s"
 
 
-def closing(summary: Summary) -> str:
+def summary_text(summary: Summary) -> str:
     """The summary in a few lines."""
     from netpart.checkpoint.steps import step_file
     from netpart.units import bytes_text, seconds_text
@@ -143,9 +146,9 @@ def closing(summary: Summary) -> str:
     everybody = "workers and servers" if "server" in summary.cluster else "workers"
     untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
     rows = {
-        "test": _shown(summary.test) if summary.test else "",
-        "validation": _shown(summary.validation) if summary.validation else "",
-        "train": _shown(summary.train) if summary.train else "",
+        "test": _metrics_line(summary.test) if summary.test else "",
+        "validation": _metrics_line(summary.validation) if summary.validation else "",
+        "train": _metrics_line(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
         "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
@@ -154,7 +157,7 @@ def closing(summary: Summary) -> str:
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
-    return "\n".join([*lines, *(matrix(name, table) for name, table in summary.tables.items())])
+    return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
 
 
 def staleness_text(found: Staleness) -> str:
@@ -164,14 +167,14 @@ def staleness_text(found: Staleness) -> str:
     return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
 
 
-def matrix(name: str, table: list[list[int]]) -> str:
+def confusion_text(name: str, table: list[list[int]]) -> str:
     """A confusion matrix: a line for each class."""
     wide = max(len(str(count)) for row in table for count in (*row, len(row)))
     lines = (f"{f'class {k}':>10}  {' '.join(f'{count:>{wide}}' for count in row)}" for k, row in enumerate(table))
     return "\n".join([f"{name} of the test: rows are classes, columns what they were taken for", *lines])
 
 
-def sooner(found: Speedup, accuracy: float) -> str:
+def speedup_text(found: Speedup, accuracy: float) -> str:
     """The speed-up in two lines."""
 
     def text(value: float | None) -> str:

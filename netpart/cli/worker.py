@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.cli.common import count, seconds
-from netpart.cli.threads import STARTED, add_threads, keep_to_share
+from netpart.cli.common import parse_count, parse_seconds
+from netpart.cli.threads import STARTED, add_threads_option, limit_launched_threads
 
 if TYPE_CHECKING:
-    from netpart.launch.control.token import Token
+    from netpart.launch.control.token import RunToken
     from netpart.launch.member.join import Invitation
 
 HELP = "join a run that was started on another host, as one of its workers"
@@ -24,8 +24,8 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
         "--join", metavar="tcp://HOST:PORT", required=True, help="where the run listens: its --listen address"
     )
     parser.add_argument(
-        "--rank", type=count, metavar="R", help="which worker to be (default: as mpirun, srun or an indexed Job say,"
-        " else the next that is free)",
+        "--rank", type=parse_count, metavar="R", help="which worker to be (default: as mpirun, srun or an indexed"
+        " Job say, else the next that is free)",
     )  # fmt: skip
     parser.add_argument(
         "--listen", default="", metavar="tcp://HOST:PORT", help="where tensors arrive, PORT may be * (default: the"
@@ -34,48 +34,48 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder", type=Path, metavar="DIR", help="where relative data paths start on this host (default: as there)"
     )
-    add_threads(parser, STARTED)
-    add_token(parser)
+    add_threads_option(parser, STARTED)
+    add_meeting_options(parser)
     return parser
 
 
-def add_token(parser: argparse.ArgumentParser) -> None:
+def add_meeting_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of meeting: where the secret is, and how long to wait."""
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="file with the run's token, mode 600 (default: NETPART_TOKEN)"
     )
     parser.add_argument(
-        "--wait", type=seconds, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)"
+        "--wait", type=parse_seconds, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)"
     )
 
 
 def call(args: argparse.Namespace) -> int:
     """Works until the run ends; 0 when it went to its end."""
-    keep_to_share(args.threads)
+    limit_launched_threads(args.threads)
     from netpart.launch.control.address import host_and_port
     from netpart.launch.member.join import Invitation
-    from netpart.launch.teams.launcher_environment import adopt
+    from netpart.launch.teams.launcher_environment import find_launched_rank
 
     host_and_port(args.join, "--join")
-    adopted = adopt(os.environ)
+    adopted = find_launched_rank(os.environ)
     rank = args.rank if args.rank is not None or adopted is None else adopted.rank
-    work(Invitation(args.join, token_of(args), rank, args.listen, args.folder, args.wait))
+    join_as_worker(Invitation(args.join, required_token(args), rank, args.listen, args.folder, args.wait))
     return 0
 
 
-def work(invitation: Invitation) -> None:
+def join_as_worker(invitation: Invitation) -> None:
     """Plays one worker to its end, and says how it goes."""
-    from netpart.launch.member.join import join
+    from netpart.launch.member.join import join_run
 
-    join(invitation, lambda text: print(text, flush=True))
+    join_run(invitation, lambda text: print(text, flush=True))
 
 
-def token_of(args: argparse.Namespace) -> Token:
+def required_token(args: argparse.Namespace) -> RunToken:
     """The run's token. Raises ConfigError if there is none."""
     from netpart.errors import ConfigError
-    from netpart.launch.control.token import HINT, VARIABLE, given
+    from netpart.launch.control.token import HINT, VARIABLE, find_token
 
-    token = given(os.environ, args.token_file)
+    token = find_token(os.environ, args.token_file)
     if token is None:
         expected = "the run's token"
         hint = (

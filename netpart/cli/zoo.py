@@ -30,18 +30,18 @@ def call(args: argparse.Namespace) -> int:
     if args.name is None:
         _list_jobs(jobs)
     else:
-        _copy(_chosen(args.name, jobs), args.destination)
+        _copy_zoo_jobs(_find_zoo_jobs(args.name, jobs), args.destination)
     return 0
 
 
 def _list_jobs(jobs: dict[str, Path]) -> None:
     """Prints every job with what it says about itself."""
-    from netpart.cli.table import Table
+    from netpart.cli.table import TextTable
 
-    Table(("job", "what it is"), [(name, description(path)) for name, path in jobs.items()]).print()
+    TextTable(("job", "what it is"), [(name, job_description(path)) for name, path in jobs.items()]).print()
 
 
-def description(path: Path) -> str:
+def job_description(path: Path) -> str:
     """What the comment that a job starts with says first."""
     words: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -59,23 +59,27 @@ def _first_sentence(text: str) -> str:
     return re.split(r"[.:] ", text)[0].rstrip(".:")
 
 
-def _chosen(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
+def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     """The job of that name, or all jobs of that family; raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
-    from netpart.proto.fields import nearest
-    from netpart.proto.words import ZOO, plain
+    from netpart.proto.fields import nearest_hint
+    from netpart.proto.words import ZOO, plain_word
 
     wanted = name.removesuffix(".conf").strip("/")
     found = {job: path for job, path in jobs.items() if job == wanted or job.startswith(f"{wanted}/")}
     if not found:
         families = sorted({job.split("/")[0] for job in jobs})
-        meant = ZOO.get(plain(wanted)) or next((job for job in jobs if job.rpartition("/")[2] == wanted), "")
-        hint = f"did you mean {meant}?" if meant else nearest(wanted, [*jobs, *families]) or "`netpart zoo` lists them"
+        meant = ZOO.get(plain_word(wanted)) or next((job for job in jobs if job.rpartition("/")[2] == wanted), "")
+        hint = (
+            f"did you mean {meant}?"
+            if meant
+            else nearest_hint(wanted, [*jobs, *families]) or "`netpart zoo` lists them"
+        )
         raise ConfigError("zoo", "a job or family of the zoo", repr(name), hint)
     return found
 
 
-def _copy(jobs: dict[str, Path], destination: Path) -> None:
+def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:
     """Copies jobs; raises NetpartError rather than write over a file that differs."""
     from netpart.errors import NetpartError
     from netpart.files import file_size

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def pack(sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limit: int = 1 << 22) -> list[list[int]]:
+def pack_buckets(
+    sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limit: int = 1 << 22
+) -> list[list[int]]:
     """Packs gradients, given by size in the order they become ready, into buckets of consecutive indices.
 
     A bucket is closed once it holds its target of bytes: ``first`` for the first bucket, ``growth`` times

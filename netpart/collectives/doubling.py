@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.collectives.schedule import Message, Schedule
+from netpart.collectives.schedule import BlockMessage, Schedule
 
 
-def gather(n: int) -> Schedule:
+def doubling_all_gather(n: int) -> Schedule:
     """Gives every place the block of every other: block i starts at place i."""
-    return tuple(message for held in powers(n) for message in _doubled(n, held))
+    return tuple(message for held in powers_of_two(n) for message in _doubling_round(n, held))
 
 
-def _doubled(n: int, held: int) -> Iterator[Message]:
+def _doubling_round(n: int, held: int) -> Iterator[BlockMessage]:
     """The round before which every place holds ``held`` blocks, its own first."""
     for i in range(n):
         run = tuple((i + j) % n for j in range(min(held, n - held)))
-        yield Message(i, (i - held) % n, run)
+        yield BlockMessage(i, (i - held) % n, run)
 
 
-def powers(n: int) -> list[int]:
+def powers_of_two(n: int) -> list[int]:
     """1, 2, 4, … below ``n``."""
     return [1 << k for k in range((n - 1).bit_length())]

@@ -6,7 +6,7 @@ from functools import cache
 
 from netpart.choices import DIRECT, DOUBLING, NCCL, RING, TREE
 from netpart.collectives import direct, doubling, ring, tree
-from netpart.collectives.schedule import Schedule, backwards
+from netpart.collectives.schedule import Schedule, reverse_schedule
 from netpart.spec import Region, extent
 
 ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE = "all-gather", "reduce-scatter", "all-reduce"
@@ -25,36 +25,47 @@ GRADIENT = {
 }  # fmt: skip
 """What the gradient of each collective is: the same blocks on their way back."""
 
-_GATHER = {RING: ring.gather, DOUBLING: doubling.gather, TREE: tree.gather, DIRECT: direct.gather, NCCL: direct.gather}
+_GATHER = {
+    RING: ring.ring_all_gather,
+    DOUBLING: doubling.doubling_all_gather,
+    TREE: tree.tree_all_gather,
+    DIRECT: direct.direct_all_gather,
+    NCCL: direct.direct_all_gather,
+}
 _SPREAD = {
-    RING: ring.broadcast, DOUBLING: tree.broadcast, TREE: tree.broadcast, DIRECT: direct.broadcast,
-    NCCL: direct.broadcast,
+    RING: ring.ring_broadcast, DOUBLING: tree.tree_broadcast, TREE: tree.tree_broadcast,
+    DIRECT: direct.direct_broadcast,
+    NCCL: direct.direct_broadcast,
 }  # fmt: skip
 """Doubling what is held is, from one place, the binomial tree."""
 
 
 @cache
-def schedule(kind: str, algorithm: str, n: int) -> Schedule:
+def collective_schedule(kind: str, algorithm: str, n: int) -> Schedule:
     """The messages of a collective of ``n`` members, who are known by their places.
 
     All-gather and reduce-scatter have n blocks, block i that of place i; broadcast and reduce start or end at place
-    0 and have, like an all-reduce, as many blocks as ``pieces`` says; block i·n + j of an all-to-all goes from i to j,
-    always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
+    0 and have, like an all-reduce, as many blocks as ``count_blocks`` says; block i·n + j of an all-to-all goes from i
+    to j, always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
     """
     if algorithm == SWAP:
-        return direct.swap()
+        return direct.swap_all_reduce()
     if kind == ALL_TO_ALL:
-        return direct.exchange(n)
+        return direct.direct_all_to_all(n)
     if kind in (BROADCAST, REDUCE):
         spread = _SPREAD[algorithm](n)
-        return spread if kind == BROADCAST else backwards(spread)
+        return spread if kind == BROADCAST else reverse_schedule(spread)
     if kind == ALL_REDUCE and algorithm == TREE:
-        return schedule(REDUCE, TREE, n) + schedule(BROADCAST, TREE, n)
+        return collective_schedule(REDUCE, TREE, n) + collective_schedule(BROADCAST, TREE, n)
     gather = _GATHER[algorithm](n)
-    return {ALL_GATHER: gather, REDUCE_SCATTER: backwards(gather), ALL_REDUCE: backwards(gather) + gather}[kind]
+    return {
+        ALL_GATHER: gather,
+        REDUCE_SCATTER: reverse_schedule(gather),
+        ALL_REDUCE: reverse_schedule(gather) + gather,
+    }[kind]
 
 
-def pieces(kind: str, algorithm: str, n: int) -> int:
+def count_blocks(kind: str, algorithm: str, n: int) -> int:
     """Number of blocks that the tensor of a collective is cut into."""
     if kind in (BROADCAST, REDUCE):
         return n if algorithm == RING else 1
@@ -63,7 +74,7 @@ def pieces(kind: str, algorithm: str, n: int) -> int:
     return n * n if kind == ALL_TO_ALL else n
 
 
-def blocks_of(region: Region, parts: int) -> tuple[Region, ...]:
+def cut_into_blocks(region: Region, parts: int) -> tuple[Region, ...]:
     """``region`` cut into ``parts`` on its first axis that is long enough, or else its longest; some may be empty."""
     if parts == 1:
         return (region,)

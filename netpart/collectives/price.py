@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from netpart.choices import ALGORITHMS, DIRECT, NCCL
-from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, SWAP, pieces, schedule
+from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, SWAP, collective_schedule, count_blocks
 from netpart.collectives.schedule import Schedule
 
 PACKING = 5e9
@@ -24,7 +24,7 @@ SWAPPED = 1 << 20
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkCost:
     """Seconds that a message is on its way, seconds that it keeps either end busy, and bytes a second.
 
     The defaults are those of two processes of one host over ZeroMQ, in round numbers (``make bench-bridges``); only
@@ -36,12 +36,12 @@ class Link:
     bandwidth: float = 1e9
 
 
-def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None = None) -> float:
+def schedule_seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: LinkCost | None = None) -> float:
     """Time until the last message of ``schedule`` over ``n`` places has arrived; block b has ``nbytes[b]`` bytes.
 
     A message that would be empty is not sent.
     """
-    link = link or Link()
+    link = link or LinkCost()
     sending, receiving = [0.0] * n, [0.0] * n
     has: dict[tuple[int, int], float] = {}
     for m in schedule:
@@ -58,7 +58,7 @@ def seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Link | None
     return max(receiving, default=0.0)
 
 
-def choose(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> str:
+def choose_algorithm(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> str:
     """The algorithm for a collective of ``n`` members: ``wanted``, or with "auto" the one that takes least time.
 
     ``nbytes`` are those of its blocks, or of the whole tensor where the algorithm cuts it itself.
@@ -67,16 +67,21 @@ def choose(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> 
         return NCCL if wanted == NCCL else DIRECT
     if kind == ALL_REDUCE and n == 2 and wanted == "auto" and sum(nbytes) <= SWAPPED:
         return SWAP
-    return cheapest(kind, n, nbytes) if wanted == "auto" else wanted
+    return cheapest_algorithm(kind, n, nbytes) if wanted == "auto" else wanted
 
 
 @cache
-def cheapest(kind: str, n: int, nbytes: tuple[int, ...]) -> str:
+def cheapest_algorithm(kind: str, n: int, nbytes: tuple[int, ...]) -> str:
     """The algorithm that takes least time."""
-    return min(ALGORITHMS, key=lambda a: seconds(schedule(kind, a, n), spread(nbytes, pieces(kind, a, n)), n))
+    return min(
+        ALGORITHMS,
+        key=lambda a: schedule_seconds(
+            collective_schedule(kind, a, n), bytes_by_block(nbytes, count_blocks(kind, a, n)), n
+        ),
+    )
 
 
-def spread(nbytes: tuple[int, ...], parts: int) -> tuple[int, ...]:
+def bytes_by_block(nbytes: tuple[int, ...], parts: int) -> tuple[int, ...]:
     """``nbytes`` as they are, or those of one tensor cut into ``parts``."""
     if len(nbytes) == parts:
         return nbytes

@@ -9,15 +9,15 @@ All-gather of 3 members; each column is a round, ``c>`` a block sent to the righ
 
 from __future__ import annotations
 
-from netpart.collectives.schedule import Message, Schedule
+from netpart.collectives.schedule import BlockMessage, Schedule
 
 
-def gather(n: int) -> Schedule:
+def ring_all_gather(n: int) -> Schedule:
     """Gives every place the block of every other: block i starts at place i."""
-    return tuple(Message(i, (i + 1) % n, ((i - r) % n,)) for r in range(n - 1) for i in range(n))
+    return tuple(BlockMessage(i, (i + 1) % n, ((i - r) % n,)) for r in range(n - 1) for i in range(n))
 
 
-def broadcast(n: int) -> Schedule:
+def ring_broadcast(n: int) -> Schedule:
     """Gives every place all blocks of place 0, one block behind the other: the chain is a pipeline of n blocks."""
     rounds = range(2 * n - 2)
-    return tuple(Message(i, i + 1, (r - i,)) for r in rounds for i in range(n - 1) if 0 <= r - i < n)
+    return tuple(BlockMessage(i, i + 1, (r - i,)) for r in rounds for i in range(n - 1) if 0 <= r - i < n)

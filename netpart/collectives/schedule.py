@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 
-class Message(NamedTuple):
+class BlockMessage(NamedTuple):
     """Blocks that go from one place to another; ``add``: they are added to what the target has.
 
     With ``own`` they are what the source brought itself, whatever has been added to it since.
@@ -31,12 +31,12 @@ class Message(NamedTuple):
     own: bool = False
 
 
-Schedule = tuple[Message, ...]
+Schedule = tuple[BlockMessage, ...]
 """Messages in an order in which they may be sent one after another; a message is known by its place in it."""
 
 
 @lru_cache(maxsize=256)
-def returned(schedule: Schedule) -> frozenset[int]:
+def returned_messages(schedule: Schedule) -> frozenset[int]:
     """The messages that bring one addend, of a block that later comes back the same way: as their sum, or made of it.
 
     What comes back says that the addend has been added: its sender may change it only then. As a block travels up a
@@ -47,6 +47,6 @@ def returned(schedule: Schedule) -> frozenset[int]:
     return frozenset(i for i, m in addends.items() if (m.source, m.target, m.blocks[0]) in back)
 
 
-def backwards(schedule: Schedule) -> Schedule:
+def reverse_schedule(schedule: Schedule) -> Schedule:
     """The schedule that sums up what ``schedule`` spreads."""
-    return tuple(Message(m.target, m.source, m.blocks, True) for m in reversed(schedule))
+    return tuple(BlockMessage(m.target, m.source, m.blocks, True) for m in reversed(schedule))

@@ -21,10 +21,10 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(path)
+    _remove_stale(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
-        with _opened(partial) as file:
+        with _open_locked(partial) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -36,18 +36,18 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-def _opened(partial: Path) -> BinaryIO:
+def _open_locked(partial: Path) -> BinaryIO:
     """Opens a temporary and locks it: it has an owner. One that was swept away before it had one is made anew."""
     while True:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
-        if _locked(file):
+        if _try_lock(file):
             with suppress(FileNotFoundError):
-                if _is_at(partial, file):
+                if _is_same_file(partial, file):
                     return file
         file.close()
 
 
-def _locked(file: BinaryIO) -> bool:
+def _try_lock(file: BinaryIO) -> bool:
     """Locks a temporary; False if somebody who sweeps has it, who will remove it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -58,15 +58,15 @@ def _locked(file: BinaryIO) -> bool:
     return True
 
 
-def _sweep(path: Path) -> None:
+def _remove_stale(path: Path) -> None:
     """Removes the temporaries of ``path`` that nobody has locked: their writers were killed."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
+            if _is_same_file(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
                 left.unlink()
 
 
-def _is_at(path: Path, file: BinaryIO) -> bool:
+def _is_same_file(path: Path, file: BinaryIO) -> bool:
     """True if ``path`` is the open ``file``. Raises OSError if nothing is there."""
     return os.path.samestat(os.stat(path), os.fstat(file.fileno()))

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from netpart.data.file_bytes import FileBytes
-from netpart.errors import DataError, MissingData, came
+from netpart.errors import DataError, MissingData, os_error_text
 from netpart.files import file_size
 
 OPENED = 64
@@ -24,7 +24,7 @@ class Corpus:
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        sizes = [_size(path) for path in paths]
+        sizes = [_text_file_size(path) for path in paths]
         self.paths = [path for path, size in zip(paths, sizes, strict=True) if size]
         self._ends = list(accumulate(size for size in sizes if size))
         self._open: dict[int, FileBytes] = {}
@@ -48,14 +48,14 @@ class Corpus:
         if file not in self._open:
             if len(self._open) >= OPENED:
                 self._open.pop(next(iter(self._open))).close()
-            self._open[file] = _opened(self.paths[file])
+            self._open[file] = _open_text_file(self.paths[file])
         return self._open[file]
 
     def __repr__(self) -> str:
         return f"Corpus({len(self.paths)} files, {len(self)} bytes)"
 
 
-def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
+def find_text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
     """The files that ``name`` means in the first of ``places`` where it means any, sorted.
 
     ``name``: a file; a folder, with all files below it whose names end in ``suffix``; or a glob. Raises DataError.
@@ -71,19 +71,19 @@ def text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
     raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {HINT}")
 
 
-def _size(path: Path) -> int:
+def _text_file_size(path: Path) -> int:
     try:
         return file_size(path)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_text(path, error) from error
 
 
-def _opened(path: Path) -> FileBytes:
+def _open_text_file(path: Path) -> FileBytes:
     try:
         return FileBytes(path)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_text(path, error) from error
 
 
-def _unreadable(path: Path, error: OSError) -> DataError:
-    return DataError(f"{path}: expected a readable text, got {came(error)}; {HINT}")
+def _unreadable_text(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path}: expected a readable text, got {os_error_text(error)}; {HINT}")

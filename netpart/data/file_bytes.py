@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from weakref import finalize
 
-from netpart.errors import DataError, came
+from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 
 BLOCK = 1 << 20
@@ -54,7 +54,7 @@ class FileBytes:
         try:
             return os.pread(self._file.fileno(), count, start)
         except OSError as error:
-            raise DataError(f"{self.path}: byte {start}: expected {count} more, got {came(error)}") from error
+            raise DataError(f"{self.path}: byte {start}: expected {count} more, got {os_error_text(error)}") from error
 
     def _truncated(self, wanted: int) -> DataError:
         expected, now = max(wanted, self.size), os.fstat(self._file.fileno()).st_size
@@ -63,7 +63,7 @@ class FileBytes:
         )
 
 
-class Ahead:
+class ReadAhead:
     """Reads a few bytes at a time at rising places of ``file``, with few calls."""
 
     def __init__(self, file: FileBytes) -> None:

@@ -13,24 +13,24 @@ TRAILER = 8
 """Bytes at its end: a checksum and a length."""
 
 
-def _is_packed(path: Path) -> bool:
+def _is_gzipped(path: Path) -> bool:
     """True for a file whose name says that gzip has packed it."""
     return path.suffix == ".gz"
 
 
-def file_length(path: Path) -> int:
+def checked_file_length(path: Path) -> int:
     """Bytes of the file at ``path``. Raises OSError if it cannot be opened, DataError for a packed one that ends in
     zeros, as after a crash of its host: Python's gzip goes through them one by one."""
     with open_file(path) as file:
         length = file.seek(0, 2)
         file.seek(max(0, length - TRAILER))
-        if _is_packed(path) and length > TRAILER and not any(file.read()):
+        if _is_gzipped(path) and length > TRAILER and not any(file.read()):
             raise DataError(f"{path}: expected a gzip file, got one that ends in zeros; copy the file anew")
         return length
 
 
-def check_length(path: Path, least: int) -> None:
+def refuse_short_file(path: Path, least: int) -> None:
     """Raises DataError for a file at ``path`` that cannot hold ``least`` bytes; OSError if it cannot be opened."""
-    room = file_length(path) * (DEFLATED if _is_packed(path) else 1)
+    room = checked_file_length(path) * (DEFLATED if _is_gzipped(path) else 1)
     if least > room:
         raise DataError(f"{path}: expected {least} bytes, got room for {room}: truncated? Copy the file anew")

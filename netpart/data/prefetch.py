@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.source import Outputs, RowSource
+from netpart.data.source import RowOutputs, RowSource
 from netpart.spec import Region, Shape
 
 Place = tuple[int, int, Region]
 """First row, last row (excluded) and box of a read: each is read once per step."""
 
 
-class Prefetched(RowSource):
+class PrefetchedRows(RowSource):
     """Reads what ``source`` reads; a thread, which ends when this object is collected, reads one step ahead.
 
     Takes the memory of one more mini-batch. An error of the read ahead is raised when its rows are asked for.
@@ -25,26 +25,26 @@ class Prefetched(RowSource):
         self.shape: Shape = source.shape
         self._source = source
         self._thread = ThreadPoolExecutor(1, "prefetch")
-        self._ahead: dict[Place, tuple[int, Future[Outputs]]] = {}
+        self._ahead: dict[Place, tuple[int, Future[RowOutputs]]] = {}
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         place = lo, hi, box
         coming, found = self._ahead.pop(place, (-1, None))
         if found is None or coming != step:
             self._source.fill(step, lo, hi, box, out)
         else:
             out.take(found.result())
-        spare = Outputs(*map(_like, out))
+        spare = RowOutputs(*map(_empty_or_none, out))
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 
     def labels(self, box: Region) -> Shape:
         return self._source.labels(box)
 
-    def _filled(self, step: int, place: Place, outputs: Outputs) -> Outputs:
+    def _filled(self, step: int, place: Place, outputs: RowOutputs) -> RowOutputs:
         self._source.fill(step, *place, outputs)
         return outputs
 
 
-def _like(out: NDArray[Any] | None) -> NDArray[Any] | None:
+def _empty_or_none(out: NDArray[Any] | None) -> NDArray[Any] | None:
     """Memory for as much again."""
     return None if out is None else np.empty_like(out)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
-def interpolation(source: int, target: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
+def interpolation_matrix(source: int, target: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """The (target, source) matrix that resizes one axis linearly: pixels are areas, borders repeat."""
-    return weights(source, (np.arange(target) + 0.5) * source / target - 0.5, dtype)
+    return sampling_matrix(source, (np.arange(target) + 0.5) * source / target - 0.5, dtype)
 
 
-def weights(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) -> NDArray[Any]:
+def sampling_matrix(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """The (places, source) matrix of what lies linearly between ``source`` elements at ``places``; borders repeat."""
     place = np.clip(places, 0, source - 1)
     below = np.minimum(place.astype(np.int64), max(source - 2, 0))
@@ -25,12 +25,14 @@ def weights(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) ->
     return matrix
 
 
-def stretch(values: NDArray[Any], extents: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
+def resize_array(values: NDArray[Any], extents: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """Resizes ``values`` (*space) to ``extents``, linearly along each axis, in ``dtype``."""
-    return blend(values, [interpolation(n, m, dtype) for n, m in zip(values.shape, extents, strict=True)])
+    return multiply_axes(
+        values, [interpolation_matrix(n, m, dtype) for n, m in zip(values.shape, extents, strict=True)]
+    )
 
 
-def blend(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def multiply_axes(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """``values`` (*space) times one matrix (target, source) along each axis, in the dtype of the matrices."""
     found = values.astype(matrices[0].dtype)
     for axis, matrix in enumerate(matrices):
@@ -38,7 +40,7 @@ def blend(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any
     return found
 
 
-def resize(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]:
+def resize_images(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]:
     """Resizes (..., h, w) images to (..., height, width) float32, bilinearly."""
-    tall = interpolation(images.shape[-2], height) @ images.astype(np.float32)
-    return np.asarray(tall @ interpolation(images.shape[-1], width).T, np.float32)
+    tall = interpolation_matrix(images.shape[-2], height) @ images.astype(np.float32)
+    return np.asarray(tall @ interpolation_matrix(images.shape[-1], width).T, np.float32)

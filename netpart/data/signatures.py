@@ -21,7 +21,7 @@ HEAD = 512
 """Bytes that are looked at."""
 
 
-def looks_like(head: bytes) -> tuple[str, str]:
+def guess_file_kind(head: bytes) -> tuple[str, str]:
     """What begins with ``head``, and a hint; ("", "") for what nothing is known of."""
     for magic, kind, hint in KINDS:
         if head.startswith(magic):

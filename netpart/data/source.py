@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.spec import Region, Shape, contains, extent, whole
+from netpart.spec import Region, Shape, contains, extent, whole_region
 
 Data: TypeAlias = NDArray[Any] | None
 Labels: TypeAlias = NDArray[np.int32] | None
 
 
-class Outputs(NamedTuple):
+class RowOutputs(NamedTuple):
     """Arrays to fill with rows; None: not wanted."""
 
     data: Data
@@ -26,7 +26,7 @@ class Outputs(NamedTuple):
             if out is not None:
                 out[row] = values
 
-    def take(self, others: Outputs) -> None:
+    def take(self, others: RowOutputs) -> None:
         """Copies what is wanted from arrays of the same shapes."""
         for out, values in zip(self, others, strict=True):
             if out is not None and values is not None:
@@ -47,17 +47,17 @@ class RowSource(ABC):
         row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has another shape,
         DataError for rows that cannot be read, or that have no labels where they are wanted.
         """
-        box = whole(self.shape) if box is None else box
-        if len(box) != len(self.shape) or not contains(whole(self.shape), box):
+        box = whole_region(self.shape) if box is None else box
+        if len(box) != len(self.shape) or not contains(whole_region(self.shape), box):
             raise ValueError(f"box: expected a region of a row of shape {self.shape}, got {box}")
-        out, shapes = Outputs(data_out, label_out), (extent(box), self.labels(box))
+        out, shapes = RowOutputs(data_out, label_out), (extent(box), self.labels(box))
         for name, array, shape in zip(("data_out", "label_out"), out, shapes, strict=True):
             if array is not None and array.shape != (hi - lo, *shape):
                 raise ValueError(f"{name}: expected shape {(hi - lo, *shape)}, got {array.shape}")
         self.fill(step, lo, hi, box, out)
 
     @abstractmethod
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         """Fills ``out`` as ``read`` does, once its arguments fit together."""
 
     def labels(self, box: Region) -> Shape:

@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.resize import interpolation
-from netpart.data.source import Outputs, RowSource
+from netpart.data.resize import interpolation_matrix
+from netpart.data.source import RowOutputs, RowSource
 from netpart.spec import Region, Shape
 
 _COARSE = 8
@@ -18,7 +18,7 @@ _BUDGET = 64 * 2**20
 _STD = 65536 * (4 / 12) ** 0.5
 
 
-class Synthetic(RowSource):
+class SyntheticRows(RowSource):
     """Row r of step s is the smooth random pattern of its class plus noise of standard deviation ``noise``.
 
     Rows depend only on (seed, stream, s·batch + r). Streams (training 0, test 1, ...) have different rows
@@ -39,7 +39,7 @@ class Synthetic(RowSource):
         draws = [int(self._bits(self._stream, row).random_raw()) for row in range(start + lo, start + hi)]
         return np.array([draw % self.classes for draw in draws], np.int32)
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         classes = self.classes_of(step, lo, hi)
         if out.label is not None:
             out.label[...] = classes
@@ -51,13 +51,13 @@ class Synthetic(RowSource):
     def _row(self, row: int, label: int) -> NDArray[np.float32]:
         bits = self._bits(self._stream, row)
         bits.random_raw()
-        return self._pattern(label) + self._noise * normal(bits, self.shape)
+        return self._pattern(label) + self._noise * draw_normal(bits, self.shape)
 
     def _pattern(self, label: int) -> NDArray[np.float32]:
         if label not in self._patterns:
             if len(self._patterns) >= self._keep:
                 self._patterns.pop(next(iter(self._patterns)))
-            self._patterns[label] = smooth(self._bits(_PROTOTYPES, label), self.shape)
+            self._patterns[label] = smooth_pattern(self._bits(_PROTOTYPES, label), self.shape)
         return self._patterns[label]
 
     def _bits(self, stream: int, row: int) -> np.random.Philox:
@@ -70,7 +70,7 @@ def stream_bits(seed: int, stream: int, row: int) -> np.random.Philox:
     return np.random.Philox(key=key, counter=np.array([0, row, 0, 0], np.uint64))
 
 
-def normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+def draw_normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     """Nearly normal numbers, variance 1: sums of four uniform ones (Irwin–Hall).
 
     Unlike those of ``numpy.random.Generator`` they are the same in every version of NumPy.
@@ -80,10 +80,10 @@ def normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     return ((total - np.float32(2 * 65535)) / np.float32(_STD)).reshape(shape)
 
 
-def smooth(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
+def smooth_pattern(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
     """A random pattern that varies slowly along every axis; vectors have no neighbours and stay rough."""
     coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
-    pattern = normal(bits, coarse)
+    pattern = draw_normal(bits, coarse)
     for axis, (few, many) in enumerate(zip(coarse, shape, strict=True)):
-        pattern = np.moveaxis(np.tensordot(interpolation(few, many), pattern, (1, axis)), 0, axis)
+        pattern = np.moveaxis(np.tensordot(interpolation_matrix(few, many), pattern, (1, axis)), 0, axis)
     return np.asarray(pattern / max(float(np.sqrt(np.mean(pattern**2))), 1e-6), np.float32)

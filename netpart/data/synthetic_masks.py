@@ -8,15 +8,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.source import Outputs, RowSource
-from netpart.data.synthetic import normal, smooth, stream_bits
+from netpart.data.source import RowOutputs, RowSource
+from netpart.data.synthetic import draw_normal, smooth_pattern, stream_bits
 from netpart.spec import Region, Shape
 
 _MAPS, _COLOURS = 2**64 - 2, 2**64 - 3
 """Streams of the classes' maps and colours: no stream of rows has these numbers."""
 
 
-class SyntheticMasks(RowSource):
+class SyntheticMaskRows(RowSource):
     """A row (channels, *space) shows a map of smooth regions, each in the colour of its class, and noise.
 
     Every row is the same map, shifted around on each spatial axis by an amount of its own. Rows depend only on
@@ -29,7 +29,7 @@ class SyntheticMasks(RowSource):
         self.shape, self.classes = shape, classes
         self._batch, self._seed, self._noise, self._stream = batch, seed, np.float32(noise), stream
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         crop = tuple(slice(a, b) for a, b in box)
         for i in range(hi - lo):
             bits = stream_bits(self._seed, self._stream, step * self._batch + lo + i)
@@ -37,7 +37,7 @@ class SyntheticMasks(RowSource):
             if out.label is not None:
                 out.label[i] = classes.reshape(-1)
             if out.data is not None:
-                out.data[i] = (self._colours[:, classes] + self._noise * normal(bits, self.shape))[crop]
+                out.data[i] = (self._colours[:, classes] + self._noise * draw_normal(bits, self.shape))[crop]
 
     def labels(self, box: Region) -> Shape:
         return (prod(self.shape[1:]),)
@@ -50,10 +50,10 @@ class SyntheticMasks(RowSource):
 
     @cached_property
     def _map(self) -> NDArray[np.int32]:
-        fields = [smooth(stream_bits(self._seed, _MAPS, k), self.shape[1:]) for k in range(self.classes)]
+        fields = [smooth_pattern(stream_bits(self._seed, _MAPS, k), self.shape[1:]) for k in range(self.classes)]
         classes: NDArray[np.int64] = np.argmax(np.stack(fields), axis=0)
         return classes.astype(np.int32)
 
     @cached_property
     def _colours(self) -> NDArray[np.float32]:
-        return normal(stream_bits(self._seed, _COLOURS, 0), (self.shape[0], self.classes))
+        return draw_normal(stream_bits(self._seed, _COLOURS, 0), (self.shape[0], self.classes))

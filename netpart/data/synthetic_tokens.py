@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.source import Outputs, RowSource
+from netpart.data.source import RowOutputs, RowSource
 from netpart.data.synthetic import stream_bits
 from netpart.spec import Region, Shape, extent
 
@@ -13,7 +13,7 @@ _STEP = 2654435761
 """Knuth's multiplier: odd, so that neighbours lie far apart in a vocabulary of any size."""
 
 
-class SyntheticTokens(RowSource):
+class SyntheticTokenRows(RowSource):
     """A row of ``window`` tokens, and the token after each of them. A token is what its predecessor says, or any other.
 
     The second with probability noise / (1 + noise), uniformly. Rows depend only on (seed, stream, s·batch + r).
@@ -26,7 +26,7 @@ class SyntheticTokens(RowSource):
         self._vocabulary, self._batch, self._seed, self._stream = vocabulary, batch, seed, stream
         self._surprise = noise / (1 + noise)
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         ((a, b),) = box
         for i in range(hi - lo):
             row = self._row(step * self._batch + lo + i)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from netpart.data.corpus import Corpus
-from netpart.data.source import Outputs, RowSource
+from netpart.data.source import RowOutputs, RowSource
 from netpart.spec import Region, Shape, extent
 
 Draw = Callable[[int, int, int, int], list[int]]
@@ -25,7 +25,7 @@ class TextWindows(RowSource):
         self._corpus, self._draw = corpus, draw
         self._first, self._starts = span[0], span[1] - span[0] - window
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         ((a, b),) = box
         for i, start in enumerate(self._draw(step, lo, hi, self._starts)):
             at = self._first + start
@@ -36,7 +36,7 @@ class TextWindows(RowSource):
         return extent(box)
 
 
-def spans(size: int, held_out: float) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+def phase_spans(size: int, held_out: float) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
     """What of ``size`` bytes is for training, validation and testing: the front, and two halves of the held-out end."""
     kept = size - int(size * held_out)
     half = kept + (size - kept) // 2

@@ -18,10 +18,10 @@ def render(drawn: Graph | Net, format: str, itemsize: int = 4) -> str:
 
     Raises NetpartError for a format that is not one of them, and for svg where no Graphviz is installed.
     """
-    return _writer(format)(drawn, itemsize)
+    return _format_writer(format)(drawn, itemsize)
 
 
-def _writer(format: str) -> Callable[[Graph | Net, int], str]:
+def _format_writer(format: str) -> Callable[[Graph | Net, int], str]:
     from netpart.draw import dot, graph_json, svg, text
 
     writers = {"dot": dot.to_dot, "json": graph_json.to_json, "svg": svg.to_svg, "txt": text.to_text}

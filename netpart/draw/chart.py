@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, inf, log10
 
-from netpart.draw.letters import FAMILY, fitting, widest
+from netpart.draw.letters import FAMILY, truncate_text, widest_text
 from netpart.draw.palette import HUES
 
 WIDTH, HEIGHT = 640, 320
@@ -24,7 +24,7 @@ Values = Sequence[float]
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """Maps the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``; ``counts``: they are whole."""
 
     lo: float
@@ -60,77 +60,77 @@ def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -
     """An SVG of ``curves``, each a value for 0, 1, 2, …; ``across`` and ``up`` say what the axes are."""
     values = [value for curve in curves.values() for value in curve]
     margin = (max(values) - min(values) or abs(max(values)) or 1.0) * 0.05
-    x = Axis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT, counts=True)
-    y = Axis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
-    body = [*_frame(title, across, up, x, y), *_drawn(curves, x, y)]
-    return _page(body, WIDTH)
+    x = ChartAxis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT, counts=True)
+    y = ChartAxis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
+    body = [*_chart_frame(title, across, up, x, y), *_plain_curves(curves, x, y)]
+    return _chart_page(body, WIDTH)
 
 
 def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) -> str:
     """An SVG of ``curves`` above 0, with their legend beside them."""
     points = [point for curve in curves.values() for point in curve.points]
-    x = Axis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
-    y = Axis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
-    marked = (line for k, (name, curve) in enumerate(curves.items()) for line in _marks(k, name, curve, x, y))
-    wide = WIDTH + BESIDE + ceil(widest(list(curves), TEXT)) + RIGHT
-    return _page([*_frame(title, across, up, x, y, wide), *marked], wide)
+    x = ChartAxis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
+    y = ChartAxis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
+    marked = (line for k, (name, curve) in enumerate(curves.items()) for line in _marked_curve(k, name, curve, x, y))
+    wide = WIDTH + BESIDE + ceil(widest_text(list(curves), TEXT)) + RIGHT
+    return _chart_page([*_chart_frame(title, across, up, x, y, wide), *marked], wide)
 
 
-def _page(body: Sequence[str], width: int) -> str:
+def _chart_page(body: Sequence[str], width: int) -> str:
     """An SVG of some elements."""
     size = f'viewBox="0 0 {width} {HEIGHT}" style="max-width: {width}px; {STYLE}"'
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
 
 
-def _frame(title: str, across: str, up: str, x: Axis, y: Axis, width: int = WIDTH) -> Iterator[str]:
+def _chart_frame(title: str, across: str, up: str, x: ChartAxis, y: ChartAxis, width: int = WIDTH) -> Iterator[str]:
     """Background, title, axes and their ticks."""
     yield f'<title>{escape(title)}</title><rect width="{width}" height="{HEIGHT}" fill="white"/>'
-    shown = fitting(title, TITLE, width - LEFT - RIGHT, bold=True)
-    yield _text(LEFT, 18, shown, "start", f"font-weight: bold; font-size: {TITLE}px")
-    yield _text((x.start + x.end) / 2, HEIGHT - 8, across, "middle")
-    yield f'<g transform="translate(14 {(y.start + y.end) / 2}) rotate(-90)">{_text(0, 0, up, "middle")}</g>'
+    shown = truncate_text(title, TITLE, width - LEFT - RIGHT, bold=True)
+    yield _text_element(LEFT, 18, shown, "start", f"font-weight: bold; font-size: {TITLE}px")
+    yield _text_element((x.start + x.end) / 2, HEIGHT - 8, across, "middle")
+    yield f'<g transform="translate(14 {(y.start + y.end) / 2}) rotate(-90)">{_text_element(0, 0, up, "middle")}</g>'
     for value in x.ticks:
-        yield _text(x.at(value), y.start + 16, f"{value:g}", "middle")
+        yield _text_element(x.at(value), y.start + 16, f"{value:g}", "middle")
     for value in y.ticks:
         yield f'<path d="M{x.start} {y.at(value)}H{x.end}" stroke="#dddddd"/>'
-        yield _text(x.start - 6, y.at(value) + 4, f"{value:.6g}", "end")
+        yield _text_element(x.start - 6, y.at(value) + 4, f"{value:.6g}", "end")
     yield f'<path d="M{x.start} {y.end}V{y.start}H{x.end}" fill="none" stroke="black"/>'
 
 
-def _drawn(curves: Mapping[str, Values], x: Axis, y: Axis) -> Iterator[str]:
+def _plain_curves(curves: Mapping[str, Values], x: ChartAxis, y: ChartAxis) -> Iterator[str]:
     """The curves and their legend."""
     for k, (name, curve) in enumerate(curves.items()):
         points = " ".join(f"{x.at(i)},{y.at(value)}" for i, value in enumerate(curve))
         yield f'<polyline points="{points}" fill="none" stroke="#{HUES[k]}" stroke-width="1.5"/>'
         if len(curve) == 1:
-            yield _mark(x.at(0), y.at(curve[0]), f"#{HUES[k]}", f"#{HUES[k]}")
+            yield _round_mark(x.at(0), y.at(curve[0]), f"#{HUES[k]}", f"#{HUES[k]}")
         row = y.end + 14 + 16 * k if curve[-1] < curve[0] else y.start - 10 - 16 * k
         yield f'<path d="M{x.end - 24} {row - 4}h20" stroke="#{HUES[k]}" stroke-width="3"/>'
-        yield _text(x.end - 30, row, name, "end")
+        yield _text_element(x.end - 30, row, name, "end")
 
 
-def _marks(k: int, name: str, curve: Curve, x: Axis, y: Axis) -> Iterator[str]:
+def _marked_curve(k: int, name: str, curve: Curve, x: ChartAxis, y: ChartAxis) -> Iterator[str]:
     """The ``k``-th marked curve and its line of the legend."""
     colour = "#999999" if curve.guide else f"#{HUES[k % len(HUES)]}"
     row, look = TOP + 8 + 18 * k, ' stroke-dasharray="5 4"' if curve.guide else ""
     points = " ".join(f"{x.at(across)},{y.at(up)}" for across, up in curve.points)
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"{look}/>'
     yield f'<path d="M{WIDTH + 4} {row - 4}h24" stroke="{colour}" stroke-width="1.5"{look}/>'
-    yield _text(WIDTH + BESIDE, row, name, "start")
+    yield _text_element(WIDTH + BESIDE, row, name, "start")
     if not curve.guide:
-        yield _mark(WIDTH + 16, row - 4, colour, colour)
+        yield _round_mark(WIDTH + 16, row - 4, colour, colour)
         yield from (
-            _mark(x.at(across), y.at(up), colour, "white" if across in curve.hollow else colour)
+            _round_mark(x.at(across), y.at(up), colour, "white" if across in curve.hollow else colour)
             for across, up in curve.points
         )
 
 
-def _mark(x: float, y: float, colour: str, fill: str) -> str:
+def _round_mark(x: float, y: float, colour: str, fill: str) -> str:
     """A round mark."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="3.5" stroke="{colour}" stroke-width="1.5" fill="{fill}"/>'
 
 
-def _text(x: float, y: float, content: str, anchor: str, style: str = "") -> str:
+def _text_element(x: float, y: float, content: str, anchor: str, style: str = "") -> str:
     """A line of text."""
     more = f' style="{style}"' if style else ""
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(content)}</text>'

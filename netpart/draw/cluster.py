@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from netpart.draw.letters import FAMILY, broken, width
-from netpart.draw.palette import colour
+from netpart.draw.letters import FAMILY, text_width, wrap_text
+from netpart.draw.palette import worker_colour
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import Partition
-from netpart.plan.price.group_traffic import groups_of
-from netpart.units import counted
+from netpart.plan.price.group_traffic import predict_group_traffic
+from netpart.units import plural_text
 
 WORKER, GAP, MARGIN = 46, 46, 24
 """Pixels of a worker, between groups, at the borders."""
@@ -42,7 +42,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222; text-anchor: mid
 </style>"""
 
 
-class Layout:
+class ClusterLayout:
     """Where things of ``cluster`` stand, below a ``title`` and above a ``note``, which is broken into lines."""
 
     def __init__(self, cluster: Cluster, title: str = "", note: str = "") -> None:
@@ -50,8 +50,8 @@ class Layout:
         self.group_width = max(108, cluster.workers * WORKER + 20)
         groups = cluster.groups * self.group_width + (cluster.groups - 1) * GAP
         servers = cluster.servers * 108 + max(0, cluster.servers - 1) * GAP
-        self.width = max(groups, servers, 540, width(title, TITLE, bold=True)) + 2 * MARGIN
-        self.note = broken(note, TEXT, self.width - 2 * MARGIN)
+        self.width = max(groups, servers, 540, text_width(title, TITLE, bold=True)) + 2 * MARGIN
+        self.note = wrap_text(note, TEXT, self.width - 2 * MARGIN)
         self.first_group, self.first_server = (self.width - groups) / 2, (self.width - servers) / 2
         self.groups_top = TOP + (SERVER + BETWEEN if cluster.servers else 0)
         self.below = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0) - 14
@@ -68,23 +68,23 @@ class Layout:
 
 def groups_svg(partition: Partition) -> str:
     """Draws the groups and servers that train ``partition`` (``served``), and says what they move."""
-    found, cluster = groups_of(partition), partition.cluster
+    found, cluster = predict_group_traffic(partition), partition.cluster
     said = str(found).split(": ", 1)[1] if found else "nothing goes between groups: there is one, without servers"
     return cluster_svg(cluster, f"{partition.graph.net.name}: {cluster}", said)
 
 
 def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     """Draws ``cluster`` with ``title`` above and ``note`` below."""
-    at = Layout(cluster, title, note)
+    at = ClusterLayout(cluster, title, note)
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE, *_heads(),
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE, *_markers(),
             '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="{MARGIN}" y="24" class="title">{escape(title)}</text>',
             *(part for server in range(cluster.servers) for part in _server_box(at, server)),
             *(part for group in range(cluster.groups) for part in _group_box(at, group)),
-            *(_exchanges(at) if cluster.servers else _ring(at) if cluster.averages else ()),
+            *(_server_arrows(at) if cluster.servers else _ring_arrows(at) if cluster.averages else ()),
             *(f'<text x="{MARGIN}" y="{at.below + LINE * i:g}" class="note">{escape(line)}</text>'
               for i, line in enumerate(at.note)),
             "</svg>\n",
@@ -92,7 +92,7 @@ def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
     )  # fmt: skip
 
 
-def _heads() -> Iterator[str]:
+def _markers() -> Iterator[str]:
     """The heads of arrows."""
     for name, hue in (("gradients", GRADIENTS), ("parameters", PARAMETERS)):
         shape = f'<path d="M0 0 L8 4 L0 8 z" fill="{hue}"/>'
@@ -100,7 +100,7 @@ def _heads() -> Iterator[str]:
         yield f'<defs><marker id="{name}" {frame}>{shape}</marker></defs>'
 
 
-def _server_box(at: Layout, server: int) -> Iterator[str]:
+def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
     """A server and what it keeps."""
     x, count = at.server(server), at.cluster.servers
     share = "all parameters" if count == 1 else f"1/{count} of parameters"
@@ -109,39 +109,39 @@ def _server_box(at: Layout, server: int) -> Iterator[str]:
     yield f'<text x="{x:g}" y="{TOP + 34}" class="small">{share}</text>'
 
 
-def _group_box(at: Layout, group: int) -> Iterator[str]:
+def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
     """A group, its workers and its steps."""
     x, top, cluster = at.group(group), at.groups_top, at.cluster
     yield f'<rect x="{x - at.group_width / 2:g}" y="{top}" width="{at.group_width}" height="{GROUP}" class="frame"/>'
     yield f'<text x="{x:g}" y="{top + 16}">{"group " + str(group) if cluster.groups > 1 else "one group"}</text>'
     for worker in range(cluster.workers):
         rank, left = group * cluster.workers + worker, x + (worker - (cluster.workers - 1) / 2) * WORKER
-        hues = colour(rank)
+        hues = worker_colour(rank)
         yield f'<circle cx="{left:g}" cy="{top + 45}" r="19" fill="{hues.fill}" stroke="{hues.line}"/>'
         yield f'<text x="{left:g}" y="{top + 49}">{rank}</text>'
     steps = ", ".join(str(group + i * cluster.groups) for i in range(SHOWN))
     yield f'<text x="{x:g}" y="{top + GROUP - 10}" class="small">steps {steps}, …</text>'
 
 
-def _exchanges(at: Layout) -> Iterator[str]:
+def _server_arrows(at: ClusterLayout) -> Iterator[str]:
     """What goes up from each group to each server, and down."""
     low, high = at.groups_top - 4, TOP + SERVER + 5
     for group in range(at.cluster.groups):
         for server in range(at.cluster.servers):
-            x = at.group(group) + _spread(server, at.cluster.servers)
-            to = at.server(server) + _spread(group, at.cluster.groups)
-            yield _arrow(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
-            yield _arrow(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
+            x = at.group(group) + _arrow_offset(server, at.cluster.servers)
+            to = at.server(server) + _arrow_offset(group, at.cluster.groups)
+            yield _arrow_path(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
+            yield _arrow_path(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
     meaning = f'<tspan fill="{GRADIENTS}">gradients up</tspan>, <tspan fill="{PARAMETERS}">parameters down</tspan>'
-    yield f'<text x="{MARGIN}" y="44" class="note">{meaning}, {_pace(at.cluster)}</text>'
+    yield f'<text x="{MARGIN}" y="44" class="note">{meaning}, {_group_pace_text(at.cluster)}</text>'
 
 
-def _spread(place: int, count: int) -> float:
+def _arrow_offset(place: int, count: int) -> float:
     """Pixels from the middle of a box at which the arrows of one of ``count`` partners stand."""
     return (place - (count - 1) / 2) * 72 / count
 
 
-def _pace(cluster: Cluster) -> str:
+def _group_pace_text(cluster: Cluster) -> str:
     """Who waits for whom, at servers."""
     if cluster.groups == 1:
         return "in every step: nothing is stale"
@@ -151,20 +151,20 @@ def _pace(cluster: Cluster) -> str:
     return f"each group at its own pace{bound}"
 
 
-def _ring(at: Layout) -> Iterator[str]:
+def _ring_arrows(at: ClusterLayout) -> Iterator[str]:
     """The ring of the groups, closed below them."""
     y, bottom, cluster = at.groups_top + GROUP / 2, at.groups_top + GROUP + 3, at.cluster
     for group in range(cluster.groups - 1):
         left, right = at.group(group) + at.group_width / 2 + 4, at.group(group + 1) - at.group_width / 2 - 4
-        yield _arrow(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
+        yield _arrow_path(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
     last, first = at.group(cluster.groups - 1), at.group(0)
-    yield _arrow(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
+    yield _arrow_path(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
     every = "every step" if cluster.sync == 1 else f"every {cluster.sync} steps of each"
-    late = f"brought in {counted(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"
+    late = f"brought in {plural_text(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"
     mean = f'<tspan fill="{PARAMETERS}">mean of the parameters</tspan>'
     yield f'<text x="{MARGIN}" y="44" class="note">{mean} {every}, {late}</text>'
 
 
-def _arrow(path: str, name: str, hue: str) -> str:
+def _arrow_path(path: str, name: str, hue: str) -> str:
     """An arrow along ``path``."""
     return f'<path d="{path}" class="arrow" stroke="{hue}" marker-end="url(#{name})"/>'

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from math import sqrt
 
-from netpart.draw.graph_picture import picture
-from netpart.draw.letters import MEASURED, width
-from netpart.draw.picture import Arrow, Box, Frame, Picture, ways
+from netpart.draw.graph_picture import make_picture
+from netpart.draw.letters import MEASURED, text_width
+from netpart.draw.picture import Arrow, CollectiveFrame, PartBox, Picture, ways_text
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
@@ -40,38 +40,38 @@ SAMPLES = {
 
 def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
     """Writes a partitioned (or uncut) net in DOT; equal nets give equal text. ``itemsize``: bytes of an activation."""
-    return "\n".join(lines(picture(drawn, itemsize))) + "\n"
+    return "\n".join(dot_lines(make_picture(drawn, itemsize))) + "\n"
 
 
-def lines(shown: Picture) -> Iterator[str]:
+def dot_lines(shown: Picture) -> Iterator[str]:
     """The lines of the DOT file."""
-    yield f"digraph {quoted(shown.name)} {{"
+    yield f"digraph {quote_dot(shown.name)} {{"
     yield f"  graph [{FONT} fontsize={HEADING} rankdir=TB ranksep=0.32 nodesep=0.22 newrank=true labelloc=t"
-    yield f"         label={quoted(heading(shown))}]"
+    yield f"         label={quote_dot(dot_heading(shown))}]"
     yield f'  node [{FONT} fontsize={NAME} shape=box style="filled,rounded" fixedsize=true]'
     yield f'  edge [{FONT} fontsize=9 arrowsize=0.7 color="#555555"]'
     for worker, boxes in shown.fields.items():
-        yield from _field(worker, boxes, shown)
+        yield from _worker_field(worker, boxes, shown)
     for names in shown.rows:
-        yield f"  {{ rank=same; {'; '.join(map(quoted, names))} }}"
+        yield f"  {{ rank=same; {'; '.join(map(quote_dot, names))} }}"
     for arrow in shown.arrows:
-        yield f"  {_line(arrow, shown)}"
-    yield from _legend(shown)
+        yield f"  {_dot_edge(arrow, shown)}"
+    yield from _dot_legend(shown)
     yield "}"
 
 
-def heading(shown: Picture) -> str:
+def dot_heading(shown: Picture) -> str:
     """Title of the drawing; its other lines are the traffic between workers."""
     return "\n".join([shown.title, *filter(None, shown.traffic.split("; ")), " "])
 
 
-def _field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
+def _worker_field(worker: int, boxes: list[PartBox], shown: Picture) -> Iterator[str]:
     """The cluster of one worker; within it one for each collective it takes part in."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
-    yield f'    label="worker {worker}" labeljust=l margin={_margin(worker, boxes)}'
+    yield f'    label="worker {worker}" labeljust=l margin={_field_margin(worker, boxes)}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
-    yield from (f"    {_node(box, shown)}" for box in boxes if box.frame < 0)
+    yield from (f"    {_dot_node(box, shown)}" for box in boxes if box.frame < 0)
     for frame in shown.frames:
         inside = [box for box in boxes if box.frame == frame.number]
         if inside:
@@ -79,51 +79,51 @@ def _field(worker: int, boxes: list[Box], shown: Picture) -> Iterator[str]:
             label = f'"collective {worker} {frame.number}"'
             yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
             look = f'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9 fontcolor="{own.line}"'
-            yield f"      {label} [label={quoted(_framed(frame))} {look}]"
-            yield f"      {{ rank=same; {label}; {quoted(inside[-1].name)} }}"
-            yield from (f"      {_node(box, shown)}" for box in inside)
+            yield f"      {label} [label={quote_dot(_collective_label(frame))} {look}]"
+            yield f"      {{ rank=same; {label}; {quote_dot(inside[-1].name)} }}"
+            yield from (f"      {_dot_node(box, shown)}" for box in inside)
             yield "    }"
     yield "  }"
 
 
-def _margin(worker: int, boxes: list[Box]) -> int:
+def _field_margin(worker: int, boxes: list[PartBox]) -> int:
     """Points around a worker's boxes: enough for its title on either side of an arrow to the middle of the widest."""
-    widest = max(width(name, NAME, bold=True) for box in boxes for name in wrapped(box.name)) + 2 * ASIDE
-    return max(12, round(width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
+    widest = max(text_width(name, NAME, bold=True) for box in boxes for name in wrap_name(box.name)) + 2 * ASIDE
+    return max(12, round(text_width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
 
 
-def _framed(frame: Frame) -> str:
+def _collective_label(frame: CollectiveFrame) -> str:
     """What stands in a collective's frame: its name, and what all its members send together."""
-    return "\n".join([*frame.name.split(" ", 1), *_ways(frame), "in all"])
+    return "\n".join([*frame.name.split(" ", 1), *_way_lines(frame), "in all"])
 
 
-def _ways(frame: Frame) -> list[str]:
+def _way_lines(frame: CollectiveFrame) -> list[str]:
     return [way.strip() for way in frame.label.removeprefix(frame.name).split("  ") if way]
 
 
-def _node(box: Box, shown: Picture) -> str:
+def _dot_node(box: PartBox, shown: Picture) -> str:
     """One box: a filled rectangle for a layer, a white ellipse for a helper."""
-    names, small = wrapped(box.name), [box.type, *_moved(box, shown)]
+    names, small = wrap_name(box.name), [box.type, *_traffic_lines(box, shown)]
     label = "\n".join([*names, *small, box.extent])
     look = f'class={CLASSES[len(small) - 1]} fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:
         look = f'class={CLASSES[len(small) - 1]} shape=ellipse style=filled fillcolor=white color="{box.colour.line}"'
-    extent = _size(names, small, box.extent, box.is_helper)
-    return f"{quoted(box.name)} [label={quoted(label)} tooltip={quoted(box.holds)} {extent} {look}]"
+    extent = _box_size(names, small, box.extent, box.is_helper)
+    return f"{quote_dot(box.name)} [label={quote_dot(label)} tooltip={quote_dot(box.holds)} {extent} {look}]"
 
 
-def _moved(box: Box, shown: Picture) -> Iterator[str]:
+def _traffic_lines(box: PartBox, shown: Picture) -> Iterator[str]:
     """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
     and of the sum of its gradient."""
     yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
     if box.name in shown.reduced:
-        yield f"Σ gradient {ways(0, shown.reduced[box.name].nbytes)} in all"
+        yield f"Σ gradient {ways_text(0, shown.reduced[box.name].nbytes)} in all"
 
 
-def _size(names: list[str], small: list[str], last: str, round: bool) -> str:
+def _box_size(names: list[str], small: list[str], last: str, round: bool) -> str:
     """Width and height of a box that holds these lines, a rectangle or an ellipse."""
-    widths = [*(width(name, NAME, bold=True) for name in names), *(width(each, SMALL) for each in small)]
-    widths.append(width(last, NAME))
+    widths = [*(text_width(name, NAME, bold=True) for name in names), *(text_width(each, SMALL) for each in small)]
+    widths.append(text_width(last, NAME))
     high: float = LEADING * len(widths) + 2 * ABOVE
     if not round:
         return f"width={(max(widths) + 2 * ASIDE) / INCH:.3f} height={high / INCH:.3f}"
@@ -133,40 +133,40 @@ def _size(names: list[str], small: list[str], last: str, round: bool) -> str:
     return f"width={(wide + ASIDE) / INCH:.3f} height={high / INCH:.3f}"
 
 
-def _line(arrow: Arrow, shown: Picture) -> str:
+def _dot_edge(arrow: Arrow, shown: Picture) -> str:
     """One arrow: thick between workers, dashed where no gradient returns."""
     look = [] if arrow.gradient else [NO_GRADIENT]
     if arrow.crosses:
-        look += [_bridge(arrow, shown.by_name[arrow.source].colour.line)]
+        look += [_bridge_look(arrow, shown.by_name[arrow.source].colour.line)]
     attributes = f" [{' '.join(look)}]" if look else ""
-    return f"{quoted(arrow.source)} -> {quoted(arrow.target)}{attributes}"
+    return f"{quote_dot(arrow.source)} -> {quote_dot(arrow.target)}{attributes}"
 
 
-def _bridge(arrow: Arrow, colour: str) -> str:
+def _bridge_look(arrow: Arrow, colour: str) -> str:
     """The look of an arrow between workers: in the sender's colour, labelled with its bytes, a line for each way."""
     look = f'{BRIDGE} color="{colour}" fontcolor="{colour}"'
     label = "".join(f"  {way}{SPACE}\\l" for way in arrow.label.split("  "))
     return look if arrow.frame >= 0 else f'{look} label="{label}"'
 
 
-def _legend(shown: Picture) -> Iterator[str]:
+def _dot_legend(shown: Picture) -> Iterator[str]:
     """A little graph that shows what shapes and lines mean; nothing where every arrow is a plain one."""
     if not shown.legend:
         return
     yield "  subgraph cluster_legend {"
     yield '    label="" color="#aaaaaa" style=rounded margin=14 edge [fontsize=9]'
-    layer = f'"layer\\ntype\\nshape" {_size(["layer"], ["type"], "shape", False)} fillcolor="#eeeeee"'
-    helper = f'"helper\\ntype\\nshape" {_size(["helper"], ["type"], "shape", True)} shape=ellipse style=filled'
+    layer = f'"layer\\ntype\\nshape" {_box_size(["layer"], ["type"], "shape", False)} fillcolor="#eeeeee"'
+    helper = f'"helper\\ntype\\nshape" {_box_size(["helper"], ["type"], "shape", True)} shape=ellipse style=filled'
     end = f"{helper} fillcolor=white" if any(box.is_helper for box in shown.boxes) else layer
     yield f'    "legend 0" [label={layer} class={CLASSES[0]} color="#555555"]'
     for i, kind in enumerate(shown.legend):
         yield f'    "legend {i + 1}" [label={end} class={CLASSES[0]} color="#555555"]'
         yield f'    "legend {i}" -> "legend {i + 1}" [{SAMPLES[kind]}]'
-    yield from _notes(shown)
+    yield from _legend_captions(shown)
     yield "  }"
 
 
-def _notes(shown: Picture) -> Iterator[str]:
+def _legend_captions(shown: Picture) -> Iterator[str]:
     """What the legend says in words, below its samples."""
     last, look = (
         f"legend {len(shown.legend)}",
@@ -182,7 +182,7 @@ def _notes(shown: Picture) -> Iterator[str]:
         yield f'    "{last}" -> "legend sum" [style=invis]'
 
 
-def wrapped(name: str, widest: int = WIDEST) -> list[str]:
+def wrap_name(name: str, widest: int = WIDEST) -> list[str]:
     """``name`` in lines of up to ``widest`` characters, broken behind hyphens but never before a part's number."""
     rows = [""]
     for piece in re.findall(r".+?(?:-(?!\d)|$)", name):
@@ -192,7 +192,7 @@ def wrapped(name: str, widest: int = WIDEST) -> list[str]:
     return rows
 
 
-def quoted(text: str) -> str:
+def quote_dot(text: str) -> str:
     """``text`` as a DOT string; line ends become centred lines."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n") + '"'

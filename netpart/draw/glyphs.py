@@ -26,20 +26,20 @@ COLUMNS = bytes.fromhex(
 UNKNOWN = bytes.fromhex("7F4141417F")
 
 
-def written(text: str, scale: int = 1) -> NDArray[np.bool_]:
+def glyph_pixels(text: str, scale: int = 1) -> NDArray[np.bool_]:
     """The pixels of a line of ``text``: True where a letter is, (HIGH * scale, ADVANCE * scale * letters).
 
     A letter that is not of ASCII is a frame.
     """
     found = np.zeros((8, ADVANCE * len(text)), np.bool_)
     for place, letter in enumerate(text):
-        columns = np.frombuffer(_columns_of(letter), np.uint8)
+        columns = np.frombuffer(_glyph_columns(letter), np.uint8)
         bits = np.unpackbits(columns[:, None], axis=1, bitorder="little").T
         found[:, ADVANCE * place : ADVANCE * place + WIDE] = bits
     return found[:HIGH].repeat(scale, 0).repeat(scale, 1)
 
 
-def _columns_of(letter: str) -> bytes:
+def _glyph_columns(letter: str) -> bytes:
     """The five columns of a letter."""
     start = WIDE * (ord(letter) - ord(FIRST))
     return COLUMNS[start : start + WIDE] if 0 <= start < len(COLUMNS) else UNKNOWN

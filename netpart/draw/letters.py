@@ -14,11 +14,11 @@ WIDE = 1000
 """Width of a letter that no table has: an ideograph, say."""
 
 
-def _table(widths: dict[int, str]) -> dict[str, int]:
+def _width_table(widths: dict[int, str]) -> dict[str, int]:
     return {letter: width for width, letters in widths.items() for letter in letters}
 
 
-PLAIN = _table({
+PLAIN = _width_table({
     275: "'", 278: "ijl", 295: "IJ", 318: " ,.·\u00a0", 337: "/:;\\|", 352: "f", 361: "-", 390: "()[]", 392: "t",
     401: "!²", 411: "r", 460: '"', 500: "*_`–°", 521: "s", 525: "z", 531: "?", 550: "c", 557: "L", 575: "F", 579: "k",
     592: "vxy", 603: "P", 611: "TY", 612: "o", 613: "a", 615: "eé", 632: "EΣ", 634: "hnu", 635: "Sbdgpq",
@@ -27,7 +27,7 @@ PLAIN = _table({
 })  # fmt: skip
 """Widths in thousandths of the size of the font."""
 
-BOLD = _table({
+BOLD = _width_table({
     306: "'", 343: "ijl", 348: " \u00a0", 365: "/\\|", 372: "IJ", 380: ",.·", 400: ":;", 415: "-", 435: "f", 438: "²",
     456: "!", 457: "()[]", 478: "t", 493: "r", 500: "_`–°", 521: '"', 523: "*", 580: "?", 582: "z", 593: "c", 595: "s",
     637: "L", 645: "x", 652: "vy", 665: "k", 675: "a", 678: "eé", 682: "T", 683: "EFΣ", 687: "o", 696: "$0123456789",
@@ -38,33 +38,33 @@ BOLD = _table({
 """The same of bold letters."""
 
 
-def width(text: str, size: float, bold: bool = False) -> float:
+def text_width(text: str, size: float, bold: bool = False) -> float:
     """Width of a line of ``text`` in letters of ``size``, in the unit of ``size``."""
     table = BOLD if bold else PLAIN
     return sum(table.get(letter, WIDE) for letter in text) * size / 1000
 
 
-def widest(lines: list[str], size: float, bold: bool = False) -> float:
+def widest_text(lines: list[str], size: float, bold: bool = False) -> float:
     """Width of the longest of some lines."""
-    return max((width(line, size, bold) for line in lines), default=0.0)
+    return max((text_width(line, size, bold) for line in lines), default=0.0)
 
 
-def fitting(text: str, size: float, room: float, bold: bool = False) -> str:
+def truncate_text(text: str, size: float, room: float, bold: bool = False) -> str:
     """``text``, or as much of its start as fits into ``room``, with an ellipsis behind it."""
-    if width(text, size, bold) <= room:
+    if text_width(text, size, bold) <= room:
         return text
     kept = text
-    while kept and width(f"{kept}…", size, bold) > room:
+    while kept and text_width(f"{kept}…", size, bold) > room:
         kept = kept[:-1]
     return f"{kept.rstrip()}…" if kept else ""
 
 
-def broken(text: str, size: float, room: float, bold: bool = False) -> list[str]:
+def wrap_text(text: str, size: float, room: float, bold: bool = False) -> list[str]:
     """``text`` in lines that fit into ``room``, broken at spaces; a word that is wider has a line of its own."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and width(longer, size, bold) > room:
+        if lines[-1] and text_width(longer, size, bold) > room:
             lines.append(word)
         else:
             lines[-1] = longer

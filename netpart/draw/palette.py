@@ -12,7 +12,7 @@ PALE, DEEP = 0.72, 0.45
 
 
 @dataclass(frozen=True)
-class Colour:
+class WorkerColour:
     """A worker's colour as #rrggbb: ``line`` for outlines and arrows, ``fill`` for layers, ``field`` behind them."""
 
     line: str
@@ -20,14 +20,14 @@ class Colour:
     field: str
 
 
-def colour(worker: int) -> Colour:
+def worker_colour(worker: int) -> WorkerColour:
     """The colour of a worker; from the 17th on they repeat, and only the heading of its field tells them apart."""
     hue = HUES[worker % len(HUES)]
     share = PALE if worker // len(HUES) % 2 == 0 else DEEP
-    return Colour(_mixed(hue, 0, 0.25), _mixed(hue, 255, share), _mixed(hue, 255, 0.94))
+    return WorkerColour(_mix_grey(hue, 0, 0.25), _mix_grey(hue, 255, share), _mix_grey(hue, 255, 0.94))
 
 
-def _mixed(hue: str, other: int, share: float) -> str:
+def _mix_grey(hue: str, other: int, share: float) -> str:
     """``hue`` with ``share`` of a grey of value ``other`` mixed into it."""
     channels = (int(hue[i : i + 2], 16) for i in (0, 2, 4))
     return "#" + "".join(f"{round(c * (1 - share) + other * share):02x}" for c in channels)

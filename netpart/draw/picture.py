@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.draw.palette import Colour, colour
+from netpart.draw.palette import WorkerColour, worker_colour
 from netpart.graph.graph import LAYER
 from netpart.spec import Shape
-from netpart.units import bytes_text, counted
+from netpart.units import bytes_text, plural_text
 
 
 @dataclass(frozen=True)
-class Box:
+class PartBox:
     """A part: ``type`` says what it does, ``extent`` how much it holds (``"8×27×27"``), ``holds`` which elements.
 
     ``layer`` is the uncut layer whose output it computes or carries, ``frame`` the collective that it is a piece of.
@@ -37,8 +37,8 @@ class Box:
         return self.kind != LAYER
 
     @property
-    def colour(self) -> Colour:
-        return colour(self.worker)
+    def colour(self) -> WorkerColour:
+        return worker_colour(self.worker)
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Arrow:
     @property
     def label(self) -> str:
         """Bytes down with the values and up with their gradient; empty within a worker."""
-        return ways(self.forward, self.backward) if self.crosses else ""
+        return ways_text(self.forward, self.backward) if self.crosses else ""
 
 
 @dataclass(frozen=True)
-class Frame:
+class CollectiveFrame:
     """A collective, which frames its helpers on each worker. ``forward`` and ``backward`` are the bytes of a step."""
 
     number: int
@@ -74,7 +74,7 @@ class Frame:
     @property
     def label(self) -> str:
         """What it is, and what all its members send together."""
-        return f"{self.name}  {ways(self.forward, self.backward)}"
+        return f"{self.name}  {ways_text(self.forward, self.backward)}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Reduction:
     @property
     def label(self) -> str:
         """What is summed, and what that moves."""
-        return f"{self.name}  {ways(0, self.nbytes)}"
+        return f"{self.name}  {ways_text(0, self.nbytes)}"
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class Picture:
     name: str
     phase: str
     workers: int
-    boxes: tuple[Box, ...]
+    boxes: tuple[PartBox, ...]
     arrows: tuple[Arrow, ...]
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[CollectiveFrame, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     micro_batches: int = 1
 
@@ -120,7 +120,7 @@ class Picture:
         drawn = f"{self.name}, {self.phase}"
         if self.micro_batches > 1:
             drawn += f", one of {self.micro_batches} micro-batches"
-        return f"{drawn}: {counted(len(self.boxes), 'part')} on {counted(self.workers, 'worker')}"
+        return f"{drawn}: {plural_text(len(self.boxes), 'part')} on {plural_text(self.workers, 'worker')}"
 
     @property
     def summed(self) -> int:
@@ -135,9 +135,9 @@ class Picture:
     @property
     def _crossing(self) -> str:
         single = [a for a in self.arrows if a.crosses and a.frame < 0]
-        found: list[Arrow | Frame] = [*single, *self.frames]
-        moved = ways(sum(way.forward for way in found), sum(way.backward for way in found))
-        counts = [counted(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
+        found: list[Arrow | CollectiveFrame] = [*single, *self.frames]
+        moved = ways_text(sum(way.forward for way in found), sum(way.backward for way in found))
+        counts = [plural_text(len(of), noun) for of, noun in ((self.frames, "collective"), (single, "bridge")) if of]
         return f"{' and '.join(counts)}, {moved} per {self._unit}" if found else ""
 
     @property
@@ -145,7 +145,7 @@ class Picture:
         for what, unit, parameters in (("outputs", self._unit, False), ("parameters", "step", True)):
             nbytes = sum(each.nbytes for each in self.reductions if bool(each.parameters) == parameters)
             if nbytes:
-                yield f"Σ gradients of {what} {ways(0, nbytes)} per {unit}"
+                yield f"Σ gradients of {what} {ways_text(0, nbytes)} per {unit}"
 
     @property
     def _unit(self) -> str:
@@ -158,9 +158,9 @@ class Picture:
         return tuple(kind for kind, occurs in found.items() if occurs)
 
     @cached_property
-    def fields(self) -> dict[int, list[Box]]:
+    def fields(self) -> dict[int, list[PartBox]]:
         """The boxes of each worker that has some, by worker."""
-        found: dict[int, list[Box]] = {}
+        found: dict[int, list[PartBox]] = {}
         for box in self.boxes:
             found.setdefault(box.worker, []).append(box)
         return dict(sorted(found.items()))
@@ -175,7 +175,7 @@ class Picture:
         return [names for names in found.values() if len(names) > 1]
 
     @cached_property
-    def by_name(self) -> dict[str, Box]:
+    def by_name(self) -> dict[str, PartBox]:
         """The boxes by name."""
         return {box.name: box for box in self.boxes}
 
@@ -196,7 +196,7 @@ class Picture:
         return f"Picture({self.title})"
 
 
-def ways(forward: int, backward: int) -> str:
+def ways_text(forward: int, backward: int) -> str:
     """Bytes down, with values, and up, with gradients; a way that nothing goes is omitted, unless both are."""
     up = [f"↑ {bytes_text(backward)}"] if backward else []
     return "  ".join([f"↓ {bytes_text(forward)}"] * (forward > 0 or not up) + up)

@@ -13,16 +13,16 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 DEPTH, TRUE_COLOUR = 8, 2
 
 
-def png(image: NDArray[Any]) -> bytes:
+def encode_png(image: NDArray[Any]) -> bytes:
     """The bytes of a PNG file that shows ``image``, (height, width, 3) uint8: red, green, blue, the top row first."""
     height, width, _ = image.shape
     rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with the number of its filter: 0, none
     rows[:, 1:] = image.reshape(height, -1)
     head = struct.pack(">IIBBBBB", width, height, DEPTH, TRUE_COLOUR, 0, 0, 0)
     chunks = (b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")
-    return SIGNATURE + b"".join(_chunk(kind, content) for kind, content in chunks)
+    return SIGNATURE + b"".join(_png_chunk(kind, content) for kind, content in chunks)
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
+def _png_chunk(kind: bytes, content: bytes) -> bytes:
     """Length, kind, content, and the checksum of the last two."""
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

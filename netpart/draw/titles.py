@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
 
-from netpart.draw.letters import width
+from netpart.draw.letters import text_width
 
 Point = tuple[float, float]
 
@@ -23,47 +23,47 @@ MARGIN, ROOM = 10, 4
 """Pixels between a title and the sides of its field, and between it and an arrow."""
 
 
-def placed(svg: str) -> str:
+def place_titles(svg: str) -> str:
     """``svg`` as Graphviz writes it, each title at the leftmost place of its line where nothing crosses it."""
-    crossing = [box for edge in EDGE.findall(svg) for box in boxes(edge)]
-    return FIELD.sub(lambda field: _moved(field, crossing), svg)
+    crossing = [box for edge in EDGE.findall(svg) for box in arrow_boxes(edge)]
+    return FIELD.sub(lambda field: _move_title(field, crossing), svg)
 
 
 Box = tuple[float, float, float, float]
 """Left, right, top, bottom."""
 
 
-def boxes(edge: str) -> Iterator[Box]:
+def arrow_boxes(edge: str) -> Iterator[Box]:
     """The boxes that hold the pieces of an arrow, and its label."""
     for path in PATH.findall(edge):
-        for (x, y), (to_x, to_y) in pairwise(points(path)):
+        for (x, y), (to_x, to_y) in pairwise(path_points(path)):
             yield min(x, to_x), max(x, to_x), min(y, to_y), max(y, to_y)
     for anchor, x, y, size, text in LABEL.findall(edge):
-        wide = width(unescape(text), float(size))
+        wide = text_width(unescape(text), float(size))
         left = float(x) - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
         yield left, left + wide, float(y) - float(size), float(y)
 
 
-def points(path: str) -> Iterator[Point]:
+def path_points(path: str) -> Iterator[Point]:
     """Points on a path of cubic curves."""
     found = [(float(x), float(y)) for x, y in NUMBERS.findall(path)]
     yield from found[:1]
     for i in range(0, len(found) - 3, 3):
-        yield from (_along(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
+        yield from (_curve_point(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
 
 
-def _along(curve: list[Point], t: float) -> Point:
+def _curve_point(curve: list[Point], t: float) -> Point:
     """The point of a cubic curve at ``t``, from 0 to 1."""
     weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
     x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
     return x, y
 
 
-def _moved(field: re.Match[str], crossing: list[Box]) -> str:
+def _move_title(field: re.Match[str], crossing: list[Box]) -> str:
     """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
     before, path, start, end, y, size, text = field.groups()
-    line, xs = float(y), [x for x, _ in points(path)]
-    half = width(unescape(text), float(size)) / 2 + ROOM
+    line, xs = float(y), [x for x, _ in path_points(path)]
+    half = text_width(unescape(text), float(size)) / 2 + ROOM
     in_line = [
         (left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)
     ]

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError, DataError, Faults, FieldPath, clipped
+from netpart.errors import ConfigError, DataError, FaultList, FieldPath, clip_text
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.graph.slices import SlicesRead
+from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
-from netpart.layers.foreign import foreign, refuse_surplus
+from netpart.layers.foreign import find_conf_errors, refuse_surplus_params
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.proto.phase import PHASES, in_phase
 from netpart.proto.phase_pb2 import Phase
@@ -21,7 +21,7 @@ from netpart.spec import RECORD, Spec
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
 
-Entry = tuple[int, "LayerProto"]
+LayerEntry = tuple[int, "LayerProto"]
 
 
 def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, rows: int | None = None) -> Net:
@@ -30,20 +30,25 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing and foreign confs:
     all that can be found at once. A layer is left out where a layer that it reads is at fault.
     """
-    entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, _at_layer(i))]
+    entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, _layer_path(i))]
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
-    faults, nodes = Faults(), list[Node]()
-    sound = _sound_entries(entries, phase, faults, job.neuralnet.layer)
+    faults, nodes = FaultList(), list[Node]()
+    sound = _valid_entries(entries, phase, faults, job.neuralnet.layer)
     with faults.noted():
-        parts = SlicesRead(job.neuralnet.layer, phase, _kind_of)
-        nodes = _build_nodes(_topological(sound), parts, faults, phase, folder, rows)
+        parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
+        nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows)
     faults.refuse()
     return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
 
 
 def _build_nodes(
-    ordered: Sequence[Entry], parts: SlicesRead, faults: Faults, phase: str, folder: Path | None, rows: int | None
+    ordered: Sequence[LayerEntry],
+    parts: SliceAssignment,
+    faults: FaultList,
+    phase: str,
+    folder: Path | None,
+    rows: int | None,
 ) -> list[Node]:
     """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
     nodes, shared, built = list[Node](), SharedParameters(), dict[str, Node]()
@@ -52,16 +57,16 @@ def _build_nodes(
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
         read = list[Node]()
-        with faults.noted(), placed_at(_at_layer(i), conf, read):
+        with faults.noted(), locate_errors(_layer_path(i), conf, read):
             read += parts.sources(i, conf, built)
-            found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _at_layer(i), folder, rows))
+            found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows))
             nodes += found
             built |= {node.name: node for node in found}
     return nodes
 
 
 @contextmanager
-def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
+def locate_errors(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
     """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data."""
     try:
         yield
@@ -70,22 +75,24 @@ def placed_at(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> 
         raise
     except DataError as error:
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
-        field = (*at, *error.at) if error.at else _path_field(*reader)
+        field = (*at, *error.at) if error.at else _data_path_field(*reader)
         raise error.of_layer(reader[0].name, field) from None
 
 
-def _at_layer(i: int) -> FieldPath:
+def _layer_path(i: int) -> FieldPath:
     """Path of layer ``i`` in the JobProto."""
     return ("neuralnet", "layer", i)
 
 
-def _path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
     named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 
-def _sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: Sequence[LayerProto]) -> list[Entry]:
+def _valid_entries(
+    entries: Sequence[LayerEntry], phase: str, faults: FaultList, every: Sequence[LayerProto]
+) -> list[LayerEntry]:
     """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
 
     Where names are wrong, sources are not looked for: any of them may mean one of those. ``every``: the layers of all
@@ -96,33 +103,33 @@ def _sound_entries(entries: Sequence[Entry], phase: str, faults: Faults, every: 
         first.setdefault(conf.name, i)
         with faults.noted():
             _check_name(i, conf, first)
-    named, sound = not faults.found, list[Entry]()
+    named, sound = not faults.found, list[LayerEntry]()
     for i, conf in entries:
         with faults.noted():
-            faults.found += refused_fields(i, conf)
+            faults.found += layer_field_errors(i, conf)
             if named:
                 _check_sources(i, conf, first, phase, every)
                 sound.append((i, conf))
     return sound
 
 
-def refused_fields(i: int, conf: LayerProto) -> list[ConfigError]:
+def layer_field_errors(i: int, conf: LayerProto) -> list[ConfigError]:
     """What layer ``i`` says that its type does not read; raises ConfigError for a type that netpart does not have."""
-    kind = layer_class(type_name(conf), who=conf.name, at=(*_at_layer(i), "type"))
-    found = list(foreign(kind, type_name(conf), conf))
+    kind = layer_class(type_name(conf), who=conf.name, at=(*_layer_path(i), "type"))
+    found = list(find_conf_errors(kind, type_name(conf), conf))
     for error in found:
-        error.at = _at_layer(i) + (error.at or ())
+        error.at = _layer_path(i) + (error.at or ())
     return found
 
 
 def _check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
     """Raises ConfigError unless layer ``i`` has a name, of its own: ``first`` says where each is first given."""
     if not conf.name:
-        raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=_at_layer(i))
+        raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=_layer_path(i))
     if first[conf.name] != i:
         hint = "rename one, or give them different phases with include"
         raise ConfigError(
-            conf.name, "a name of its own", "a second layer of that name", hint, at=(*_at_layer(i), "name")
+            conf.name, "a name of its own", "a second layer of that name", hint, at=(*_layer_path(i), "name")
         )
 
 
@@ -130,26 +137,26 @@ def _check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: st
     """Raises ConfigError for a source that is not among the ``known`` layers."""
     for s, name in enumerate(conf.srclayers):
         if name not in known:
-            at = (*_at_layer(i), "srclayers", s)
+            at = (*_layer_path(i), "srclayers", s)
             raise ConfigError(
                 conf.name,
                 f"srclayers that exist in phase {phase}",
                 repr(name),
-                _listed(name)
-                or _in_other_phases(name, phase, every)
-                or _nearest(name, _upstream(conf.name, known, every)),
+                _several_names_hint(name)
+                or _other_phases_hint(name, phase, every)
+                or _nearest_names_hint(name, _readable_layers(conf.name, known, every)),
                 at=at,
             )
 
 
-def _listed(names: str) -> str:
+def _several_names_hint(names: str) -> str:
     """A hint if ``names`` are several in one string."""
     found = [name.strip(" \"'") for name in names.replace(";", ",").split(",")]
     written = " ".join(f'srclayers: "{name}"' for name in found)
     return f"write one name each: {written}" if len(found) > 1 else ""
 
 
-def _in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
+def _other_phases_hint(name: str, phase: str, every: Sequence[LayerProto]) -> str:
     """A hint if layers called ``name`` are in other phases than ``phase``."""
     value = Phase.Name(PHASES[phase])
     named = [conf for conf in every if conf.name == name]
@@ -161,7 +168,7 @@ def _in_other_phases(name: str, phase: str, every: Sequence[LayerProto]) -> str:
     return f"{name} is only in phase {' and '.join(phases)}; drop its include, or add include: {value}"
 
 
-def _upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
+def _readable_layers(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
     """Those of ``known`` that layer ``name`` may read: neither itself nor what reads it, through others too."""
     below = {name}
     while more := {conf.name for conf in every if below.intersection(conf.srclayers)} - below:
@@ -169,15 +176,15 @@ def _upstream(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) 
     return [other for other in known if other not in below]
 
 
-def _nearest(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
+def _nearest_names_hint(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
     """A hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
     if close or not known:
         return f"did you mean {' or '.join(close)}?" if close else ""
-    return clipped(f"known: {', '.join(list(known)[:12])}")
+    return clip_text(f"known: {', '.join(list(known)[:12])}")
 
 
-def _topological(entries: Sequence[Entry]) -> list[Entry]:
+def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
     """Orders layers after those of their sources that are there, else as written; raises ConfigError naming a cycle."""
     import networkx as nx
 
@@ -191,7 +198,7 @@ def _topological(entries: Sequence[Entry]) -> list[Entry]:
         return [entries[position[n]] for n in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:
         path = [a for a, *_ in nx.find_cycle(graph)]
-        at = (*_at_layer(entries[position[path[0]]][0]), "srclayers", 0)
+        at = (*_layer_path(entries[position[path[0]]][0]), "srclayers", 0)
         cycle = " -> ".join([*path, path[0]])
         raise ConfigError(path[0], "layers without a cycle", cycle, "remove one of these srclayers", at=at) from None
 
@@ -203,18 +210,18 @@ def _build_node(
     """Makes the layer of ``conf`` with the specs of the nodes that it reads, and names its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
     picked = [(source, _pick_output(kind, source, k)) for k, source in enumerate(read)]
-    labels = [(source, _label_of(source)) for source in read] if kind.carries_labels(conf) else []
+    labels = [(source, _label_output(source)) for source in read] if kind.carries_labels(conf) else []
     picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
     specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
-    refuse_surplus(layer, type_name(conf))
+    refuse_surplus_params(layer, type_name(conf))
     params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
     return Node(n, layer, tuple(source for _, source in picked), params, at)
 
 
-def _kind_of(i: int, conf: LayerProto) -> type[Layer]:
+def _layer_class_at(i: int, conf: LayerProto) -> type[Layer]:
     """The class of layer ``i`` of a job; raises ConfigError with the place of its type."""
-    return layer_class(type_name(conf), who=conf.name, at=(*_at_layer(i), "type"))
+    return layer_class(type_name(conf), who=conf.name, at=(*_layer_path(i), "type"))
 
 
 def type_name(conf: LayerProto) -> str:
@@ -232,7 +239,7 @@ def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     return Source(source.index, names.index(wanted) if wanted in names else 0)
 
 
-def _label_of(source: Node) -> Source | None:
+def _label_output(source: Node) -> Source | None:
     """The labels of ``source``; None if it has none."""
     names = source.layer.output_names[: len(source.layer.outputs)]
     return Source(source.index, names.index("label")) if "label" in names else None
@@ -265,7 +272,7 @@ class SharedParameters:
         found = self.by_name.get(wanted, [])
         if len(found) != 1:
             got = "no param of that name above" if not found else f"{len(found)} of them"
-            near = _nearest(wanted, list(self.by_name)) or "no layer before it has a parameter"
+            near = _nearest_names_hint(wanted, list(self.by_name)) or "no layer before it has a parameter"
             hint = near if not found else "write layer/param"
             raise ConfigError(layer.name, f"one param named {wanted!r} to share", got, hint, at=at)
         if found[0].spec.shape != spec.shape:

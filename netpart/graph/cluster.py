@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from netpart.errors import ConfigError
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.limits import WORKERS
-from netpart.units import counted
+from netpart.units import plural_text
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import ClusterProto, JobProto
@@ -90,9 +90,9 @@ class Cluster:
 
     def __str__(self) -> str:
         """In words: "2 groups of 3 workers, 2 servers"."""
-        said = counted(self.workers, "worker")
+        said = plural_text(self.workers, "worker")
         said = f"{self.groups} groups of {said}" if self.groups > 1 else said
-        return f"{said}, {counted(self.servers, 'server')}" if self.servers else said
+        return f"{said}, {plural_text(self.servers, 'server')}" if self.servers else said
 
 
 def cluster_of(job: JobProto, workers: int) -> Cluster:
@@ -108,7 +108,7 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     if servers and conf.nserver_groups > 1:
         allowed = f"0, 1, or {groups} with server_worker_separate: false" if groups > 1 else "0 or 1"
         hint = "all groups share one group of servers, or each keeps its own parameters"
-        _refuse("nserver_groups", allowed, conf.nserver_groups, hint)
+        _refuse_cluster("nserver_groups", allowed, conf.nserver_groups, hint)
     if groups == 1 and not conf.server_worker_separate:
         servers = 0
     bound = conf.staleness if conf.HasField("staleness") else None
@@ -136,7 +136,7 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     return found
 
 
-def alone(job: JobProto) -> JobProto:
+def single_group_job(job: JobProto) -> JobProto:
     """A copy of ``job`` that one group trains, which keeps its parameters itself."""
     copy = type(job)()
     copy.CopyFrom(job)
@@ -148,13 +148,15 @@ def alone(job: JobProto) -> JobProto:
 def _averaging_bound(conf: ClusterProto) -> int:
     """Steps that a group may go on without the average that it has begun: at most to where the next one begins."""
     if conf.in_turns:
-        _refuse("in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away")
+        _refuse_cluster(
+            "in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away"
+        )
     if conf.HasField("staleness") and conf.staleness > conf.sync_freq:
         hint = "one average is on its way at a time: raise sync_freq"
-        _refuse("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
+        _refuse_cluster("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
     return conf.staleness if conf.HasField("staleness") else conf.sync_freq
 
 
-def _refuse(field: str, expected: str, got: object, hint: str) -> None:
+def _refuse_cluster(field: str, expected: str, got: object, hint: str) -> None:
     """Raises ConfigError for a field of the cluster."""
     raise ConfigError(f"cluster.{field}", expected, str(got), hint, at=("cluster", field))

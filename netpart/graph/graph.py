@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.graph.net import Net
-from netpart.graph.notebook import Shown
+from netpart.graph.notebook import NotebookDisplay
 from netpart.spec import Placement, Region, size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ LAYER, SLICE, SPLIT, CONCATE, SUM = "layer", "slice", "split", "concate", "sum"
 BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
 
 
-class Feed:
+class PartInput:
     """One input of a part: ``region`` of output ``output`` of ``part``, for input ``k`` of the layer.
 
     ``gradient``: backward returns the gradient of that region along the same way.
@@ -58,7 +58,7 @@ class Part:
         self.kind, self.name, self.worker, self.node, self.region = kind, name, worker, node, region
         self.output, self.shard = output, shard
         self.index = -1
-        self.feeds: list[Feed] = []
+        self.feeds: list[PartInput] = []
         self.live = False
         self.term: Region | None = None
         self.owned: tuple[Region, ...] | None = None
@@ -110,7 +110,7 @@ class Collective:
 
 
 @dataclass(frozen=True)
-class Teams:
+class WorkerTeams:
     """The team of each worker and of each node of the net: the lowest of the workers that share a layer."""
 
     of_worker: tuple[int, ...] = ()
@@ -126,7 +126,7 @@ class Teams:
 
 
 @dataclass
-class Graph(Shown):
+class Graph(NotebookDisplay):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
 
     ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
@@ -146,7 +146,7 @@ class Graph(Shown):
     micro_batches: int = 1
     agree: list[bool] = field(default_factory=list)
     collectives: list[Collective] = field(default_factory=list)
-    teams: Teams = field(default_factory=Teams)
+    teams: WorkerTeams = field(default_factory=WorkerTeams)
 
     def of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from netpart.graph.build import build_net
-from netpart.graph.graph import Collective, Feed, Graph, Part, Teams
+from netpart.graph.graph import Collective, Graph, Part, PartInput, WorkerTeams
 from netpart.graph.net import Net
 from netpart.graph.passes.expand import expand_nodes
 from netpart.graph.passes.totals import insert_totals
@@ -31,16 +31,16 @@ def _encode_collective(found: Collective) -> CollectiveProto:
     """All of a collective."""
     return CollectiveProto(
         kind=found.kind, name=found.name, dtype=found.dtype, member=found.members,
-        block=[BlockProto(region=flat(b or ())) for b in found.blocks], region=flat(found.region),
+        block=[BlockProto(region=pack_ranges(b or ())) for b in found.blocks], region=pack_ranges(found.region),
         backward=found.backward, first=found.first, last=found.last,
     )  # fmt: skip
 
 
 def _decode_collective(m: CollectiveProto) -> Collective:
     """The inverse of ``_encode_collective``."""
-    blocks = tuple(region(b.region) or None for b in m.block)
+    blocks = tuple(unpack_ranges(b.region) or None for b in m.block)
     return Collective(
-        m.kind, m.name, m.dtype, tuple(m.member), blocks, region(m.region), m.backward, m.first, m.last
+        m.kind, m.name, m.dtype, tuple(m.member), blocks, unpack_ranges(m.region), m.backward, m.first, m.last
     )  # fmt: skip
 
 
@@ -48,8 +48,9 @@ def _encode_part(part: Part) -> PartProto:
     """All of a part; the others that it knows are named by index and worker."""
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
-        region=flat(part.region), has_term=part.term is not None, term=flat(part.term or ()),
-        has_owned=part.owned is not None, owned=flat(chain.from_iterable(part.owned or ())), reports=part.reports,
+        region=pack_ranges(part.region), has_term=part.term is not None, term=pack_ranges(part.term or ()),
+        has_owned=part.owned is not None, owned=pack_ranges(chain.from_iterable(part.owned or ())),
+        reports=part.reports,
         live=part.live, trains=part.trains, members=[PeerProto(index=m.index, worker=m.worker) for m in part.members],
     )  # fmt: skip
     if part.collective is not None:
@@ -58,7 +59,7 @@ def _encode_part(part: Part) -> PartProto:
         message.peer.index, message.peer.worker = part.peer.index, part.peer.worker
     for feed in part.feeds:
         message.feed.add(
-            part=feed.part.index, k=feed.k, output=feed.output, region=flat(feed.region), gradient=feed.gradient
+            part=feed.part.index, k=feed.k, output=feed.output, region=pack_ranges(feed.region), gradient=feed.gradient
         )
     return message
 
@@ -68,14 +69,20 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
     whole = build_net(job, message.phase, folder, rows=message.rows)
     net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
     graph = Graph(net, workers, [], collectives=[_decode_collective(c) for c in message.collective])
-    graph.teams = Teams(tuple(message.team_of_worker), tuple(message.team_of_node))
+    graph.teams = WorkerTeams(tuple(message.team_of_worker), tuple(message.team_of_node))
     known: dict[int, Part] = {}
     collectives = {c.first: c for c in graph.collectives}
     for m in message.part:
         part = _decode_part(m, worker)
         part.collective = collectives[m.collective] if m.HasField("collective") else None
         part.feeds = [
-            Feed(known.get(f.part) or _stub(f.part, m.peer.worker), region(f.region), f.k, f.output, f.gradient)
+            PartInput(
+                known.get(f.part) or _remote_part(f.part, m.peer.worker),
+                unpack_ranges(f.region),
+                f.k,
+                f.output,
+                f.gradient,
+            )
             for f in m.feed
         ]
         known[part.index] = part
@@ -85,34 +92,34 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
 
 def _decode_part(m: PartProto, worker: int) -> Part:
     """One part without its feeds."""
-    part = Part(m.kind, m.name, worker, m.node, region(m.region), m.output, m.shard)
+    part = Part(m.kind, m.name, worker, m.node, unpack_ranges(m.region), m.output, m.shard)
     part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
-    part.term = region(m.term) if m.has_term else None
-    part.owned = _boxes(m.owned, len(part.region)) if m.has_owned else None
-    part.members = tuple(_stub(p.index, p.worker) for p in m.members)
-    part.peer = _stub(m.peer.index, m.peer.worker) if m.HasField("peer") else None
+    part.term = unpack_ranges(m.term) if m.has_term else None
+    part.owned = _unpack_boxes(m.owned, len(part.region)) if m.has_owned else None
+    part.members = tuple(_remote_part(p.index, p.worker) for p in m.members)
+    part.peer = _remote_part(m.peer.index, m.peer.worker) if m.HasField("peer") else None
     return part
 
 
-def _stub(index: int, worker: int) -> Part:
+def _remote_part(index: int, worker: int) -> Part:
     """A part of another worker: only its index and worker are known here."""
     part = Part("remote", f"part {index}", worker, -1, ())
     part.index = index
     return part
 
 
-def flat(pairs: Iterable[tuple[int, int]]) -> list[int]:
+def pack_ranges(pairs: Iterable[tuple[int, int]]) -> list[int]:
     """lo, hi of every range, in a row."""
     return list(chain.from_iterable(pairs))
 
 
-def region(numbers: Iterable[int]) -> Region:
-    """The inverse of ``flat``."""
+def unpack_ranges(numbers: Iterable[int]) -> Region:
+    """The inverse of ``pack_ranges``."""
     values = list(numbers)
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
-def _boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
+def _unpack_boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
     """Regions of ``rank`` axes, one after the other."""
-    pairs = region(numbers)
+    pairs = unpack_ranges(numbers)
     return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.collectives import blocks_of
+from netpart.collectives import cut_into_blocks
 from netpart.graph.net import Parameter
 from netpart.spec import Region, size
 
@@ -25,7 +25,7 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ParameterCell:
     """A box of a parameter whose gradient is summed over a bucket's workers."""
 
     parameter: Parameter
@@ -38,7 +38,7 @@ class Bucket:
     ``sharded``: the sum of each of its ``homes`` goes to one worker, and the new values come from there."""
 
     workers: tuple[int, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[ParameterCell, ...]
     sharded: bool = False
 
     @cached_property
@@ -48,17 +48,17 @@ class Bucket:
     @property
     def homes(self) -> tuple[Region, ...]:
         """What each worker updates of the one cell of a sharded bucket."""
-        return homes(self.cells[0].box, len(self.workers))
+        return home_regions(self.cells[0].box, len(self.workers))
 
 
-def homes(box: Region, workers: int) -> tuple[Region, ...]:
+def home_regions(box: Region, workers: int) -> tuple[Region, ...]:
     """The homes of ``workers`` workers in a box that they hold, in their order; () if there is not one for each."""
-    found = blocks_of(box, workers) if box else ()
+    found = cut_into_blocks(box, workers) if box else ()
     return found if all(map(size, found)) else ()
 
 
 @dataclass(frozen=True)
-class Piece:
+class ServerPiece:
     """A box of a parameter that ``server`` keeps: its ``pusher`` sends gradients, each of the ``pullers`` gets values.
 
     Workers and servers go by their number within a group.
@@ -72,5 +72,5 @@ class Piece:
     pullers: tuple[int, ...]
 
 
-Ready = tuple[int, tuple[int, ...], Cell]
+ReadyCell = tuple[int, tuple[int, ...], ParameterCell]
 """(when its last contribution is made, workers that sum it, cell)."""

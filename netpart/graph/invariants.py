@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Graph, Part
-from netpart.graph.holdings import Cell
+from netpart.graph.holdings import ParameterCell
 from netpart.graph.net import Parameter
 from netpart.layers.slice import Slice
-from netpart.spec import RECORD, Region, contains, intersect, remaining, size, whole
+from netpart.spec import RECORD, Region, contains, intersect, remaining_boxes, size, whole_region
 
 
 def check_graph(graph: Graph) -> None:
@@ -27,7 +27,7 @@ def check_graph(graph: Graph) -> None:
             _expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
             crosses = feed.part.worker != part.worker
             _expect(crosses == (part.kind == BRIDGE_DST), part.name, "to cross workers as a bridge, and only then")
-        KINDS.get(part.kind, _passes_on)(graph, part)
+        KINDS.get(part.kind, _check_forwarding)(graph, part)
 
 
 def _expect(holds: bool, who: str, what: str) -> None:
@@ -36,7 +36,7 @@ def _expect(holds: bool, who: str, what: str) -> None:
         raise AssertionError(f"{who}: expected {what}")
 
 
-def _is_fed(graph: Graph, part: Part) -> None:
+def _check_layer_inputs(graph: Graph, part: Part) -> None:
     """A layer gets for every input exactly what it needs, once."""
     node = graph.net.nodes[part.node]
     needs = node.layer.needs(part.region, part.term).inputs
@@ -45,7 +45,7 @@ def _is_fed(graph: Graph, part: Part) -> None:
     _expect(len(part.feeds) == len(wanted), part.name, "one feed for each input")
 
 
-def _receives(graph: Graph, part: Part) -> None:
+def _check_bridge(graph: Graph, part: Part) -> None:
     """The receiving half of a bridge holds what the sending half sends."""
     source = part.feeds[0].part
     _expect(len(part.feeds) == 1 and source.kind == BRIDGE_SRC and source.peer is part, part.name, "a sending half")
@@ -53,31 +53,31 @@ def _receives(graph: Graph, part: Part) -> None:
     _expect(part.live == part.feeds[0].gradient == source.live, part.name, "one gradient back if it is live, else none")
 
 
-def _assembles(graph: Graph, part: Part) -> None:
+def _check_concate(graph: Graph, part: Part) -> None:
     """A Concate's boxes tile its region in order of position."""
     boxes = [feed.region for feed in part.feeds]
     _expect(boxes == sorted(boxes), part.name, "boxes in order of position")
-    _expect(_tiles(boxes, part.region), part.name, f"boxes that tile {part.region}")
+    _expect(_boxes_tile(boxes, part.region), part.name, f"boxes that tile {part.region}")
 
 
-def _adds_up(graph: Graph, part: Part) -> None:
+def _check_sum(graph: Graph, part: Part) -> None:
     """A Sum's boxes tile its region once for each term, one term after the other."""
     boxes = [feed.region for feed in part.feeds]
     while boxes:
         ends = [n for n in range(1, len(boxes) + 1) if sum(map(size, boxes[:n])) == size(part.region)]
-        _expect(bool(ends) and _tiles(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
+        _expect(bool(ends) and _boxes_tile(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
         boxes = boxes[ends[0] :]
 
 
-def _passes_on(graph: Graph, part: Part) -> None:
+def _check_forwarding(graph: Graph, part: Part) -> None:
     """A Slice, Split or sending half holds a box of its one source."""
     _expect(len(part.feeds) == 1 and part.feeds[0].region == part.region, part.name, "one source of all it holds")
 
 
 KINDS: dict[str, Callable[[Graph, Part], None]] = {
-    LAYER: _is_fed, BRIDGE_DST: _receives, CONCATE: _assembles, SUM: _adds_up,
+    LAYER: _check_layer_inputs, BRIDGE_DST: _check_bridge, CONCATE: _check_concate, SUM: _check_sum,
 }  # fmt: skip
-"""What a part of each kind must be; of all others ``_passes_on``."""
+"""What a part of each kind must be; of all others ``_check_forwarding``."""
 
 
 def check_uncut(graph: Graph) -> None:
@@ -105,9 +105,9 @@ def check_parameters(
     """Raises AssertionError unless all of every parameter is held, by no worker twice, and every cell that is
     summed over some workers is held by just these and summed once."""
     for parameter in parameters:
-        name, all_of_it = parameter.name, whole(parameter.spec.shape)
+        name, all_of_it = parameter.name, whole_region(parameter.spec.shape)
         held = [[box for p, box in of_worker if p.name == name] for of_worker in holdings]
-        _expect(not remaining(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
+        _expect(not remaining_boxes(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
         _expect(all(_are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
         summed = [(workers, box) for workers, p, box in cells if p.name == name]
         _expect(_are_disjoint([box for _, box in summed]), name, "cells that are summed once")
@@ -119,13 +119,13 @@ def check_parameters(
 def check_norm(
     parameters: Sequence[Parameter],
     holdings: Sequence[Sequence[tuple[Parameter, Region]]],
-    counted: Sequence[Sequence[Cell]],
+    counted: Sequence[Sequence[ParameterCell]],
 ) -> None:
     """Raises AssertionError unless every trained element of ``parameters`` is counted once, by one that holds it."""
     for parameter in (p for p in parameters if p.spec.running is None):
         mine = [[c.box for c in cells if c.parameter.name == parameter.name] for cells in counted]
         boxes = [box for of_worker in mine for box in of_worker]
-        _expect(_tiles(boxes, whole(parameter.spec.shape)), parameter.name, "every element counted once")
+        _expect(_boxes_tile(boxes, whole_region(parameter.spec.shape)), parameter.name, "every element counted once")
         for held, of_worker in zip(holdings, mine, strict=True):
             own = [box for p, box in held if p.name == parameter.name]
             _expect(
@@ -138,7 +138,7 @@ def _are_disjoint(boxes: Sequence[Region]) -> bool:
     return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def _tiles(boxes: Sequence[Region], region: Region) -> bool:
+def _boxes_tile(boxes: Sequence[Region], region: Region) -> bool:
     """True if the boxes cover ``region``, each element once."""
     inside = all(contains(region, box) for box in boxes)
     return inside and sum(map(size, boxes)) == size(region) and _are_disjoint(boxes)

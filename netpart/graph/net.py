@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.errors import FieldPath
-from netpart.graph.notebook import Shown
+from netpart.graph.notebook import NotebookDisplay
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.spec import FLOAT, Spec
 
@@ -59,7 +59,7 @@ class Node:
 
 
 @dataclass
-class Net(Shown):
+class Net(NotebookDisplay):
     """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by.
 
     ``expanded`` are the nodes of the net as it was built that a pass made two of (``passes/expand.py``); ``totals``

@@ -11,12 +11,12 @@ Draw = Callable[[Any], str | None]
 _drawers: list[Draw] = []
 
 
-def draw_with(draw: Draw) -> None:
+def set_notebook_drawing(draw: Draw) -> None:
     """Lets nets show themselves as ``draw`` draws them; the latest counts."""
     _drawers[:] = [draw]
 
 
-class Shown:
+class NotebookDisplay:
     """What a notebook draws instead of printing."""
 
     def _repr_svg_(self) -> str | None:

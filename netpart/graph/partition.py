@@ -11,32 +11,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.choices import PHASES
-from netpart.errors import ConfigError, Faults
-from netpart.graph.build import build_net, refused_fields
+from netpart.errors import ConfigError, FaultList
+from netpart.graph.build import build_net, layer_field_errors
 from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
-from netpart.graph.holdings import Bucket, Holding, Piece
+from netpart.graph.holdings import Bucket, Holding, ServerPiece
 from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
-from netpart.graph.notebook import Shown
-from netpart.graph.passes.agree import agreeing
-from netpart.graph.passes.collect import collect
-from netpart.graph.passes.connect import connect
-from netpart.graph.passes.cuts import ranges
-from netpart.graph.passes.expand import expand
-from netpart.graph.passes.norm import Norm, share_norm
-from netpart.graph.passes.place import place
-from netpart.graph.passes.placer import Fallback
-from netpart.graph.passes.shard import least_elements
-from netpart.graph.passes.synchronise import synchronise
-from netpart.graph.passes.teams import join_teams, one_team
-from netpart.graph.passes.totals import ask_with_totals
+from netpart.graph.notebook import NotebookDisplay
+from netpart.graph.passes.agree import find_bit_equal_nodes
+from netpart.graph.passes.collect import mark_collectives
+from netpart.graph.passes.connect import connect_parts
+from netpart.graph.passes.cuts import cut_extent
+from netpart.graph.passes.expand import expand_cut_layers
+from netpart.graph.passes.norm import GradientNorm, plan_gradient_norm
+from netpart.graph.passes.place import place_layers
+from netpart.graph.passes.placer import CutFallback
+from netpart.graph.passes.shard import sharding_threshold
+from netpart.graph.passes.synchronise import plan_parameters
+from netpart.graph.passes.teams import form_one_team, join_teams
+from netpart.graph.passes.totals import plan_totals
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.phase import runs_phase
-from netpart.spec import Placement, one
+from netpart.spec import Placement, single_placement
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -46,7 +46,7 @@ Placer = Callable[[Net], list[Placement]]
 
 
 @dataclass(frozen=True)
-class Micro:
+class MicroBatch:
     """One micro-batch: its graph (shared by micro-batches of equal size) and the rows of the mini-batch it takes."""
 
     graph: Graph
@@ -54,21 +54,21 @@ class Micro:
 
 
 @dataclass(repr=False)
-class Partition(Shown):
+class Partition(NotebookDisplay):
     """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
     ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped. The
     last ``servers`` of the workers compute nothing and keep the ``pieces`` of the parameters."""
 
     job: JobProto
     workers: int
-    phases: dict[str, list[Micro]]
+    phases: dict[str, list[MicroBatch]]
     holdings: list[list[Holding]]
     buckets: list[Bucket]
-    fallbacks: list[Fallback] = field(default_factory=list)
+    fallbacks: list[CutFallback] = field(default_factory=list)
     trained: set[str] = field(default_factory=set)
-    norm: Norm | None = None
+    norm: GradientNorm | None = None
     servers: int = 0
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[ServerPiece] = field(default_factory=list)
 
     @property
     def cluster(self) -> Cluster:
@@ -102,20 +102,20 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
 
     The net of the graph has the layers that this inserts.
     """
-    with collector_off():
-        found = ask_with_totals(*expand(net, placements), workers)
+    with pause_gc():
+        found = plan_totals(*expand_cut_layers(net, placements), workers)
         decided = found.net, found.placements, found.answers, found.plan
-        found.plan.agree = agreeing(*decided)
-        graph = connect(*decided, workers)
-        collect(graph)
-        one_team(graph)
+        found.plan.agree = find_bit_equal_nodes(*decided)
+        graph = connect_parts(*decided, workers)
+        mark_collectives(graph)
+        form_one_team(graph)
     if sys.flags.dev_mode:
         check_graph(graph)
     return graph
 
 
 @contextmanager
-def collector_off() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Switches the garbage collector off: the rewrite makes millions of objects, which all stay, and no cycle dies."""
     was_on = gc.isenabled()
     gc.disable()
@@ -135,12 +135,12 @@ def partition_job(
     ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
     instead of what the job says about cuts and locations; a job with a scheme needs one
     (``netpart.plan.partition`` has it).
-    Raises ConfigError as ``build_net`` and ``place`` do, for what is wrong in any phase at once.
+    Raises ConfigError as ``build_net`` and ``place_layers`` do, for what is wrong in any phase at once.
     """
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    result, faults = Partition(job, workers, {}, [], []), Faults()
-    placer = whole_on_worker_0 if uncut else placer
+    result, faults = Partition(job, workers, {}, [], []), FaultList()
+    placer = uncut_placements if uncut else placer
     with faults.noted():
         refuse_unsupported(job)
     with faults.noted():
@@ -149,53 +149,53 @@ def partition_job(
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
         with faults.noted():
-            result.phases[phase] = _micro_batches(job, phase, workers, folder, placer, result.fallbacks)
-    faults.found += refused_elsewhere(job)
+            result.phases[phase] = _cut_micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+    faults.found += job_field_errors(job)
     faults.refuse()
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
-    with collector_off():
-        plan = synchronise(graphs, workers, float_size(job), job.bucket_bytes, least_elements(job))
+    with pause_gc():
+        plan = plan_parameters(graphs, workers, float_size(job), job.bucket_bytes, sharding_threshold(job))
     result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
     if job.updater.clip_norm > 0 and plan.trained:
-        result.norm = share_norm(plan.holdings, plan.trained)
+        result.norm = plan_gradient_norm(plan.holdings, plan.trained)
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.buckets = plan.buckets
     return result
 
 
-def refused_elsewhere(job: JobProto) -> list[ConfigError]:
+def job_field_errors(job: JobProto) -> list[ConfigError]:
     """What layers say that their types do not read, also in phases that the job does not play."""
     found = list[ConfigError]()
     for i, conf in enumerate(job.neuralnet.layer):
         with suppress(ConfigError):  # a type that is not there is refused where the layer is built
-            found += refused_fields(i, conf)
+            found += layer_field_errors(i, conf)
     return found
 
 
-def _micro_batches(
-    job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[Fallback]
-) -> list[Micro]:
+def _cut_micro_batches(
+    job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[CutFallback]
+) -> list[MicroBatch]:
     """Cuts the mini-batch into micro-batches and builds one graph for each distinct size."""
     whole = build_net(job, phase, folder)
     count = max(1, job.neuralnet.micro_batches) if phase == "train" else 1
     if whole.rows < count:
         hint = f"use at most {whole.rows} micro-batches"
         raise ConfigError("neuralnet", f"a batch of at least {count} rows", str(whole.rows), hint, at=("neuralnet",))
-    _check_rows(whole, count)
+    _check_micro_batches(whole, count)
     graphs: dict[int, Graph] = {}
     micros = []
-    for lo, hi in ranges(whole.rows, count, spread=True):
+    for lo, hi in cut_extent(whole.rows, count, spread=True):
         if hi - lo not in graphs:
             net = whole if count == 1 else build_net(job, phase, folder, rows=hi - lo)
             graphs[hi - lo] = _cut_net(net, job, workers, whole.rows, placer, fallbacks)
             graphs[hi - lo].micro_batches = count
-        micros.append(Micro(graphs[hi - lo], (lo, hi)))
+        micros.append(MicroBatch(graphs[hi - lo], (lo, hi)))
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))
     return micros
 
 
-def _check_rows(net: Net, count: int) -> None:
+def _check_micro_batches(net: Net, count: int) -> None:
     """Raises ConfigError for micro-batches of a net that makes other rows of its batch: those of a part would be others
     than those of the whole."""
     node = next((node for node in net.nodes if node.layer.makes_rows), None)
@@ -205,16 +205,16 @@ def _check_rows(net: Net, count: int) -> None:
 
 
 def _cut_net(
-    net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[Fallback]
+    net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[CutFallback]
 ) -> Graph:
     """Places one net and rewrites it; notes the inherited cuts that fell back."""
     if placer is not None:
         return partition_net(net, placer(net), workers)
-    placed = place(net, job.neuralnet, workers, rows)
+    placed = place_layers(net, job.neuralnet, workers, rows)
     fallbacks += [f for f in placed.fallbacks if f not in fallbacks]
     return partition_net(net, placed.placements, workers)
 
 
-def whole_on_worker_0(net: Net) -> list[Placement]:
+def uncut_placements(net: Net) -> list[Placement]:
     """The placement of the uncut net."""
-    return [one(0, node.layer.output) for node in net.nodes]
+    return [single_placement(0, node.layer.output) for node in net.nodes]

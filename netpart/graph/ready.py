@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from netpart import initialisers
-from netpart.errors import ConfigError, Faults, JobError, together
-from netpart.graph.build import placed_at
+from netpart.errors import ConfigError, FaultList, JobError, combine_faults
+from netpart.graph.build import locate_errors
 from netpart.proto.phase import PHASES
 from netpart.spec import INT
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 if TYPE_CHECKING:
     from netpart.graph.net import Net, Node
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
 
 def check_ready(partition: Partition, held: Collection[str] = ()) -> None:
-    """Raises all of ``faults`` at once: to be asked before anything starts."""
-    if found := faults(partition, held):
-        raise together(found)
+    """Raises all of ``find_run_faults`` at once: to be asked before anything starts."""
+    if found := find_run_faults(partition, held):
+        raise combine_faults(found)
 
 
-def check_run(partition: Partition, held: Collection[str] = ()) -> None:
+def check_training_run(partition: Partition, held: Collection[str] = ()) -> None:
     """``check_ready`` of a partition that is to be trained: raises what keeps it from that, too."""
-    if found := [*untrained(partition), *faults(partition, held)]:
-        raise together(found)
+    if found := [*find_training_faults(partition), *find_run_faults(partition, held)]:
+        raise combine_faults(found)
 
 
-def faults(partition: Partition, held: Collection[str] = ()) -> list[JobError]:
+def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[JobError]:
     """What keeps ``partition`` from running, located in its job: data missing or unusable, initialisers, updater.
 
     ``held`` names the parameters that a checkpoint gives their first values; these need no initialiser.
     """
-    found = Faults()
+    found = FaultList()
     with found.noted():
-        updater(partition.job.updater)
+        build_updater(partition.job.updater)
     for micros in partition.phases.values():
         net = micros[0].graph.net
         for node in net.nodes:
-            with found.noted(), placed_at(node.at, node.conf):
+            with found.noted(), locate_errors(node.at, node.conf):
                 _check_data(net, node)
             _check_parameters(node, held, found)
     return found.found
 
 
-def untrained(partition: Partition) -> Iterator[ConfigError]:
+def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
     """What keeps a run of ``partition`` from training anything: no number of steps, no loss."""
     job, net = partition.job, partition.graph.net
     if not job.HasField("train_steps"):
@@ -60,20 +60,22 @@ def untrained(partition: Partition) -> Iterator[ConfigError]:
 def _check_data(net: Net, node: Node) -> None:
     """Opens what a layer of ``net`` reads; raises ConfigError or DataError."""
     node.layer.check_data(PHASES[net.phase])
-    for classes in _classes_of(net, node):
+    for classes in _label_classes(net, node):
         node.layer.check_labels(classes)
 
 
-def _check_parameters(node: Node, held: Collection[str], found: Faults) -> None:
+def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
     """Notes each parameter of a layer, but those ``held``, that cannot be filled."""
     for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
         own = parameter.owner == node.index and not spec.proto.share_from
         if own and parameter.name not in held:
-            with found.noted(), placed_at(node.at, node.conf):
-                initialisers.check(spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init"))
+            with found.noted(), locate_errors(node.at, node.conf):
+                initialisers.find_initialiser(
+                    spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init")
+                )
 
 
-def _classes_of(net: Net, node: Node) -> list[int]:
+def _label_classes(net: Net, node: Node) -> list[int]:
     """How many classes the layers that read labels of ``node`` know."""
     return [
         reader.layer.classes

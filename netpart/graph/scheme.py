@@ -13,7 +13,7 @@ from netpart.families import SCHEMES
 from netpart.graph.workers import default_workers
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
-from netpart.proto.words import VALUES, plain
+from netpart.proto.words import VALUES, plain_word
 
 AS_WRITTEN = "AS_WRITTEN"
 """The scheme that is none: every layer as its partition_dim, location and cut say."""
@@ -31,36 +31,36 @@ def scheme_name(job: JobProto) -> str:
     return job.neuralnet.user_scheme or Scheme.Name(job.neuralnet.scheme)
 
 
-def known_scheme(text: str, who: str = "--scheme") -> str:
+def parse_scheme_name(text: str, who: str = "--scheme") -> str:
     """The name of the scheme that ``text``, given by ``who``, means in upper or lower case.
 
     Raises ConfigError with the nearest names.
     """
     name = text if text in SCHEMES.names() else text.upper().replace("-", "_")
     if name not in (AS_WRITTEN, *SCHEMES.names()):
-        raise ConfigError(who, "a known scheme", repr(text) if text else "none", _near(text))
+        raise ConfigError(who, "a known scheme", repr(text) if text else "none", _nearest_scheme_hint(text))
     return name
 
 
-def _typed_name(name: str) -> str:
+def _command_line_name(name: str) -> str:
     """A scheme as the command line has it: ``column-row``."""
     return name.lower().replace("_", "-")
 
 
-def _near(text: str) -> str:
+def _nearest_scheme_hint(text: str) -> str:
     """A hint to the scheme that ``text`` means, here or in other frameworks."""
-    typed = sorted(map(_typed_name, SCHEMES.names()))
+    typed = sorted(map(_command_line_name, SCHEMES.names()))
     every = f"all {len(typed)}: {', '.join(typed)}"
-    foreign = VALUES["Scheme"].get(plain(text), "")
+    foreign = VALUES["Scheme"].get(plain_word(text), "")
     if foreign:
-        return f"it is {_typed_name(foreign.rpartition(' ')[2])} ({every})"
-    close = get_close_matches(_typed_name(text), typed, 2)
+        return f"it is {_command_line_name(foreign.rpartition(' ')[2])} ({every})"
+    close = get_close_matches(_command_line_name(text), typed, 2)
     return f"did you mean {' or '.join(close)}? ({every})" if close else every
 
 
 def set_scheme(job: JobProto, text: str) -> None:
-    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``known_scheme`` raises."""
-    name = known_scheme(text)
+    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``parse_scheme_name`` raises."""
+    name = parse_scheme_name(text)
     job.neuralnet.ClearField("user_scheme")
     job.neuralnet.MergeFrom(NetProto(scheme=name) if name in dict(Scheme.items()) else NetProto(user_scheme=name))
     for field in OF_PIPELINE if name != PIPELINE else ():
@@ -83,19 +83,19 @@ def refuse_scheme(job: JobProto) -> None:
         raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
 
 
-def is_written(conf: LayerProto) -> bool:
+def is_cut_by_user(conf: LayerProto) -> bool:
     """True if the user cut or placed the layer."""
     return conf.HasField("partition_dim") or any((conf.location, conf.cut, conf.shard))
 
 
-def overruled(job: JobProto, *schemes: str) -> str:
+def overruled_warning(job: JobProto, *schemes: str) -> str:
     """A warning that ``schemes`` (default: the job's) place nothing, as every layer is written; "" where they do.
 
     Records, which lie where their readers are, are placed by nobody.
     """
-    named = [known_scheme(name) for name in schemes or [scheme_name(job)]]
+    named = [parse_scheme_name(name) for name in schemes or [scheme_name(job)]]
     layers = (layer for layer in job.neuralnet.layer if in_phase(layer, "train") and layer.type != LayerType.kShardData)
-    if named in ([], [AS_WRITTEN]) or not all(map(is_written, layers)):
+    if named in ([], [AS_WRITTEN]) or not all(map(is_cut_by_user, layers)):
         return ""
     own = "as every layer has a partition_dim, location, cut or shard of its own"
     said = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto
 
 
-class Reading(NamedTuple):
+class SliceReading(NamedTuple):
     """``reader`` names ``source`` as number ``k`` of its srclayers, and wants that output of it."""
 
     source: str
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     wanted: str
 
 
-class SlicesRead:
+class SliceAssignment:
     """The parts of each kSlice in the net of ``phase``: ``numbers`` says who reads which, ``parts`` which there are."""
 
     def __init__(
@@ -40,19 +40,21 @@ class SlicesRead:
     ) -> None:
         """``layers`` are those of all phases."""
         self.layers, self.phase, self.kind_of = layers, phase, kind_of
-        self.numbers: dict[Reading, int] = {}
+        self.numbers: dict[SliceReading, int] = {}
         self.parts: dict[str, list[Node]] = {}
-        self.phases: dict[str, dict[Reading, set[str]]] = {}
+        self.phases: dict[str, dict[SliceReading, set[str]]] = {}
         for i, conf in enumerate(layers):
             phases = {each for each in PHASES if in_phase(conf, each)}
             for reading in self.readings(i, conf):
                 found = self.phases.setdefault(reading.source, {}).setdefault(reading, set())
                 found |= phases
 
-    def readings(self, i: int, conf: LayerProto) -> list[Reading]:
+    def readings(self, i: int, conf: LayerProto) -> list[SliceReading]:
         """What layer ``i`` of the job reads, in the order of its srclayers."""
         kind = partial(self.kind_of, i)
-        return [Reading(name, conf.name, k, _wanted(conf, k, kind)) for k, name in enumerate(conf.srclayers)]
+        return [
+            SliceReading(name, conf.name, k, _wanted_output(conf, k, kind)) for k, name in enumerate(conf.srclayers)
+        ]
 
     def of(self, node: Node) -> list[Node]:
         """The nodes that ``node`` is: itself, and behind it the other parts of a kSlice that the phase reads.
@@ -63,10 +65,10 @@ class SlicesRead:
         numbers = self.deal(node)
         read = {n for reading, n in numbers.items() if self.phase in self.phases[node.name][reading]}
         self.numbers |= numbers
-        self.parts[node.name] = [node, *(_part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
+        self.parts[node.name] = [node, *(_slice_part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
         return self.parts[node.name]
 
-    def deal(self, node: Node) -> dict[Reading, int]:
+    def deal(self, node: Node) -> dict[SliceReading, int]:
         """The part of the kSlice ``node`` that each layer reads, but those that want its labels if it has some."""
         labelled, taken, numbers = len(node.layer.outputs) > 1, {phase: set[int]() for phase in PHASES}, {}
         for reading, phases in self.phases.get(node.name, {}).items():
@@ -83,7 +85,7 @@ class SlicesRead:
             hint = f"write num_slices: {most}, or let a kSplit read a part for several"
             at = ("slice_conf", "num_slices")
             raise ConfigError(node.name, f"a reader for each of {parts} slices", f"{most} readers", hint, at=at)
-        names = {_part_name(node.name, n) for n in range(1, most)}
+        names = {_slice_part_name(node.name, n) for n in range(1, most)}
         for i, conf in enumerate(self.layers):
             if conf.name in names:
                 got, hint = f"that of a part of kSlice {node.name}", "rename one of them"
@@ -94,14 +96,14 @@ class SlicesRead:
 
         Raises ConfigError where it wants the labels of a kSlice and its other sources do not say of which part."""
         readings = self.readings(i, conf)
-        read = [built[_part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
+        read = [built[_slice_part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
         scores = [read[reading.k] for reading in readings if reading.wanted != "label"]
         for reading in readings:
             if reading.source in self.parts and reading not in self.numbers:
-                read[reading.k] = self.labelled(reading, _above(scores, built.values()))
+                read[reading.k] = self.labelled(reading, _ancestor_indices(scores, built.values()))
         return read
 
-    def labelled(self, reading: Reading, ancestors: set[int]) -> Node:
+    def labelled(self, reading: SliceReading, ancestors: set[int]) -> Node:
         """The part whose labels are read: the one among the ``ancestors``; if all parts have the same labels, any."""
         parts = self.parts[reading.source]
         found, whole = [node for node in parts if node.index in ancestors], parts[0].conf.srclayers[0]
@@ -113,7 +115,7 @@ class SlicesRead:
         raise ConfigError(reading.reader, expected, got, hint, at=("srclayers", reading.k))
 
 
-def _wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
+def _wanted_output(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
     """The output that a layer wants of source ``k``; that of a type that there is not is refused where it is built."""
     try:
         return kind_of(conf).wants(k)
@@ -121,7 +123,7 @@ def _wanted(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer
         return "data"
 
 
-def _above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
+def _ancestor_indices(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
     """The indices of ``nodes`` and of all that they are computed from, labels aside."""
     by_index, found, left = {node.index: node for node in built}, set[int](), [node.index for node in nodes]
     while left:
@@ -132,13 +134,13 @@ def _above(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
     return found
 
 
-def _part_name(name: str, number: int) -> str:
+def _slice_part_name(name: str, number: int) -> str:
     """What part ``number`` of kSlice ``name`` is called: the first like the kSlice."""
     return f"{name}[{number}]" if number else name
 
 
-def _part(node: Node, behind: int, number: int) -> Node:
+def _slice_part(node: Node, behind: int, number: int) -> Node:
     """Part ``number`` of the kSlice whose first part is ``node``, as the node so many ``behind`` that."""
     assert isinstance(node.layer, Slice)
-    layer = node.layer.part(_part_name(node.name, number), number)
+    layer = node.layer.part(_slice_part_name(node.name, number), number)
     return replace(node, index=node.index + behind, layer=layer, inserted=True)

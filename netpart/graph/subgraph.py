@@ -8,11 +8,11 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from netpart.errors import NetpartError
-from netpart.graph.graph_proto import decode_graph, encode_graph, flat, region
-from netpart.graph.holdings import Bucket, Cell, Holding, Piece
+from netpart.graph.graph_proto import decode_graph, encode_graph, pack_ranges, unpack_ranges
+from netpart.graph.holdings import Bucket, Holding, ParameterCell, ServerPiece
 from netpart.graph.net import Parameter
-from netpart.graph.partition import Micro, Partition
-from netpart.graph.passes.norm import Norm
+from netpart.graph.partition import MicroBatch, Partition
+from netpart.graph.passes.norm import GradientNorm
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.plan_pb2 import BoxProto, PieceProto, PlanProto
 from netpart.spec import Region
@@ -20,7 +20,7 @@ from netpart.spec import Region
 MOST_WORKERS = 1 << 16
 
 
-def encode(partition: Partition, worker: int) -> bytes:
+def encode_partition(partition: Partition, worker: int) -> bytes:
     """The parts, holdings and buckets of ``worker`` as a serialized PlanProto; the job travels with them."""
     plan = PlanProto(job=partition.job.SerializeToString(), workers=partition.workers, worker=worker)
     numbers: dict[int, int] = {}
@@ -32,7 +32,7 @@ def encode(partition: Partition, worker: int) -> bytes:
                 plan.graph.append(encode_graph(micro.graph, phase, worker))
             entry.micro.add(graph=numbers[id(micro.graph)], lo=micro.rows[0], hi=micro.rows[1])
     for h in partition.holdings[worker]:
-        plan.holding.add(parameter=h.parameter.name, box=flat(h.box), part=flat(h.part or ()))
+        plan.holding.add(parameter=h.parameter.name, box=pack_ranges(h.box), part=pack_ranges(h.part or ()))
     for bucket in partition.buckets:
         cells = [_encode_box(c.parameter, c.box) for c in bucket.cells]
         plan.bucket.add(worker=bucket.workers, cell=cells, sharded=bucket.sharded)
@@ -46,7 +46,7 @@ def encode(partition: Partition, worker: int) -> bytes:
     return plan.SerializeToString()
 
 
-def decode(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
+def decode_partition(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
     """The Partition as its worker needs it (other workers' parts are missing), and the worker's rank.
 
     Raises NetpartError for bytes that are no plan of this version of netpart.
@@ -55,31 +55,33 @@ def decode(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
         plan = PlanProto.FromString(data)
         if not 0 <= plan.worker < plan.workers <= MOST_WORKERS:
             raise ValueError(f"worker {plan.worker} of {plan.workers}")
-        return _restored(plan, folder)
+        return _restore_partition(plan, folder)
     except (DecodeError, ValueError, KeyError, IndexError, TypeError) as error:
         got = f"{type(error).__name__}: {error}"
         raise NetpartError(f"plan: expected one that this netpart has written, got {got}; check versions") from error
 
 
-def _restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
-    """What ``decode`` returns, from a plan that was parsed."""
+def _restore_partition(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
+    """What ``decode_partition`` returns, from a plan that was parsed."""
     job = JobProto.FromString(plan.job)
     graphs = [decode_graph(g, job, folder, plan.workers, plan.worker) for g in plan.graph]
-    phases = {p.phase: [Micro(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
+    phases = {p.phase: [MicroBatch(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
-    holdings[plan.worker] = [Holding(named[b.parameter], region(b.box), region(b.part) or None) for b in plan.holding]
+    holdings[plan.worker] = [
+        Holding(named[b.parameter], unpack_ranges(b.box), unpack_ranges(b.part) or None) for b in plan.holding
+    ]
 
-    def cells(boxes: Iterable[BoxProto]) -> tuple[Cell, ...]:
-        return tuple(Cell(named[b.parameter], region(b.box)) for b in boxes)
+    def cells(boxes: Iterable[BoxProto]) -> tuple[ParameterCell, ...]:
+        return tuple(ParameterCell(named[b.parameter], unpack_ranges(b.box)) for b in boxes)
 
     buckets = [Bucket(tuple(b.worker), cells(b.cell), b.sharded) for b in plan.bucket]
     counted = tuple(cells(plan.counted if w == plan.worker else ()) for w in range(plan.workers))
-    norm = Norm(tuple(plan.norm), counted) if plan.norm else None
+    norm = GradientNorm(tuple(plan.norm), counted) if plan.norm else None
     trained, pieces = (
         set(plan.trained),
         [
-            Piece(named[p.box.parameter], region(p.box.box), p.number, p.server, p.pusher, tuple(p.puller))
+            ServerPiece(named[p.box.parameter], unpack_ranges(p.box.box), p.number, p.server, p.pusher, tuple(p.puller))
             for p in plan.piece
         ],
     )
@@ -87,7 +89,7 @@ def _restored(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
     return found, plan.worker
 
 
-def _encode_piece(piece: Piece) -> PieceProto:
+def _encode_piece(piece: ServerPiece) -> PieceProto:
     """All of a piece."""
     box = _encode_box(piece.parameter, piece.box)
     return PieceProto(box=box, number=piece.number, server=piece.server, pusher=piece.pusher, puller=piece.pullers)
@@ -95,4 +97,4 @@ def _encode_piece(piece: Piece) -> PieceProto:
 
 def _encode_box(parameter: Parameter, box: Region) -> BoxProto:
     """A box of a parameter, named."""
-    return BoxProto(parameter=parameter.name, box=flat(box))
+    return BoxProto(parameter=parameter.name, box=pack_ranges(box))

@@ -16,11 +16,11 @@ STEPS = {"train": "train_steps", "val": "validate_steps", "test": "test_steps"}
 """The field that says how many steps a phase has."""
 
 
-def uncomputed(job: Job) -> Iterator[str]:
+def uncomputed_warnings(job: Job) -> Iterator[str]:
     """A warning, with its place, for each layer that no phase computes now and none can."""
     for i, layer in enumerate(job.proto.neuralnet.layer):
         idle = [STEPS[phase] for phase in PHASES if in_phase(layer, phase)]
-        if not _runs(job.proto, layer) and not _is_computed(layer):
+        if not _is_in_run_phase(job.proto, layer) and not _is_computed(layer):
             place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
             unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"
             from netpart.graph.build import type_name
@@ -28,7 +28,7 @@ def uncomputed(job: Job) -> Iterator[str]:
             yield f"{place}: {layer.name}: netpart does not compute {type_name(layer)}; the job runs {unset}"
 
 
-def _runs(job: JobProto, layer: LayerProto) -> bool:
+def _is_in_run_phase(job: JobProto, layer: LayerProto) -> bool:
     """True if ``layer`` is in a phase that the job runs."""
     return any(runs_phase(job, phase) and in_phase(layer, phase) for phase in PHASES)
 

@@ -9,7 +9,7 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.proto.job_pb2 import JobProto
 
 
-def uncut(job: JobProto, folder: Path | None = None, phases: tuple[str, ...] = PHASES) -> Partition:
+def partition_uncut(job: JobProto, folder: Path | None = None, phases: tuple[str, ...] = PHASES) -> Partition:
     """The nets of ``phases`` whole, on one worker, the mini-batch in one piece. Raises ConfigError as ``partition_job``
     does."""
     plain = JobProto()

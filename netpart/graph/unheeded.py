@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.graph.scheme import overruled, scheme_name
+from netpart.graph.scheme import overruled_warning, scheme_name
 from netpart.proto.job_pb2 import JobProto, LayerProto, Schedule
-from netpart.proto.phase import PHASES, in_phase, is_for
+from netpart.proto.phase import PHASES, counts_in_phase, in_phase
 
 
-def unheeded(job: JobProto) -> Iterator[str]:
+def ineffective_warnings(job: JobProto) -> Iterator[str]:
     """Warnings: a scheme where every cut is written, stages or an order of one piece, tests that never come, cuts that
     others replace."""
     scheme, net = scheme_name(job), job.neuralnet
     if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
         yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
-    if warning := overruled(job):
+    if warning := overruled_warning(job):
         yield warning
     if job.cluster.nworker_groups > 1 and job.cluster.nworkers_per_procs > 1:
         kept = "each keeps its own and they are averaged" if job.cluster.nserver_groups != 1 else "servers keep them"
         yield f"nworkers_per_procs shares no parameters in memory: every worker is a process of its own, and {kept}"
     if net.schedule == Schedule.GPIPE and net.micro_batches <= 1:
         yield "schedule GPIPE orders micro-batches, and there is one; cut the mini-batch with --micro-batches 4, say"
-    yield from _untested(job)
-    yield from map(_cut_twice, filter(_is_cut_twice, net.layer))
+    yield from _untested_warnings(job)
+    yield from map(_cut_twice_warning, filter(_is_cut_twice, net.layer))
 
 
-def _untested(job: JobProto) -> Iterator[str]:
+def _untested_warnings(job: JobProto) -> Iterator[str]:
     """Evaluations that have a frequency and no number of steps; 0 steps that are written are meant."""
     tests = "test", job.test_freq, job.HasField("test_steps")
     validations = "validate", job.validate_freq, job.HasField("validate_steps")
@@ -40,9 +40,9 @@ def _untested(job: JobProto) -> Iterator[str]:
 def _is_cut_twice(layer: LayerProto) -> bool:
     """True if ``cut`` replaces the partition_dim of ``layer`` in every phase that it is in."""
     phases = [phase for phase in PHASES if in_phase(layer, phase)] if layer.HasField("partition_dim") else []
-    return bool(phases) and all(any(is_for(cut, phase) for cut in layer.cut) for phase in phases)
+    return bool(phases) and all(any(counts_in_phase(cut, phase) for cut in layer.cut) for phase in phases)
 
 
-def _cut_twice(layer: LayerProto) -> str:
+def _cut_twice_warning(layer: LayerProto) -> str:
     """The warning of a layer for which ``_is_cut_twice``."""
     return f"{layer.name}: partition_dim: {layer.partition_dim} is not read, as cut is written; remove one"

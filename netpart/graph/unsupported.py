@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from netpart.errors import ConfigError, FieldPath, together
+from netpart.errors import ConfigError, FieldPath, combine_faults
 from netpart.proto.job_pb2 import AlgType, JobProto
 
 
@@ -34,11 +34,11 @@ LIMITS = (
 
 def refuse_unsupported(job: JobProto) -> None:
     """Raises ConfigError for all settings that netpart does not carry out, each with its place."""
-    if found := list(_unsupported(job)):
-        raise together(found)
+    if found := list(_unsupported_errors(job)):
+        raise combine_faults(found)
 
 
-def _unsupported(job: JobProto) -> Iterator[ConfigError]:
+def _unsupported_errors(job: JobProto) -> Iterator[ConfigError]:
     """The settings that netpart does not carry out."""
     for limit in LIMITS:
         value = limit.read(job)

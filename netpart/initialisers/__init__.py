@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from netpart.initialisers.methods import check, initialise
+from netpart.initialisers.methods import draw_initial_values, find_initialiser
 
-__all__ = ["check", "initialise"]
+__all__ = ["draw_initial_values", "find_initialiser"]

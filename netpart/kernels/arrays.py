@@ -7,8 +7,8 @@ from functools import partial
 from operator import setitem
 
 from netpart.kernels.activation import Activation, Kind
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING, blocks, front, same
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import NOTHING, array_blocks, same_memory, scratch_view
 
 SQUARED = {"numpy": 1 << 15}
 """Elements that are squared at a time: on a CPU as many float64 as fit the second-level cache."""
@@ -23,7 +23,7 @@ class Arrays(Activation):
 
     def copy(self, dst: Array, src: Array) -> Op:
         """dst = src, which may be dst itself."""
-        return NOTHING if same(dst, src) else Op(lambda: self.xp.copyto(dst, src))
+        return NOTHING if same_memory(dst, src) else Op(lambda: self.xp.copyto(dst, src))
 
     def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
         """dst = the message that each call is given, or what it has from element ``start`` on; or ``own``, which may be
@@ -51,13 +51,13 @@ class Arrays(Activation):
         be one that broadcasts.
         """
         total = self._total(dst, srcs)
-        return total if activation is None else chain(total, self.activation(activation, dst, dst))
+        return total if activation is None else chain_ops(total, self.activation(activation, dst, dst))
 
     def _total(self, dst: Array, srcs: Sequence[Array]) -> Op:
         if not srcs:
             return Arrays.zero(self, dst)
-        if same(dst, srcs[0]):
-            return chain(*(Arrays.add(self, dst, src) for src in srcs[1:]))
+        if same_memory(dst, srcs[0]):
+            return chain_ops(*(Arrays.add(self, dst, src) for src in srcs[1:]))
 
         def run() -> None:
             self.xp.copyto(dst, srcs[0])
@@ -78,11 +78,11 @@ class Arrays(Activation):
 
     def add_squares(self, dst: Array, src: Array) -> Op:
         """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
-        pieces = [piece for (piece,) in blocks([src], SQUARED.get(self.xp.__name__, 1 << 22))]
+        pieces = [piece for (piece,) in array_blocks([src], SQUARED.get(self.xp.__name__, 1 << 22))]
 
         def run(wide: Array, part: Array) -> None:
             for piece in pieces:
-                square = front(wide, *piece.shape)
+                square = scratch_view(wide, *piece.shape)
                 self.xp.copyto(square, piece)
                 self.xp.multiply(square, square, out=square)
                 self.xp.sum(square, axis=None, out=part.reshape(()))

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from netpart.kernels.activation import Activation, Kind
-from netpart.kernels.moments import Moments, channels, others
+from netpart.kernels.moments import Moments, broadcast_channels, non_channel_axes
 from netpart.kernels.normalisation import Box, Normalisation
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 
 
@@ -29,8 +29,8 @@ class BatchNorm(Moments, Normalisation, Activation):
         The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
         Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
         """
-        return chain(
-            self.moments(x, s, m, _elements(x)),
+        return chain_ops(
+            self.moments(x, s, m, _channel_elements(x)),
             self.moment_norm(x[own], s, m, mean, variance, w, b, y, rstd, epsilon, activation),
         )
 
@@ -46,15 +46,15 @@ class BatchNorm(Moments, Normalisation, Activation):
         if through:
             arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
             rest = self.batch_norm_gradient(*arrays, own, epsilon)
-            return chain(self.batch_norm_relu(x[own], mean, rstd, w, b, dy), rest)
+            return chain_ops(self.batch_norm_relu(x[own], mean, rstd, w, b, dy), rest)
         upper = self.moment_norm_gradient(
             x[own], m, mean, variance, w, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
         )
         if dx is None:
             return upper
-        return chain(
+        return chain_ops(
             upper,
-            self.moments_gradient(x, s, dm, dx, _elements(x)),
+            self.moments_gradient(x, s, dm, dx, _channel_elements(x)),
             self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
         )
 
@@ -62,7 +62,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         """dy = 0 where y = unit · w + b is not above 0."""
         if not dy.size:
             return NOTHING
-        xp, (w_c, b_c) = self.xp, (None if a is None else channels(a, x.ndim) for a in (w, b))
+        xp, (w_c, b_c) = self.xp, (None if a is None else broadcast_channels(a, x.ndim) for a in (w, b))
 
         def run(y: Array, above: Array) -> None:
             self._unit(x, mean, rstd, y)
@@ -80,7 +80,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """The pieces behind the moments: mean, variance and y. Of rstd only ``moment_norm_gradient`` knows."""
-        return chain(
+        return chain_ops(
             self.statistics(m, s, mean, variance),
             self.batch_normalise(x, mean, variance, w, b, y, rstd, epsilon, activation),
         )
@@ -95,7 +95,7 @@ class BatchNorm(Moments, Normalisation, Activation):
             ops.append(self.batch_normalise_moments(x, m, mean, variance, rstd, w, dy, dm))
         if dx is not None:
             ops.append(self.batch_normalise_gradient(rstd, w, dy, dx))
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def batch_norm_parameters(
         self, x: Array, mean: Array, rstd: Array, dy: Array, dw: Array | None, db: Array | None
@@ -105,23 +105,23 @@ class BatchNorm(Moments, Normalisation, Activation):
         if not found:
             return NOTHING
         if not dy.size:
-            return chain(*(Op(partial(d.fill, 0)) for d in found))
-        xp, axes = self.xp, others(dy)
+            return chain_ops(*(Op(partial(d.fill, 0)) for d in found))
+        xp, axes = self.xp, non_channel_axes(dy)
 
         def run(product: Array) -> None:
             if dw is not None:
                 self._unit(x, mean, rstd, product)
                 xp.multiply(product, dy, out=product)
-                xp.sum(product, axis=axes, keepdims=True, out=channels(dw, dy.ndim))
+                xp.sum(product, axis=axes, keepdims=True, out=broadcast_channels(dw, dy.ndim))
             if db is not None:
-                xp.sum(dy, axis=axes, keepdims=True, out=channels(db, dy.ndim))
+                xp.sum(dy, axis=axes, keepdims=True, out=broadcast_channels(db, dy.ndim))
 
         return Op(run, [(dy.shape, self.dtype)])
 
     def _unit(self, x: Array, mean: Array, rstd: Array, out: Array) -> None:
         """Writes (x - mean) · rstd."""
-        self.xp.subtract(x, channels(mean, x.ndim), out=out)
-        self.xp.multiply(out, channels(rstd, x.ndim), out=out)
+        self.xp.subtract(x, broadcast_channels(mean, x.ndim), out=out)
+        self.xp.multiply(out, broadcast_channels(rstd, x.ndim), out=out)
 
     def batch_normalise(
         self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
@@ -138,11 +138,11 @@ class BatchNorm(Moments, Normalisation, Activation):
             xp.divide(1, rstd, out=rstd)
             self._unit(x, mean, rstd, y)
             if w is not None:
-                xp.multiply(y, channels(w, x.ndim), out=y)
+                xp.multiply(y, broadcast_channels(w, x.ndim), out=y)
             if b is not None:
-                xp.add(y, channels(b, x.ndim), out=y)
+                xp.add(y, broadcast_channels(b, x.ndim), out=y)
 
-        return Op(run) if activation is None else chain(Op(run), self.activation(activation, y, y))
+        return Op(run) if activation is None else chain_ops(Op(run), self.activation(activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
         """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""
@@ -153,7 +153,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         def run(slope: Array, part: Array) -> None:
             xp.multiply(rstd, 1 if w is None else w, out=slope)
             target = part if add else dx
-            xp.multiply(dy, channels(slope, dy.ndim), out=target)
+            xp.multiply(dy, broadcast_channels(slope, dy.ndim), out=target)
             if add:
                 xp.add(dx, part, out=dx)
 
@@ -168,13 +168,13 @@ class BatchNorm(Moments, Normalisation, Activation):
         """
         if not dy.size:
             return Op(partial(dm.fill, 0))
-        xp, axes, first, second = self.xp, others(dy), dm[0, :, 0], dm[0, :, 1]
+        xp, axes, first, second = self.xp, non_channel_axes(dy), dm[0, :, 0], dm[0, :, 1]
 
         def run(product: Array, scale: Array, flat: Array) -> None:
             self._unit(x, mean, rstd, product)
             xp.multiply(product, dy, out=product)
-            xp.sum(dy, axis=axes, keepdims=True, out=channels(first, dy.ndim))
-            xp.sum(product, axis=axes, keepdims=True, out=channels(second, dy.ndim))
+            xp.sum(dy, axis=axes, keepdims=True, out=broadcast_channels(first, dy.ndim))
+            xp.sum(product, axis=axes, keepdims=True, out=broadcast_channels(second, dy.ndim))
             xp.less_equal(variance, 0, out=flat)
             xp.copyto(second, 0, where=flat)
             xp.multiply(rstd, 1 if w is None else w, out=scale)
@@ -188,6 +188,6 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run, [(dy.shape, self.dtype), (rstd.shape, self.dtype), (rstd.shape, bool)])
 
 
-def _elements(x: Array) -> int:
+def _channel_elements(x: Array) -> int:
     """Elements of a channel, at least 1."""
     return max(1, int(x[:, :1].size))

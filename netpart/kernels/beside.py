@@ -7,7 +7,7 @@ from typing import ClassVar
 from netpart.kernels import reference
 
 
-class Kernels(reference.Kernels):
+class ChannelsLastKernels(reference.Kernels):
     """The same verbs, given tensors with space channels-last."""
 
     channels_last: ClassVar[bool] = True

@@ -23,7 +23,7 @@ MODULES = {
 """Where the class Kernels is."""
 
 
-class Choice(NamedTuple):
+class KernelChoice(NamedTuple):
     """Kernels by name; ``why`` says in one line why there are no faster ones, "" where they are what was wanted."""
 
     name: str
@@ -33,7 +33,7 @@ class Choice(NamedTuple):
         return f"{self.name} kernels" + (f" ({self.why})" if self.why else "")
 
 
-def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
+def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice:
     """The kernels for ``dtype`` on ``device`` ("auto", "cpu" or "cuda").
 
     "auto" is CUDA on a GPU, and oneDNN where it can be loaded. Raises NetpartError for an unknown name, for oneDNN that
@@ -43,17 +43,17 @@ def choose(wanted: str, dtype: str, device: str = "cpu") -> Choice:
     if wanted not in KERNELS:
         raise NetpartError(f"{asks}: expected one of {', '.join(KERNELS)}, got {wanted!r}")
     if wanted == REFERENCE:
-        return Choice(REFERENCE)
+        return KernelChoice(REFERENCE)
     if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
-        return Choice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else slower())
+        return KernelChoice(CUDA, "oneDNN is for CPUs" if wanted == ONEDNN else probe_cudnn())
     if wanted == CUDA:
         raise NetpartError(f"{asks} {CUDA}: expected a GPU, got --device {device}; use --device cuda where one is")
     if dtype != "float32":
-        return Choice(REFERENCE, f"{dtype} has no others")
-    missing = refusal()
+        return KernelChoice(REFERENCE, f"{dtype} has no others")
+    missing = probe_onednn()
     if missing and wanted == ONEDNN:
         raise NetpartError(f"{asks} {ONEDNN}: {missing}, or use --kernels {REFERENCE}")
-    return Choice(REFERENCE, missing) if missing else Choice(ONEDNN)
+    return KernelChoice(REFERENCE, missing) if missing else KernelChoice(ONEDNN)
 
 
 def check_precision(precision: str, dtype: str, kernels: str) -> None:
@@ -67,21 +67,21 @@ def check_precision(precision: str, dtype: str, kernels: str) -> None:
         raise NetpartError(f"{who}: expected --dtype float32, got {dtype}, which has products of its own")
 
 
-def slower() -> str:
+def probe_cudnn() -> str:
     """What a GPU has to do without, in one line; "" if that is nothing."""
-    from netpart.kernels.cuda.dnn import refusal
+    from netpart.kernels.cuda.dnn import missing_cudnn
 
-    return refusal()
+    return missing_cudnn()
 
 
-def refusal() -> str:
+def probe_onednn() -> str:
     """Why oneDNN cannot be used here, in one line; "" if it can."""
-    from netpart.kernels.onednn.library import refusal
+    from netpart.kernels.onednn.library import missing_onednn
 
-    return refusal()
+    return missing_onednn()
 
 
-def named(name: str) -> type[Kernels]:
+def kernel_class(name: str) -> type[Kernels]:
     """The class of the kernels ``name``."""
     kernels: type[Kernels] = import_module(MODULES[name]).Kernels
     return kernels

@@ -17,7 +17,7 @@ from math import ceil, prod
 from typing import Any
 
 from netpart.kernels.op import Array, Window
-from netpart.kernels.verbs import front
+from netpart.kernels.verbs import scratch_view
 from netpart.spec import Shape
 
 LIMIT = 2 << 20
@@ -28,7 +28,7 @@ ALL = slice(None)
 
 
 @dataclass(frozen=True)
-class Rows:
+class OutputRows:
     """A range of positions on the first spatial output axis; ``moves`` pairs each kernel offset with
     the box of ``padded`` that it meets."""
 
@@ -37,7 +37,7 @@ class Rows:
     moves: tuple[tuple[Box, Box], ...]
 
 
-class Columns:
+class Im2colGeometry:
     """Geometry of one convolution on one part, worked out before the first step."""
 
     def __init__(self, xp: Any, x_shape: Shape, y_shape: Shape, window: Window, itemsize: int) -> None:
@@ -64,14 +64,14 @@ class Columns:
         self.positions = rows * prod(self.out[1:]) * images
         self.sizes = (self.channels * prod(self.padded) * images, depth * self.positions, self.filters * self.positions)
 
-    def _rows(self, lo: int, hi: int, stride: Shape) -> Rows:
+    def _rows(self, lo: int, hi: int, stride: Shape) -> OutputRows:
         spans = [(lo, hi), *((0, n) for n in self.out[1:])]
 
         def box(offset: tuple[int, ...]) -> Box:
             sides = zip(offset, self.dilation, spans, stride, strict=True)
             return (ALL, *(slice(o * d + a * s, o * d + (b - 1) * s + 1, s) for o, d, (a, b), s in sides))
 
-        return Rows(lo, hi, tuple(((ALL, *o), box(o)) for o in product(*map(range, self.kernel))))
+        return OutputRows(lo, hi, tuple(((ALL, *o), box(o)) for o in product(*map(range, self.kernel))))
 
     def scratch(self, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
         """Temporaries: padded images, columns, outputs with the batch innermost; each 1-D."""
@@ -79,49 +79,49 @@ class Columns:
 
     def blank(self, flat: Array, images: slice) -> Array:
         """The padded images of a chunk, contents undefined: (C, *padded, b)."""
-        return front(flat, self.channels, *self.padded, images.stop - images.start)
+        return scratch_view(flat, self.channels, *self.padded, images.stop - images.start)
 
     def pad(self, x: Array, flat: Array, images: slice) -> Array:
         """Copies ``x[images]`` into the padded images, zeros around it."""
         padded = self.blank(flat, images)
         if self.bordered:
             padded.fill(0)
-        self.xp.copyto(padded[(ALL, *self.inside)], _batch_last(x[(images, ALL, *self.read)]))
+        self.xp.copyto(padded[(ALL, *self.inside)], _move_batch_last(x[(images, ALL, *self.read)]))
         return padded
 
     def crop(self, padded: Array, dx: Array, images: slice) -> None:
         """Copies the padded images back to ``dx[images]``; what no window reads becomes 0."""
         if self.unread:
             dx[images].fill(0)
-        self.xp.copyto(_batch_last(dx[(images, ALL, *self.read)]), padded[(ALL, *self.inside)])
+        self.xp.copyto(_move_batch_last(dx[(images, ALL, *self.read)]), padded[(ALL, *self.inside)])
 
-    def gather(self, padded: Array, flat: Array, rows: Rows) -> Array:
+    def gather(self, padded: Array, flat: Array, rows: OutputRows) -> Array:
         """im2col: (C·prod k, positions·b)."""
         columns = self._columns(flat, rows, padded.shape[-1])
         for offset, box in rows.moves:
             self.xp.copyto(columns[offset], padded[box])
         return columns.reshape(self.channels * prod(self.kernel), prod(columns.shape[1 + len(self.kernel) :]))
 
-    def scatter(self, padded: Array, flat: Array, rows: Rows) -> None:
+    def scatter(self, padded: Array, flat: Array, rows: OutputRows) -> None:
         """col2im: adds the columns to the padded images that they came from."""
         columns = self._columns(flat, rows, padded.shape[-1])
         for offset, box in rows.moves:
             self.xp.add(padded[box], columns[offset], out=padded[box])
 
-    def matrix(self, flat: Array, height: int, rows: Rows, images: slice) -> Array:
+    def matrix(self, flat: Array, height: int, rows: OutputRows, images: slice) -> Array:
         """Scratch as a (height, positions·b) matrix."""
-        return front(flat, height, (rows.hi - rows.lo) * prod(self.out[1:]) * (images.stop - images.start))
+        return scratch_view(flat, height, (rows.hi - rows.lo) * prod(self.out[1:]) * (images.stop - images.start))
 
-    def outputs(self, y: Array, rows: Rows, images: slice) -> Array:
+    def outputs(self, y: Array, rows: OutputRows, images: slice) -> Array:
         """The part of ``y`` that a chunk computes, batch last: (F, rows, *out, b)."""
-        return _batch_last(y[images, :, rows.lo : rows.hi])
+        return _move_batch_last(y[images, :, rows.lo : rows.hi])
 
-    def _columns(self, flat: Array, rows: Rows, images: int) -> Array:
-        return front(flat, self.channels, *self.kernel, rows.hi - rows.lo, *self.out[1:], images)
+    def _columns(self, flat: Array, rows: OutputRows, images: int) -> Array:
+        return scratch_view(flat, self.channels, *self.kernel, rows.hi - rows.lo, *self.out[1:], images)
 
-    def __iter__(self) -> Iterator[tuple[slice, Rows]]:
+    def __iter__(self) -> Iterator[tuple[slice, OutputRows]]:
         return ((images, rows) for images in self.images for rows in self.rows)
 
 
-def _batch_last(a: Array) -> Array:
+def _move_batch_last(a: Array) -> Array:
     return a.transpose(*range(1, a.ndim), 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs, same
+from netpart.kernels.verbs import NOTHING, Verbs, same_memory
 
 
 class Combine(Verbs):
@@ -17,10 +17,10 @@ class Combine(Verbs):
 
         Where there is nothing to add up dst may be src.
         """
-        axes = stretched(dst, src)
-        if not axes and same(dst, src):
+        axes = stretched_axes(dst, src)
+        if not axes and same_memory(dst, src):
             return NOTHING
-        return Op(lambda: fold(self.xp, dst, src, axes))
+        return Op(lambda: sum_axes(self.xp, dst, src, axes))
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""
@@ -34,13 +34,13 @@ class Combine(Verbs):
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
-        axes, others = stretched(dx, dy), [x for j, x in enumerate(xs) if j != k]
+        axes, others = stretched_axes(dx, dy), [x for j, x in enumerate(xs) if j != k]
 
         def run(part: Array) -> None:
             self.xp.copyto(part, dy)
             for x in others:
                 self.xp.multiply(part, x, out=part)
-            fold(self.xp, dx, part, axes)
+            sum_axes(self.xp, dx, part, axes)
 
         return Op(run, [(dy.shape, self.dtype)])
 
@@ -60,18 +60,18 @@ class Combine(Verbs):
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
-        axes = stretched(dx, dy)
+        axes = stretched_axes(dx, dy)
 
         def run(won: Array, part: Array) -> None:
             self.xp.equal(arg, k, out=won)
             part.fill(0)
             self.xp.copyto(part, dy, where=won)
-            fold(self.xp, dx, part, axes)
+            sum_axes(self.xp, dx, part, axes)
 
         return Op(run, [(dy.shape, bool), (dy.shape, self.dtype)])
 
 
-def fold(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
+def sum_axes(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
     """Writes ``src``, added up over ``axes``, to ``dst``, which has extent 1 there."""
     if axes:
         xp.sum(src, axis=axes, keepdims=True, out=dst)
@@ -79,6 +79,6 @@ def fold(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
         xp.copyto(dst, src)
 
 
-def stretched(dst: Array, src: Array) -> tuple[int, ...]:
+def stretched_axes(dst: Array, src: Array) -> tuple[int, ...]:
     """The axes on which ``dst`` has extent 1 and ``src`` has not."""
     return tuple(a for a, (n, m) in enumerate(zip(dst.shape, src.shape, strict=True)) if n != m)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from netpart.kernels.activation import Activation, Kind
-from netpart.kernels.columns import Columns, Rows
-from netpart.kernels.op import Array, Op, Window, chain
-from netpart.kernels.verbs import NOTHING, column, matrix
+from netpart.kernels.columns import Im2colGeometry, OutputRows
+from netpart.kernels.op import Array, Op, Window, chain_ops
+from netpart.kernels.verbs import NOTHING, as_column, as_matrix
 
 
 class Convolution(Activation):
@@ -29,19 +29,19 @@ class Convolution(Activation):
         if not y.size:
             return NOTHING
         product = self._product(x, w, b, y, window, groups)
-        return product if activation is None else chain(product, self.activation(activation, y, y))
+        return product if activation is None else chain_ops(product, self.activation(activation, y, y))
 
     def _product(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> Op:
-        xp, columns, weights = self.xp, self._columns(x, y, window), _grouped(matrix(w), groups)
-        bias = None if b is None else column(b, y.ndim - 1)
+        xp, columns, weights = self.xp, self._columns(x, y, window), _split_groups(as_matrix(w), groups)
+        bias = None if b is None else as_column(b, y.ndim - 1)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
             for images in columns.images:
                 padded = columns.pad(x, padded_flat, images)
                 for rows in columns.rows:
                     product = columns.matrix(outputs_flat, len(w), rows, images)
-                    gathered = _grouped(columns.gather(padded, columns_flat, rows), groups)
-                    xp.matmul(weights, gathered, out=_grouped(product, groups))
+                    gathered = _split_groups(columns.gather(padded, columns_flat, rows), groups)
+                    xp.matmul(weights, gathered, out=_split_groups(product, groups))
                     target = columns.outputs(y, rows, images)
                     product = product.reshape(target.shape)
                     if bias is None:
@@ -55,7 +55,11 @@ class Convolution(Activation):
         """Overwrites dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
-        xp, columns, weights = self.xp, self._columns(dx, dy, window), _grouped(matrix(w), groups).swapaxes(1, 2)
+        xp, columns, weights = (
+            self.xp,
+            self._columns(dx, dy, window),
+            _split_groups(as_matrix(w), groups).swapaxes(1, 2),
+        )
         depth = columns.channels * prod(columns.kernel)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
@@ -65,7 +69,7 @@ class Convolution(Activation):
                 for rows in columns.rows:
                     target = columns.matrix(columns_flat, depth, rows, images)
                     outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
-                    xp.matmul(weights, _grouped(outputs, groups), out=_grouped(target, groups))
+                    xp.matmul(weights, _split_groups(outputs, groups), out=_split_groups(target, groups))
                     columns.scatter(padded, columns_flat, rows)
                 columns.crop(padded, dx, images)
 
@@ -77,7 +81,7 @@ class Convolution(Activation):
         """Overwrites dw and db with the gradients of the weights and the bias."""
         if not dy.size:
             return self._zeros([dw] if db is None else [dw, db])
-        xp, columns, total = self.xp, self._columns(x, dy, window), _grouped(matrix(dw), groups)
+        xp, columns, total = self.xp, self._columns(x, dy, window), _split_groups(as_matrix(dw), groups)
         others = (0, *range(2, dy.ndim))
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, part: Array) -> None:
@@ -86,8 +90,8 @@ class Convolution(Activation):
                 padded = columns.pad(x, padded_flat, images)
                 for rows in columns.rows:
                     outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
-                    gathered = _grouped(columns.gather(padded, columns_flat, rows), groups)
-                    xp.matmul(_grouped(outputs, groups), gathered.swapaxes(1, 2), out=part)
+                    gathered = _split_groups(columns.gather(padded, columns_flat, rows), groups)
+                    xp.matmul(_split_groups(outputs, groups), gathered.swapaxes(1, 2), out=part)
                     xp.add(total, part, out=total)
             if db is not None:
                 xp.sum(dy, axis=others, out=db)
@@ -101,10 +105,10 @@ class Convolution(Activation):
 
         return Op(run)
 
-    def _columns(self, x: Array, y: Array, window: Window) -> Columns:
-        return Columns(self.xp, x.shape, y.shape, window, self.dtype.itemsize)
+    def _columns(self, x: Array, y: Array, window: Window) -> Im2colGeometry:
+        return Im2colGeometry(self.xp, x.shape, y.shape, window, self.dtype.itemsize)
 
-    def _batch_last(self, columns: Columns, dy: Array, flat: Array, rows: Rows, images: slice) -> Array:
+    def _batch_last(self, columns: Im2colGeometry, dy: Array, flat: Array, rows: OutputRows, images: slice) -> Array:
         """Copies a chunk of dy into an (F, positions·b) matrix."""
         chunk = columns.matrix(flat, dy.shape[1], rows, images)
         source = columns.outputs(dy, rows, images)
@@ -112,6 +116,6 @@ class Convolution(Activation):
         return chunk
 
 
-def _grouped(rows: Array, groups: int) -> Array:
+def _split_groups(rows: Array, groups: int) -> Array:
     """A matrix as ``groups`` matrices, one above the other."""
     return rows.reshape(groups, len(rows) // groups, rows.shape[1])

@@ -11,11 +11,11 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.reference import Kernels
 
 
-def _weights(w: Array) -> int:
+def _contraction_size(w: Array) -> int:
     return prod(w.shape[1:])
 
 
-def _composed(*_: Any) -> int:
+def _composed_price(*_: Any) -> int:
     """Of a verb that is made of others, which count themselves, or that is no layer's."""
     return 0
 
@@ -23,83 +23,87 @@ def _composed(*_: Any) -> int:
 PRICES: dict[str, Callable[..., int]] = {
     "zero": lambda dst: 0,
     "copy": lambda dst, src: 0,
-    "feed": _composed,
-    "add": lambda dst, src: flops.elementwise(dst.size),
+    "feed": _composed_price,
+    "add": lambda dst, src: flops.elementwise_flops(dst.size),
     "add_squares": lambda dst, src: 2 * src.size,
-    "bring_in": _composed,
-    "total": lambda dst, srcs, activation=None: flops.total(dst.size, len(srcs)),
-    "fold": lambda dst, src: flops.fold(dst.size, src.size),
-    "multiply": lambda y, xs: flops.total(y.size, len(xs)),
-    "multiply_gradient": lambda xs, k, dy, dx: flops.total(dy.size, len(xs)) + flops.fold(dx.size, dy.size),
-    "maximum": lambda y, xs, arg: flops.total(y.size, len(xs)),
-    "maximum_gradient": lambda arg, k, dy, dx: dy.size + flops.fold(dx.size, dy.size),
-    "convolution": lambda x, w, b, y, window, groups=1, activation=None: flops.convolution(
-        y.size, _weights(w), b is not None
+    "bring_in": _composed_price,
+    "total": lambda dst, srcs, activation=None: flops.combine_flops(dst.size, len(srcs)),
+    "fold": lambda dst, src: flops.fold_flops(dst.size, src.size),
+    "multiply": lambda y, xs: flops.combine_flops(y.size, len(xs)),
+    "multiply_gradient": lambda xs, k, dy, dx: (
+        flops.combine_flops(dy.size, len(xs)) + flops.fold_flops(dx.size, dy.size)
     ),
-    "convolution_data": lambda dy, w, dx, window, groups=1: flops.convolution(dy.size, _weights(w), False),
-    "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution(
-        dy.size, _weights(dw), db is not None
+    "maximum": lambda y, xs, arg: flops.combine_flops(y.size, len(xs)),
+    "maximum_gradient": lambda arg, k, dy, dx: dy.size + flops.fold_flops(dx.size, dy.size),
+    "convolution": lambda x, w, b, y, window, groups=1, activation=None: flops.convolution_flops(
+        y.size, _contraction_size(w), b is not None
     ),
-    "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product(
+    "convolution_data": lambda dy, w, dx, window, groups=1: flops.convolution_flops(
+        dy.size, _contraction_size(w), False
+    ),
+    "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution_flops(
+        dy.size, _contraction_size(dw), db is not None
+    ),
+    "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product_flops(
         y.size, prod(x.shape[1:]), b is not None
     ),
-    "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product(dy.size, prod(dx.shape[1:]), False),
-    "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product(
+    "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product_flops(dy.size, prod(dx.shape[1:]), False),
+    "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product_flops(
         dy.size, prod(x.shape[1:]), db is not None
     ),
-    "pooling": lambda x, y, arg, window, method, area: flops.pooling(y.size, window.kernel),
-    "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling(dy.size, window.kernel),
-    "resample": lambda x, y, weights, transpose=False: flops.resample(
+    "pooling": lambda x, y, arg, window, method, area: flops.pooling_flops(y.size, window.kernel),
+    "pooling_gradient": lambda dy, dx, arg, window, method, area: flops.pooling_flops(dy.size, window.kernel),
+    "resample": lambda x, y, weights, transpose=False: flops.resample_flops(
         [w.shape for w in weights], prod(x.shape[:2]) if not transpose else prod(y.shape[:2])
     ),
-    "global_pooling": lambda x, y, arg, method, area: flops.elementwise(x.size),
-    "global_pooling_gradient": lambda dy, dx, arg, method, area: flops.elementwise(dx.size),
-    "activation": lambda kind, x, y, slope=0.0: flops.activation(kind, y.size),
-    "activation_gradient": lambda kind, x, y, dy, dx, slope=0.0: flops.activation_gradient(dy.size),
-    "dropout": lambda x, y, mask, draw, ratio, clock: flops.elementwise(y.size),
-    "dropout_gradient": lambda dy, mask, dx: flops.elementwise(dy.size),
-    "lrn": lambda x, y, *_, **__: flops.elementwise(y.size),
-    "lrn_gradient": lambda x, y, *_, **__: flops.elementwise(y.size),
-    "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul(y.size, a.shape[-2 if ta else -1]),
-    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul(p.size, q.shape[-1] + v.shape[-1]),
+    "global_pooling": lambda x, y, arg, method, area: flops.elementwise_flops(x.size),
+    "global_pooling_gradient": lambda dy, dx, arg, method, area: flops.elementwise_flops(dx.size),
+    "activation": lambda kind, x, y, slope=0.0: flops.activation_flops(kind, y.size),
+    "activation_gradient": lambda kind, x, y, dy, dx, slope=0.0: flops.activation_gradient_flops(dy.size),
+    "dropout": lambda x, y, mask, draw, ratio, clock: flops.elementwise_flops(y.size),
+    "dropout_gradient": lambda dy, mask, dx: flops.elementwise_flops(dy.size),
+    "lrn": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
+    "lrn_gradient": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
+    "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul_flops(y.size, a.shape[-2 if ta else -1]),
+    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul_flops(p.size, q.shape[-1] + v.shape[-1]),
     "attention_gradient": lambda q, k, v, y, p, dy, dq, dk, dv, *_: (
-        (dq is not None or dk is not None) * (p.size + flops.matmul(p.size, v.shape[-1]))
-        + ((dq is not None) + (dk is not None)) * flops.matmul(p.size, q.shape[-1])
-        + (dv is not None) * flops.matmul(p.size, v.shape[-1])
+        (dq is not None or dk is not None) * (p.size + flops.matmul_flops(p.size, v.shape[-1]))
+        + ((dq is not None) + (dk is not None)) * flops.matmul_flops(p.size, q.shape[-1])
+        + (dv is not None) * flops.matmul_flops(p.size, v.shape[-1])
     ),
-    "rotate": lambda x, y, *_: flops.rotate(y.size),
+    "rotate": lambda x, y, *_: flops.rotate_flops(y.size),
     "embedding": lambda tokens, w, y, *_: 0,
-    "embedding_gradient": lambda tokens, dy, *_: flops.elementwise(dy.size),
-    "normalise": lambda x, *_: flops.elementwise(x.size),
-    "normalise_gradient": lambda unit, *_: flops.elementwise(unit.size),
+    "embedding_gradient": lambda tokens, dy, *_: flops.elementwise_flops(dy.size),
+    "normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "normalise_gradient": lambda unit, *_: flops.elementwise_flops(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
-    "batch_norm": _composed,
-    "batch_norm_gradient": _composed,
-    "batch_norm_relu": lambda x, mean, rstd, w, b, dy: flops.activation_gradient(dy.size),
+    "batch_norm": _composed_price,
+    "batch_norm_gradient": _composed_price,
+    "batch_norm_relu": lambda x, mean, rstd, w, b, dy: flops.activation_gradient_flops(dy.size),
     "batch_norm_parameters": lambda x, mean, rstd, dy, dw, db: dy.size * ((dw is not None) + (db is not None)),
-    "moment_norm": _composed,
-    "moment_norm_gradient": _composed,
-    "moments": lambda x, *_: flops.elementwise(x.size),
+    "moment_norm": _composed_price,
+    "moment_norm_gradient": _composed_price,
+    "moments": lambda x, *_: flops.elementwise_flops(x.size),
     "moments_share": lambda m, *_: 0,
     "statistics": lambda m, *_: 0,
-    "moments_gradient": lambda x, *_: flops.elementwise(x.size),
-    "batch_normalise": lambda x, *_: flops.elementwise(x.size),
-    "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise(dy.size),
-    "batch_normalise_moments": lambda x, *_: flops.elementwise(x.size),
-    "softmax": lambda x, y, groups=1: flops.elementwise(y.size),
-    "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise(dy.size),
+    "moments_gradient": lambda x, *_: flops.elementwise_flops(x.size),
+    "batch_normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise_flops(dy.size),
+    "batch_normalise_moments": lambda x, *_: flops.elementwise_flops(x.size),
+    "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
+    "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise_flops(dy.size),
     "softmax_loss": lambda *_: 0,  # its softmax is counted by itself
-    "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise(y.size),
-    "class_blocks": lambda x, *_: flops.elementwise(x.size),
-    "class_loss": lambda x, label, f, *_: flops.elementwise(x.size + f.size),
-    "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise(y.size),
-    "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise(y.size),
-    "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise(x.size),
-    "confusion": lambda x, *_: flops.elementwise(x.size),
+    "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise_flops(y.size),
+    "class_blocks": lambda x, *_: flops.elementwise_flops(x.size),
+    "class_loss": lambda x, label, f, *_: flops.elementwise_flops(x.size + f.size),
+    "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise_flops(y.size),
+    "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise_flops(y.size),
+    "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise_flops(x.size),
+    "confusion": lambda x, *_: flops.elementwise_flops(x.size),
     "largest": lambda x, y: 0,
-    "update": _composed,
-    "follow_mean": _composed,
-    "follow_variance": _composed,
+    "update": _composed_price,
+    "follow_mean": _composed_price,
+    "follow_variance": _composed_price,
 }
 """Per verb, its price from the arguments it is bound to."""
 
@@ -112,7 +116,7 @@ class CountingKernels(Kernels):
         self.flops = 0
 
 
-def _counted(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
+def _counting_verb(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
     bind = getattr(Kernels, verb)
 
     def bound(self: CountingKernels, *args: Any, **kwargs: Any) -> Op:
@@ -128,4 +132,4 @@ def _counted(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
 
 
 for _verb, _price in PRICES.items():
-    setattr(CountingKernels, _verb, _counted(_verb, _price))
+    setattr(CountingKernels, _verb, _counting_verb(_verb, _price))

@@ -21,7 +21,7 @@ def array_module(device: str) -> tuple[Any, str]:
     if kind not in DEVICES or (number and (kind != "cuda" or not number.isdecimal())):
         raise NetpartError(f"--device: expected one of {', '.join(DEVICES)}, got {device!r}")
     if kind != "cpu":
-        cupy, missing = _cupy()
+        cupy, missing = _find_cupy()
         if cupy is not None:
             if number:
                 cupy.cuda.Device(int(number)).use()
@@ -31,18 +31,18 @@ def array_module(device: str) -> tuple[Any, str]:
     return import_module("numpy"), "cpu"
 
 
-def gpus() -> int:
+def count_gpus() -> int:
     """How many GPUs this host has that cupy finds; 0 without cupy."""
-    cupy, _ = _cupy()
+    cupy, _ = _find_cupy()
     return 0 if cupy is None else int(cupy.cuda.runtime.getDeviceCount())
 
 
-def missing() -> str:
+def missing_gpu() -> str:
     """Why there is no GPU to compute on; "" if there is one."""
-    return _cupy()[1]
+    return _find_cupy()[1]
 
 
-def _cupy() -> tuple[Any, str]:
+def _find_cupy() -> tuple[Any, str]:
     """cupy if it works here, or None and what is missing."""
     try:
         cupy = import_module("cupy")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import ceil
 
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.philox import Draw
+from netpart.kernels.philox import UniformDraws
 from netpart.kernels.verbs import NOTHING, Verbs
 
 
 class Dropout(Verbs):
     """x, y, mask, dy, dx: one shape."""
 
-    def dropout(self, x: Array, y: Array, mask: Array, draw: Draw, ratio: float, clock: Clock) -> Op:
+    def dropout(self, x: Array, y: Array, mask: Array, draw: UniformDraws, ratio: float, clock: Clock) -> Op:
         """y = x · mask, where mask is 0 with probability ``ratio`` and else 1/(1 - ratio).
 
         The mask is keyed by the clock's step and the global element index: the same for every cut.

@@ -6,7 +6,7 @@ from typing import Any
 
 from netpart.errors import DataError
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 
 class Embedding(Verbs):
@@ -19,8 +19,8 @@ class Embedding(Verbs):
         """
         if not y.size:
             return NOTHING
-        xp, y_nd, flat = self.xp, matrix(y, y.ndim - 1), tokens.reshape(-1)
-        mode = _clipped(xp)
+        xp, y_nd, flat = self.xp, as_matrix(y, y.ndim - 1), tokens.reshape(-1)
+        mode = _clip_mode(xp)
 
         def run(rows: Array, foreign: Array, other: Array) -> None:
             self._check(tokens, vocabulary)
@@ -34,7 +34,7 @@ class Embedding(Verbs):
         """Overwrites dw: each row is the sum of dy where its token stands."""
         if not dy.size:
             return Op(lambda: dw.fill(0))
-        xp, dy_nd, flat = self.xp, matrix(dy, dy.ndim - 1), tokens.reshape(-1)
+        xp, dy_nd, flat = self.xp, as_matrix(dy, dy.ndim - 1), tokens.reshape(-1)
         numbers, add = xp.arange(tokens.size), _add_sorted if xp.__name__ == "numpy" else _add_at
 
         def run(rows: Array, foreign: Array, other: Array, mine: Array, *scratch: Array) -> None:
@@ -61,10 +61,10 @@ class Embedding(Verbs):
     def _check(self, tokens: Array, vocabulary: int) -> None:
         low, high = int(tokens.min()), int(tokens.max())
         if low < 0 or high >= vocabulary:
-            raise DataError(no_token(low if low < 0 else high, vocabulary))
+            raise DataError(describe_bad_token(low if low < 0 else high, vocabulary))
 
 
-def no_token(token: int, vocabulary: int) -> str:
+def describe_bad_token(token: int, vocabulary: int) -> str:
     """What is wrong with ``token``."""
     return f"token: expected 0 to {vocabulary - 1}, got {token}; check the store, or set vocab_size to what it has"
 
@@ -91,6 +91,6 @@ def _add_sorted(
     dw[rows[begins]] = dy[:found]
 
 
-def _clipped(xp: Any) -> dict[str, str]:
+def _clip_mode(xp: Any) -> dict[str, str]:
     """What numpy does with a number out of range; cupy always clips, and knows no mode. Here none is."""
     return {"mode": "clip"} if xp.__name__ == "numpy" else {}

@@ -31,56 +31,56 @@ from collections.abc import Sequence
 from math import prod
 
 
-def convolution(y: int, contraction: int, bias: bool) -> int:
+def convolution_flops(y: int, contraction: int, bias: bool) -> int:
     """A convolution forward; its data gradient (no bias); its weights' gradient."""
     return 2 * y * contraction + (y if bias else 0)
 
 
-inner_product = convolution
+inner_product_flops = convolution_flops
 """The same convention with the input features as contraction."""
 
 
-def matmul(y: int, terms: int) -> int:
+def matmul_flops(y: int, terms: int) -> int:
     """A matrix product of ``y`` elements, each the sum of ``terms`` products."""
     return 2 * y * terms
 
 
-def rotate(y: int) -> int:
+def rotate_flops(y: int) -> int:
     """Two products and a sum for each element."""
     return 3 * y
 
 
-def pooling(y: int, kernel: Sequence[int]) -> int:
+def pooling_flops(y: int, kernel: Sequence[int]) -> int:
     """Pooling, forward or backward."""
     return y * prod(kernel)
 
 
-def activation(kind: str, y: int) -> int:
+def activation_flops(kind: str, y: int) -> int:
     """An activation forward."""
     return y if kind == "relu" else 4 * y
 
 
-def activation_gradient(y: int) -> int:
+def activation_gradient_flops(y: int) -> int:
     """An activation backward."""
     return 2 * y
 
 
-def elementwise(y: int) -> int:
+def elementwise_flops(y: int) -> int:
     """Dropout, LRN, softmax and the losses, forward or backward; one addition."""
     return y
 
 
-def total(y: int, addends: int) -> int:
+def combine_flops(y: int, addends: int) -> int:
     """A sum, product or maximum of ``addends`` arrays of ``y`` elements."""
     return y * max(0, addends - 1)
 
 
-def fold(dst: int, src: int) -> int:
+def fold_flops(dst: int, src: int) -> int:
     """A sum over axes: the additions that make ``dst`` elements of ``src``."""
     return src - dst
 
 
-def resample(weights: Sequence[tuple[int, int]], images: int) -> int:
+def resample_flops(weights: Sequence[tuple[int, int]], images: int) -> int:
     """Interpolation of ``images`` one axis after the other, or its gradient: a product with each matrix (out, in)."""
     price, rest = 0, [inputs for _, inputs in weights]
     for axis, (outputs, inputs) in enumerate(weights):

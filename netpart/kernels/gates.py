@@ -55,7 +55,7 @@ def _half_tanh(xp: Any, out: Array) -> None:
     xp.multiply(out, 0.5, out=out)
 
 
-def _silu(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
+def _silu_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
     sigmoid(xp, x, g)
 
 
@@ -64,7 +64,7 @@ def _silu_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
     xp.multiply(out, g, out=out)
 
 
-def _mish(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
+def _mish_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
     xp.logaddexp(x, 0, out=g)
     xp.tanh(g, out=g)
 
@@ -76,7 +76,7 @@ def _mish_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
     xp.multiply(out, a, out=out)
 
 
-def _gelu(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
+def _gelu_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
     """The normal distribution from its tail erfc(|x|/√2) / 2, which keeps its digits where it is small."""
     xp.absolute(x, out=a)
     xp.minimum(a, BEYOND, out=a)
@@ -114,7 +114,7 @@ def _gelu_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
     xp.multiply(out, 1 / sqrt(2 * pi), out=out)
 
 
-def _gelu_tanh(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
+def _gelu_tanh_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
     xp.clip(x, -BEYOND, BEYOND, out=a)
     xp.multiply(a, a, out=g)
     xp.multiply(g, CUBIC, out=g)
@@ -136,9 +136,9 @@ def _gelu_tanh_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
 
 
 GATES: dict[str, tuple[Gate, Slope]] = {
-    "silu": (_silu, _silu_slope),
-    "mish": (_mish, _mish_slope),
-    "gelu": (_gelu, _gelu_slope),
-    "gelu_tanh": (_gelu_tanh, _gelu_tanh_slope),
+    "silu": (_silu_gate, _silu_slope),
+    "mish": (_mish_gate, _mish_slope),
+    "gelu": (_gelu_gate, _gelu_slope),
+    "gelu_tanh": (_gelu_tanh_gate, _gelu_tanh_slope),
 }
 """Every gate and its derivative."""

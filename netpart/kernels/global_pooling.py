@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
-from netpart.kernels.verbs import NOTHING, Verbs, places
+from netpart.kernels.verbs import NOTHING, Verbs, flatten_space
 
 
 class GlobalPooling(Verbs):
@@ -14,7 +14,7 @@ class GlobalPooling(Verbs):
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
         if not y.size:
             return NOTHING
-        xp, x_bcs, y_bc = self.xp, places(x), y.reshape(y.shape[:2])
+        xp, x_bcs, y_bc = self.xp, flatten_space(x), y.reshape(y.shape[:2])
         winners = None if arg is None else arg.reshape(y_bc.shape)
 
         def mean() -> None:
@@ -31,7 +31,7 @@ class GlobalPooling(Verbs):
         """Overwrites dx."""
         if not dx.size:
             return NOTHING
-        xp, dx_bcs, dy_bc = self.xp, places(dx), dy.reshape(*dy.shape[:2], 1)
+        xp, dx_bcs, dy_bc = self.xp, flatten_space(dx), dy.reshape(*dy.shape[:2], 1)
         if method == "AVG":
             return Op(lambda: xp.divide(dy_bc, area, out=dx_bcs))
         if arg is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from netpart.kernels.activation import Activation, Kind
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import NOTHING, as_matrix
 
 
 class InnerProduct(Activation):
@@ -16,26 +16,26 @@ class InnerProduct(Activation):
         """y = activation(x wᵀ + b)."""
         if not y.size:
             return NOTHING
-        xp, x_bf, w_fo = self.xp, matrix(x), features_by_outputs(w, transpose)
+        xp, x_bf, w_fo = self.xp, as_matrix(x), features_by_outputs(w, transpose)
 
         def run() -> None:
             xp.matmul(x_bf, w_fo, out=y)
             if b is not None:
                 xp.add(y, b, out=y)
 
-        return chain(Op(run), *([self.activation(activation, y, y)] if activation else []))
+        return chain_ops(Op(run), *([self.activation(activation, y, y)] if activation else []))
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""
         if not dx.size:
             return NOTHING
-        xp, dx_bf, w_of = self.xp, matrix(dx), features_by_outputs(w, transpose).T
+        xp, dx_bf, w_of = self.xp, as_matrix(dx), features_by_outputs(w, transpose).T
         return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
-        xp, x_bf = self.xp, matrix(x)
-        left, right, target = (x_bf.T, dy, matrix(dw, dw.ndim - 1)) if transpose else (dy.T, x_bf, matrix(dw))
+        xp, x_bf = self.xp, as_matrix(x)
+        left, right, target = (x_bf.T, dy, as_matrix(dw, dw.ndim - 1)) if transpose else (dy.T, x_bf, as_matrix(dw))
 
         def run() -> None:
             xp.matmul(left, right, out=target)
@@ -47,4 +47,4 @@ class InnerProduct(Activation):
 
 def features_by_outputs(w: Array, transpose: bool) -> Array:
     """A view of w with a row for each feature."""
-    return matrix(w, w.ndim - 1) if transpose else matrix(w).T
+    return as_matrix(w, w.ndim - 1) if transpose else as_matrix(w).T

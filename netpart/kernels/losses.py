@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.ranking import Ranking
-from netpart.kernels.report import Report, not_owned
+from netpart.kernels.report import MetricSums, unowned_mask
 from netpart.kernels.softmax import Softmax
-from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.verbs import NOTHING, as_matrix
 
 
 class Losses(Softmax):
@@ -31,9 +31,9 @@ class Losses(Softmax):
         """
         if not x.size:
             return NOTHING
-        xp, x_bn, y_bn = self.xp, matrix(x, label.ndim), matrix(y, label.ndim)
+        xp, x_bn, y_bn = self.xp, as_matrix(x, label.ndim), as_matrix(y, label.ndim)
         column, ranking = ((label.size, 1), self.dtype), Ranking(self, label, x_bn.shape[1], topk)
-        report = Report(self, metrics, owned, label.size, positions)
+        report = MetricSums(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, top: Array, value: Array, total: Array, *scratch: Array) -> None:
             ranking.hits(x_bn, picked, value, *scratch)
@@ -51,7 +51,7 @@ class Losses(Softmax):
 
         smoothed = [(x_bn.shape, self.dtype), column] if smoothing else []
         loss = Op(run, [column, column, *report.scratch, *ranking.scratch, *smoothed])
-        return chain(self.softmax(x_bn, y_bn), loss)
+        return chain_ops(self.softmax(x_bn, y_bn), loss)
 
     def _smooth(self, x_bn: Array, top: Array, picked: Array, smoothing: float, below: Array, mean: Array) -> None:
         """Mixes the mean of top - x over all classes into ``picked``, which holds that of the label."""
@@ -72,8 +72,8 @@ class Losses(Softmax):
         """
         if not dx.size:
             return NOTHING
-        xp, y_bn, dx_bn = self.xp, matrix(y, label.ndim), matrix(dx, label.ndim)
-        foreign = not_owned(self, owned, label.size)
+        xp, y_bn, dx_bn = self.xp, as_matrix(y, label.ndim), as_matrix(dx, label.ndim)
+        foreign = unowned_mask(self, owned, label.size)
         first, n = among or (0, y_bn.shape[1])
         classes, labels = xp.arange(first, first + y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
 
@@ -94,7 +94,13 @@ class Losses(Softmax):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        xp, x_bf, t_bf, y_bf, report = self.xp, matrix(x), matrix(t), matrix(y), Report(self, metrics, owned, len(x))
+        xp, x_bf, t_bf, y_bf, report = (
+            self.xp,
+            as_matrix(x),
+            as_matrix(t),
+            as_matrix(y),
+            MetricSums(self, metrics, owned, len(x)),
+        )
 
         def run(square: Array, row: Array, value: Array, total: Array) -> None:
             xp.subtract(x_bf, t_bf, out=y_bf)
@@ -108,7 +114,7 @@ class Losses(Softmax):
 
     def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
-        xp, y_bf, dx_bf, foreign = self.xp, matrix(y), matrix(dx), not_owned(self, owned, len(y))
+        xp, y_bf, dx_bf, foreign = self.xp, as_matrix(y), as_matrix(dx), unowned_mask(self, owned, len(y))
 
         def run() -> None:
             xp.multiply(y_bf, factor, out=dx_bf)
@@ -126,7 +132,7 @@ class Losses(Softmax):
         """
         if not x.size:
             return NOTHING
-        x_bn, report = matrix(x, label.ndim), Report(self, metrics, owned, label.size, positions)
+        x_bn, report = as_matrix(x, label.ndim), MetricSums(self, metrics, owned, label.size, positions)
         ranking = Ranking(self, label, x_bn.shape[1], topk)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
@@ -139,7 +145,7 @@ class Losses(Softmax):
         """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
         if not y.size:
             return NOTHING
-        xp, x_bn, y_bk = self.xp, matrix(x, y.ndim - 1), matrix(y, y.ndim - 1)
+        xp, x_bn, y_bk = self.xp, as_matrix(x, y.ndim - 1), as_matrix(y, y.ndim - 1)
         classes = xp.arange(x_bn.shape[1], dtype="int32")
 
         def run(rest: Array, taken: Array, best: Array) -> None:

@@ -19,7 +19,7 @@ class LocalResponseNormalization(Verbs):
         if not y.size:
             return NOTHING
         xp, own = self.xp, x[:, offset : offset + y.shape[1]]
-        shifts = _shifts(x.shape[1], y.shape[1], offset, local_size)
+        shifts = _window_shifts(x.shape[1], y.shape[1], offset, local_size)
 
         def run(square: Array) -> None:
             xp.multiply(x, x, out=square)
@@ -44,7 +44,7 @@ class LocalResponseNormalization(Verbs):
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
         xp, own = self.xp, dx[:, offset : offset + dy.shape[1]]
-        shifts = _shifts(x.shape[1], dy.shape[1], offset, local_size)
+        shifts = _window_shifts(x.shape[1], dy.shape[1], offset, local_size)
 
         def run(ratio: Array) -> None:
             xp.multiply(dy, y, out=ratio)
@@ -61,7 +61,7 @@ class LocalResponseNormalization(Verbs):
         return Op(run, [(dy.shape, self.dtype)])
 
 
-def _shifts(inputs: int, outputs: int, offset: int, local_size: int) -> list[tuple[slice, slice]]:
+def _window_shifts(inputs: int, outputs: int, offset: int, local_size: int) -> list[tuple[slice, slice]]:
     """Per position in the window: the channels of x, and those of y that see them there."""
     pairs = []
     for shift in range(offset - local_size // 2, offset + local_size // 2 + 1):

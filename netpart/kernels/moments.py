@@ -21,8 +21,8 @@ class Moments(Verbs):
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
         if not x.size:
             return Op(partial(m.fill, 0))
-        xp, axes, s_c = self.xp, others(x), channels(s, x.ndim)
-        first, second = (channels(m[0, :, i], x.ndim) for i in range(2))
+        xp, axes, s_c = self.xp, non_channel_axes(x), broadcast_channels(s, x.ndim)
+        first, second = (broadcast_channels(m[0, :, i], x.ndim) for i in range(2))
 
         def run(centred: Array) -> None:
             xp.subtract(x, s_c, out=centred)
@@ -37,8 +37,8 @@ class Moments(Verbs):
         """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
         if not dx.size:
             return NOTHING
-        xp, s_c = self.xp, channels(s, x.ndim)
-        first, second = (channels(dm[0, :, i], x.ndim) for i in range(2))
+        xp, s_c = self.xp, broadcast_channels(s, x.ndim)
+        first, second = (broadcast_channels(dm[0, :, i], x.ndim) for i in range(2))
 
         def run(part: Array) -> None:
             target = part if add else dx
@@ -75,11 +75,11 @@ class Moments(Verbs):
         return Op(run)
 
 
-def channels(values: Array, rank: int) -> Any:
+def broadcast_channels(values: Array, rank: int) -> Any:
     """A view of values (C,) that stands along axis 1 of ``rank`` axes."""
     return values[(None, slice(None), *(None for _ in range(rank - 2)))]
 
 
-def others(x: Array) -> tuple[int, ...]:
+def non_channel_axes(x: Array) -> tuple[int, ...]:
     """All axes but the channels."""
     return (0, *range(2, x.ndim))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.kernels.combine import fold, stretched
+from netpart.kernels.combine import stretched_axes, sum_axes
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs
 
@@ -79,13 +79,13 @@ class Normalisation(Verbs):
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
         xp, mine = self.xp, unit[own]
-        w_axes, b_axes = (() if d is None else stretched(d, dy) for d in (dw, db))
+        w_axes, b_axes = (() if d is None else stretched_axes(d, dy) for d in (dw, db))
 
         def run(product: Array) -> None:
             if dw is not None:
                 xp.multiply(dy, mine, out=product)
-                fold(xp, dw, product, w_axes)
+                sum_axes(xp, dw, product, w_axes)
             if db is not None:
-                fold(xp, db, dy, b_axes)
+                sum_axes(xp, db, dy, b_axes)
 
         return Op(run, [(dy.shape, self.dtype)])

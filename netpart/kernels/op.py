@@ -49,10 +49,10 @@ class Window:
     dilation: tuple[int, ...] = ()
 
 
-def chain(*ops: Op) -> Op:
+def chain_ops(*ops: Op) -> Op:
     """One Op that runs ``ops`` in order. Their scratch lies side by side, but what they want alike they share."""
     wanted: list[Any] = []
-    parts = [(op.run, _pick(_places(wanted, op.scratch))) for op in ops]
+    parts = [(op.run, _scratch_picker(_scratch_places(wanted, op.scratch))) for op in ops]
 
     def run(*scratch: Array) -> None:
         for part, pick in parts:
@@ -61,7 +61,7 @@ def chain(*ops: Op) -> Op:
     return Op(run, wanted, all(op.captured for op in ops))
 
 
-def _places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:
+def _scratch_places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:
     """Where an Op finds its ``scratch`` in what is ``wanted``, which grows by what is not in there."""
     places: list[int] = []
     for need in scratch:
@@ -71,7 +71,7 @@ def _places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:
     return places
 
 
-def _pick(places: list[int]) -> itemgetter[Any]:
+def _scratch_picker(places: list[int]) -> itemgetter[Any]:
     """What takes those at ``places`` from a tuple, as a tuple."""
     start = places[0] if places else 0
     run = slice(start, start + len(places))

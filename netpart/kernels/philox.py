@@ -30,7 +30,7 @@ BLOCKS = 1 << 14
 """Blocks computed at once: 128 KiB per array of words."""
 
 
-def key(seed: int, name: str, purpose: str) -> Key:
+def stream_key(seed: int, name: str, purpose: str) -> Key:
     """The two key words of a stream: BLAKE2b of seed, unpartitioned layer name and purpose."""
     digest = blake2b(f"{seed}\0{name}\0{purpose}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
@@ -56,7 +56,7 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
     return [c0, c1, c2, c3]
 
 
-def _elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
+def _element_indices(box: Region, shape: Shape, start: int, stop: int) -> Array:
     """Row-major indices in a tensor of ``shape`` of the elements ``start`` to ``stop`` of ``box``."""
     rest, stride = np.arange(start, stop, dtype=np.int64), 1
     found = np.zeros_like(rest)
@@ -67,7 +67,7 @@ def _elements(box: Region, shape: Shape, start: int, stop: int) -> Array:
     return found
 
 
-def _blocks(found: Array) -> tuple[Array, Array]:
+def _block_numbers(found: Array) -> tuple[Array, Array]:
     """The block numbers that ascending element indices need, and each element's place among their words."""
     quads = found >> 2
     fresh = np.ones(len(quads), dtype=bool)
@@ -75,7 +75,7 @@ def _blocks(found: Array) -> tuple[Array, Array]:
     return quads[fresh].astype(np.uint64), (np.cumsum(fresh) - 1) * 4 + (found & 3)
 
 
-class Draw:
+class UniformDraws:
     """Uniform draws for one region of one layer, planned before the first step.
 
     ``rows`` are rows of the global mini-batch, ``box`` the region of the other axes and ``shape`` their
@@ -84,7 +84,7 @@ class Draw:
 
     def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
         self.xp, self.key, self.phase, self.box, self.shape, self.first = xp, key, phase, box, shape, rows[0]
-        quads, pick = _blocks(_elements(box, shape, 0, size(box)))
+        quads, pick = _block_numbers(_element_indices(box, shape, 0, size(box)))
         self.quads, self.pick = xp.asarray(quads), xp.asarray(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
@@ -127,17 +127,17 @@ class Draw:
         xp.copyto(out, picked)
 
 
-def uniforms(key: Key, box: Region, shape: Shape) -> Array:
+def draw_uniforms(key: Key, box: Region, shape: Shape) -> Array:
     """Uniforms in [0, 1) on a grid of 2^-24, float64, for a region of a tensor of ``shape``."""
-    return _values(key, box, shape, lambda words: [(w >> np.uint64(8)) * 2.0**-24 for w in words])
+    return _draw_values(key, box, shape, lambda words: [(w >> np.uint64(8)) * 2.0**-24 for w in words])
 
 
-def normals(key: Key, box: Region, shape: Shape) -> Array:
+def draw_normals(key: Key, box: Region, shape: Shape) -> Array:
     """Standard normals, float64, for a region of a tensor of ``shape``.
 
     Box and Muller 1958: lanes 0 and 1 of a block share a radius and an angle, so do lanes 2 and 3.
     """
-    return _values(key, box, shape, _box_muller)
+    return _draw_values(key, box, shape, _box_muller)
 
 
 def _box_muller(words: Sequence[Array]) -> list[Array]:
@@ -149,42 +149,52 @@ def _box_muller(words: Sequence[Array]) -> list[Array]:
     return found
 
 
-def _values(key: Key, box: Region, shape: Shape, transform: Callable[[Sequence[Array]], list[Array]]) -> Array:
+def _draw_values(key: Key, box: Region, shape: Shape, transform: Callable[[Sequence[Array]], list[Array]]) -> Array:
     out = np.empty(size(box))
     for start in range(0, len(out), 4 * BLOCKS):
         stop = min(start + 4 * BLOCKS, len(out))
-        quads, pick = _blocks(_elements(box, shape, start, stop))
-        words = philox4x32(np, _counters(0, 0, 0, quads), np.empty_like(quads), key)
+        quads, pick = _block_numbers(_element_indices(box, shape, start, stop))
+        words = philox4x32(np, _counter_words(0, 0, 0, quads), np.empty_like(quads), key)
         out[start:stop] = np.stack(transform(words), axis=-1).reshape(-1)[pick]
     return out.reshape(extent(box))
 
 
-def _counters(step: int, phase: int, row: int | Array, quads: Array) -> Array:
+def _counter_words(step: int, phase: int, row: int | Array, quads: Array) -> Array:
     words = np.empty((4, len(quads)), dtype=np.uint64)
     words[0], words[1], words[2], words[3] = step, phase, row, quads
     return words
 
 
-def permutation(key: Key, epoch: int, n: int) -> Array:
+def draw_permutation(key: Key, epoch: int, n: int) -> Array:
     """A random order of ``range(n)``, int64, one per epoch: the stable argsort of n draws."""
     quads = np.arange(-(-n // 4), dtype=np.uint64)
-    words = philox4x32(np, _counters(epoch, 0, 0, quads), np.empty_like(quads), key)
+    words = philox4x32(np, _counter_words(epoch, 0, 0, quads), np.empty_like(quads), key)
     return np.argsort(np.stack(words, axis=-1).reshape(-1)[:n], kind="stable")
 
 
-def integer(key: Key, step: int, phase: int, row: int, element: int, bound: int) -> int:
+def draw_integer(key: Key, step: int, phase: int, row: int, element: int, bound: int) -> int:
     """A draw from ``range(bound)``, 1 <= bound <= 2^32, for one element of one row at one step."""
     quads = np.array([element // 4], dtype=np.uint64)
-    words = philox4x32(np, _counters(step, phase, row, quads), np.empty_like(quads), key)
+    words = philox4x32(np, _counter_words(step, phase, row, quads), np.empty_like(quads), key)
     return int(words[element % 4][0]) * bound >> 32
 
 
-def integers(key: Key, step: int, phase: int, rows: tuple[int, int], bound: int) -> list[int]:
+def draw_integers(key: Key, step: int, phase: int, rows: tuple[int, int], bound: int) -> list[int]:
     """A draw of 64 bits from ``range(bound)``, 1 <= bound <= 2^64, for each of ``rows`` at one step."""
     row = np.arange(*rows, dtype=np.uint64)
-    words = _counters(step & WORD, phase, row, np.zeros_like(row))
+    words = _counter_words(step & WORD, phase, row, np.zeros_like(row))
     high, low, *_ = philox4x32(np, words, row, key)
     return [(a << 32 | b) * bound >> 64 for a, b in zip(high.tolist(), low.tolist(), strict=True)]
 
 
-__all__ = ["Draw", "Key", "integer", "integers", "key", "normals", "permutation", "philox4x32", "uniforms"]
+__all__ = [
+    "Key",
+    "UniformDraws",
+    "draw_integer",
+    "draw_integers",
+    "draw_normals",
+    "draw_permutation",
+    "draw_uniforms",
+    "philox4x32",
+    "stream_key",
+]

@@ -32,10 +32,10 @@ class Tap:
     outputs: Box
 
 
-def taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
+def window_taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
     """The offsets of a window in row-major order, less those that always meet padding."""
     axes = [
-        [_tap_axis(o, n, m, s, pads[0]) for o in range(k)]
+        [_tap_slices(o, n, m, s, pads[0]) for o in range(k)]
         for n, m, k, s, pads in zip(inputs, outputs, window.kernel, window.stride, window.pads, strict=True)
     ]
     found = []
@@ -45,7 +45,7 @@ def taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
     return found
 
 
-def _tap_axis(offset: int, inputs: int, outputs: int, stride: int, low: int) -> tuple[slice, slice]:
+def _tap_slices(offset: int, inputs: int, outputs: int, stride: int, low: int) -> tuple[slice, slice]:
     """Input and output slices of the windows i with 0 <= i·stride + offset - low < inputs."""
     first = max(0, -(-(low - offset) // stride))
     last = min(outputs - 1, (inputs - 1 + low - offset) // stride)
@@ -53,7 +53,7 @@ def _tap_axis(offset: int, inputs: int, outputs: int, stride: int, low: int) -> 
     return slice(start, last * stride + offset - low + 1, stride), slice(first, last + 1)
 
 
-def padding_only(inputs: Shape, outputs: Shape, window: Window) -> list[Box]:
+def padding_windows(inputs: Shape, outputs: Shape, window: Window) -> list[Box]:
     """Boxes of the windows that hold nothing but padding."""
     boxes = list[Box]()
     for axis, (n, m, k, s) in enumerate(zip(inputs, outputs, window.kernel, window.stride, strict=True)):
@@ -91,8 +91,8 @@ class Pooling(Verbs):
         xp, spatial = self.xp, len(window.kernel)
         shapes = x.shape[-spatial:], y.shape[-spatial:]
         # Backwards and with >=, so that of equal elements the first one has the last word.
-        steps = [(tap, x[tap.inputs], y[tap.outputs]) for tap in reversed(taps(*shapes, window))]
-        empty = [y[box] for box in padding_only(*shapes, window)]
+        steps = [(tap, x[tap.inputs], y[tap.outputs]) for tap in reversed(window_taps(*shapes, window))]
+        empty = [y[box] for box in padding_windows(*shapes, window)]
         # Arrays, as cupy casts no signed number to an unsigned one.
         numbers = [] if arg is None else xp.arange(prod(window.kernel), dtype=arg.dtype).reshape(-1, 1)
 
@@ -111,7 +111,7 @@ class Pooling(Verbs):
 
     def _maximum_gradient(self, dy: Array, dx: Array, arg: Array, window: Window) -> Op:
         xp, spatial = self.xp, len(window.kernel)
-        found = taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
+        found = window_taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
         steps = [(tap, dx[tap.inputs], dy[tap.outputs], arg[tap.outputs]) for tap in found]
 
         def run(wins: Array, part: Array) -> None:
@@ -127,7 +127,7 @@ class Pooling(Verbs):
 
     def _average(self, x: Array, y: Array, window: Window, area: int | Array) -> Op:
         xp, spatial, divisor = self.xp, len(window.kernel), self._divisor(area)
-        found = taps(x.shape[-spatial:], y.shape[-spatial:], window)
+        found = window_taps(x.shape[-spatial:], y.shape[-spatial:], window)
         steps = [(x[tap.inputs], y[tap.outputs]) for tap in found]
 
         def run() -> None:
@@ -140,7 +140,7 @@ class Pooling(Verbs):
 
     def _average_gradient(self, dy: Array, dx: Array, window: Window, area: int | Array) -> Op:
         xp, spatial, divisor = self.xp, len(window.kernel), self._divisor(area)
-        found = taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
+        found = window_taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
         steps = [(tap.outputs, dx[tap.inputs]) for tap in found]
 
         def run(share: Array) -> None:

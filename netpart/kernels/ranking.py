@@ -70,10 +70,10 @@ def check_labels(label: Array, classes: int) -> None:
     """Raises DataError unless every label, at least one, is a class."""
     if int(label.view("uint32").max()) >= classes:  # what is negative is large
         low, high = int(label.min()), int(label.max())
-        raise DataError(no_class(low if low < 0 else high, classes))
+        raise DataError(describe_bad_label(low if low < 0 else high, classes))
 
 
-def no_class(label: int, classes: int) -> str:
+def describe_bad_label(label: int, classes: int) -> str:
     """What is wrong with ``label``."""
     return (
         f"label: expected classes 0 to {classes - 1}, got {label}; "

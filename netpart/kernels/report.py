@@ -8,7 +8,7 @@ from netpart.kernels.op import Array
 from netpart.kernels.verbs import Verbs
 
 
-class Report:
+class MetricSums:
     """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
     A row is owned if its first element is. ``scratch`` are the column and its sum.
@@ -16,7 +16,7 @@ class Report:
 
     def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
         self.xp, self.metrics, self.share = verbs.xp, metrics, share
-        foreign = not_owned(verbs, owned, rows)
+        foreign = unowned_mask(verbs, owned, rows)
         self.foreign = None if foreign is None else foreign[:, :1]
         self.scratch = [((rows, 1), "float64"), ((1,), "float64")]
 
@@ -36,6 +36,6 @@ class Report:
             self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
 
 
-def not_owned(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
+def unowned_mask(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
     """(B, 1) or (B, F) mask of what another part differentiates."""
     return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)

@@ -17,7 +17,7 @@ class Resample(Verbs):
         """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
         if not x.size or not y.size:
             return NOTHING if not transpose else Op(lambda: x.fill(0))
-        stages = _stages(x.shape, [len(w) for w in weights])
+        stages = _stage_shapes(x.shape, [len(w) for w in weights])
         order = range(len(weights))
 
         def run(*between: Array) -> None:
@@ -37,6 +37,6 @@ class Resample(Verbs):
             self.xp.matmul(w, views[0], out=views[1])
 
 
-def _stages(x: Shape, outputs: Sequence[int]) -> list[Shape]:
+def _stage_shapes(x: Shape, outputs: Sequence[int]) -> list[Shape]:
     """Shapes between the first axis and the last."""
     return [(*x[:2], *outputs[:done], *x[2 + done :]) for done in range(1, len(outputs))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 
 class Softmax(Verbs):
@@ -15,14 +15,14 @@ class Softmax(Verbs):
         """y = exp(x) / Σ exp(x) within each group."""
         if not y.size:
             return NOTHING
-        xp, x_gf, y_gf = self.xp, grouped(x, groups), grouped(y, groups)
-        return Op(lambda peak: _probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
+        xp, x_gf, y_gf = self.xp, group_rows(x, groups), group_rows(y, groups)
+        return Op(lambda peak: _write_probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrites dx = y · (dy - Σ dy·y)."""
         if not dx.size:
             return NOTHING
-        xp, y_gf, dy_gf, dx_gf = self.xp, grouped(y, groups), grouped(dy, groups), grouped(dx, groups)
+        xp, y_gf, dy_gf, dx_gf = self.xp, group_rows(y, groups), group_rows(dy, groups), group_rows(dx, groups)
 
         def run(total: Array) -> None:
             xp.multiply(dy_gf, y_gf, out=dx_gf)
@@ -33,7 +33,7 @@ class Softmax(Verbs):
         return Op(run, [((len(y_gf), 1), self.dtype)])
 
 
-def _probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
+def _write_probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
     """Writes the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
     xp.max(x_gf, axis=1, keepdims=True, out=peak)
     xp.subtract(x_gf, peak, out=y_gf)
@@ -42,9 +42,9 @@ def _probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
     xp.divide(y_gf, peak, out=y_gf)
 
 
-def grouped(a: Array, groups: int) -> Array:
+def group_rows(a: Array, groups: int) -> Array:
     """A view of ``a`` (B, *F) with a row for each group. Raises ValueError unless these are all of one size."""
-    rows, features = matrix(a).shape
+    rows, features = as_matrix(a).shape
     if features % groups:
         raise ValueError(f"softmax: expected features divisible by {groups} groups, got {features}")
-    return matrix(a).reshape(rows * groups, features // groups)
+    return as_matrix(a).reshape(rows * groups, features // groups)

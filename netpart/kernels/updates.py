@@ -9,7 +9,7 @@ from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.verbs import Verbs
 
 
-class Formula(NamedTuple):
+class UpdateFormula(NamedTuple):
     """A rule that kernels know by ``name``, and its constants: momentum, rho, or beta1 and beta2."""
 
     name: str
@@ -17,7 +17,7 @@ class Formula(NamedTuple):
     second: float = 0.0
 
 
-class Numbers(NamedTuple):
+class StepNumbers(NamedTuple):
     """What of an update changes from step to step.
 
     ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter before,

@@ -10,11 +10,11 @@ from netpart.kernels.op import Array, Op
 from netpart.spec import Shape
 
 
-def _nothing(*scratch: Array) -> None:
+def _do_nothing(*scratch: Array) -> None:
     """Does nothing: the kernel of a part without elements."""
 
 
-NOTHING = Op(_nothing)
+NOTHING = Op(_do_nothing)
 
 
 class Verbs:
@@ -51,7 +51,7 @@ class Verbs:
         return f"{type(self).__name__}({self.xp.__name__}, {self.dtype})"
 
 
-def matrix(a: Array, axes: int = 1) -> Array:
+def as_matrix(a: Array, axes: int = 1) -> Array:
     """A 2-D view of contiguous ``a``: the first ``axes`` axes are the rows, the others the columns.
 
     Raises ValueError if ``a`` is not contiguous: a reshape would then write into a copy.
@@ -61,35 +61,35 @@ def matrix(a: Array, axes: int = 1) -> Array:
     return a.reshape(prod(a.shape[:axes]), prod(a.shape[axes:]))
 
 
-def places(a: Array) -> Array:
+def flatten_space(a: Array) -> Array:
     """A 3-D view (B, C, places) of ``a`` (B, C, *S), contiguous as written or with the channels last.
 
     Raises ValueError if ``a`` is neither.
     """
     if a.flags.c_contiguous:
         return a.reshape(*a.shape[:2], prod(a.shape[2:]))
-    last = matrix(a.transpose(0, *range(2, a.ndim), 1), a.ndim - 1)
+    last = as_matrix(a.transpose(0, *range(2, a.ndim), 1), a.ndim - 1)
     return last.reshape(a.shape[0], prod(a.shape[2:]), a.shape[1]).transpose(0, 2, 1)
 
 
-def same(a: Array, b: Array) -> bool:
+def same_memory(a: Array, b: Array) -> bool:
     """True if ``a`` and ``b`` are the same elements of memory, in the same order."""
-    if a.dtype != b.dtype or a.size != b.size or place(a) != place(b):
+    if a.dtype != b.dtype or a.size != b.size or data_address(a) != data_address(b):
         return False
     return (a.shape, a.strides) == (b.shape, b.strides) or (a.flags.c_contiguous and b.flags.c_contiguous)
 
 
-def place(a: Array) -> int:
+def data_address(a: Array) -> int:
     """The address of the first element, on whichever device it is."""
     return int(a.data.ptr if hasattr(a.data, "ptr") else a.__array_interface__["data"][0])
 
 
-def front(flat: Array, *shape: int) -> Array:
+def scratch_view(flat: Array, *shape: int) -> Array:
     """The first elements of 1-D scratch ``flat``, seen in ``shape``."""
     return flat[: prod(shape)].reshape(shape)
 
 
-def blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
+def array_blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
     """Cuts arrays of one shape on axis 0 into views of about ``size`` elements (flat ones: exactly)."""
     if all(a.flags.c_contiguous for a in arrays):
         arrays = [a.reshape(-1) for a in arrays]
@@ -97,7 +97,7 @@ def blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
     return [tuple(a[lo : lo + rows] for a in arrays) for lo in range(0, len(arrays[0]), rows)]
 
 
-def column(values: Array, axes: int) -> Array:
+def as_column(values: Array, axes: int) -> Array:
     """1-D ``values`` broadcastable along the first of 1 + ``axes`` axes."""
     shape: Shape = (len(values), *(1 for _ in range(axes)))
     return values.reshape(shape)

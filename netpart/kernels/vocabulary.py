@@ -13,13 +13,13 @@ from typing import Any
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import check_labels
-from netpart.kernels.report import Report
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.report import MetricSums
+from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 EXPS, TOTAL, SCORE, TOP = range(4)
 
 
-def figures(topk: int) -> int:
+def count_block_figures(topk: int) -> int:
     """Figures of a block."""
     return TOP + 2 * topk
 
@@ -36,8 +36,8 @@ class Vocabulary(Verbs):
         """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
         if not f.size:
             return NOTHING
-        xp, x_rc, labels = self.xp, matrix(x, label.ndim), label.reshape(-1, 1)
-        f_rkf, lowest = f.reshape(len(x_rc), -1, figures(topk)), float(xp.finfo(self.dtype).min)
+        xp, x_rc, labels = self.xp, as_matrix(x, label.ndim), label.reshape(-1, 1)
+        f_rkf, lowest = f.reshape(len(x_rc), -1, count_block_figures(topk)), float(xp.finfo(self.dtype).min)
         blocks = [slice(lo - bounds[0], hi - bounds[0]) for lo, hi in pairwise(bounds)]
         numbers, most = xp.arange(bounds[0], bounds[-1], dtype="int32"), max(b.stop - b.start for b in blocks)
 
@@ -76,13 +76,13 @@ class Vocabulary(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, rows, shape = self.xp, label.size, (label.size, -1, figures(topk))
+        xp, rows, shape = self.xp, label.size, (label.size, -1, count_block_figures(topk))
         x_rc, y_rc, blocks = (
-            matrix(x, label.ndim),
-            matrix(y, label.ndim),
-            _Blocks(xp, f.reshape(shape), label, topk, classes),
+            as_matrix(x, label.ndim),
+            as_matrix(y, label.ndim),
+            _BlockFigures(xp, f.reshape(shape), label, topk, classes),
         )
-        report = None if metrics is None else Report(self, metrics, owned, rows, positions)
+        report = None if metrics is None else MetricSums(self, metrics, owned, rows, positions)
 
         def run(
             peak: Array, norm: Array, picked: Array, exps: Array, behind: Array, tie: Array, later: Array, count: Array,
@@ -108,7 +108,7 @@ class Vocabulary(Verbs):
         return Op(run, [*scratch, ((rows,), "int64"), (column, "float64"), ((1,), "float64")])
 
 
-class _Blocks:
+class _BlockFigures:
     """The figures ``f_rkf`` (rows, blocks, figures) of all blocks; columns are (rows, 1)."""
 
     def __init__(self, xp: Any, f_rkf: Array, label: Array, topk: int, classes: int) -> None:

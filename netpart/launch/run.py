@@ -12,36 +12,36 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.checkpoint.steps import latest, parse_step, sweep, updater_file
+from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_partial_files, updater_file
 from netpart.choices import LOCAL_LAUNCHERS
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.cluster import cluster_of
 from netpart.graph.partition import Partition
-from netpart.graph.passes.serve import served
-from netpart.graph.ready import check_run
+from netpart.graph.passes.serve import add_job_servers
+from netpart.graph.ready import check_training_run
 from netpart.graph.workers import default_workers
-from netpart.launch.control.cores import asked_threads, crowded
-from netpart.launch.control.framing import understood
+from netpart.launch.control.cores import oversubscription_warning, requested_threads
+from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
-from netpart.launch.control.process_limits import check_limits
-from netpart.launch.control.signals import listening
-from netpart.launch.control.transport_choice import choose
-from netpart.launch.control.worker_devices import asked, dealt, placed
-from netpart.launch.coordinator.conversation import Options
+from netpart.launch.control.process_limits import check_process_limits
+from netpart.launch.control.signals import interrupt_on_signals
+from netpart.launch.control.transport_choice import choose_transport
+from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices
+from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
-from netpart.launch.coordinator.summary import summarise
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.summary import summarise_run
+from netpart.launch.coordinator.watch import MemberRecord
 from netpart.launch.report.events import Listener, Summary
-from netpart.launch.report.run_record import Notes
-from netpart.launch.report.workspace import chosen_workspace
+from netpart.launch.report.run_record import RunRecord
+from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import TeamPlan
-from netpart.plan.partition import partition
-from netpart.program.kernels import settle
+from netpart.plan.partition import partition_by_scheme
+from netpart.program.kernels import record_kernel_choice
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
-from netpart.worker.initial_values import check_start, held, named_checkpoint, open_named
+from netpart.worker.initial_values import check_start, named_checkpoint, open_named_checkpoint, restored_names
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
@@ -51,7 +51,7 @@ REPORT_EVERY = 20
 """Steps between reports of a job that does not say."""
 
 
-def run(
+def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto", listeners: Sequence[str] = (),
@@ -73,28 +73,28 @@ def run(
     _check_launcher(launcher, meeting, hosts)
     makers = [LISTENERS.get(name, who="--listener") for name in listeners]
     count = default_workers(job.proto) if workers is None else workers
-    check_limits(cluster_of(job.proto, count).size)
+    check_process_limits(cluster_of(job.proto, count).size)
     if launcher in LOCAL_LAUNCHERS:
-        crowded(cluster_of(job.proto, count).size)
-    cut = served(partition(job.proto, count, job.folder))
-    options = make_options(job, workspace)
-    check_run(cut, held(options.restore))
+        oversubscription_warning(cluster_of(job.proto, count).size)
+    cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
+    options = make_run_options(job, workspace)
+    check_training_run(cut, restored_names(options.restore))
     check_start(cut, options.restore, options.averages)
-    options = replace(options, kernels=str(settle(cut.job)))
-    places = places_of(options, cut, launcher)
-    options = replace(options, transport=choose(transport, launcher, places))
+    options = replace(options, kernels=str(record_kernel_choice(cut.job)))
+    places = local_devices(options, cut, launcher)
+    options = replace(options, transport=choose_transport(transport, launcher, places))
     settle_collectives(cut, places)
-    notes = Notes(options.workspace, listener, options.first_step, bool(job.proto.resume))
+    notes = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
-        sweep(options.workspace / "checkpoint")
+        remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
         with ExitStack() as stack:
             notes.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
-            members = lead(cut, options, launcher, notes, meeting, hosts)
+            members = lead_workers(cut, options, launcher, notes, meeting, hosts)
         seconds = time.monotonic() - began
         notes.refuse_removal()
-        with understood("finished", "a worker "):
-            return summarise(cut, options, members, notes, seconds)
+        with refuse_garbled("finished", "a worker "):
+            return summarise_run(cut, options, members, notes, seconds)
     finally:
         notes.close()
 
@@ -111,17 +111,17 @@ def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) 
         raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
 
-def lead(
-    partition: Partition, options: Options, launcher: str, notes: Notes, meeting: Meeting | None = None,
+def lead_workers(
+    partition: Partition, options: RunOptions, launcher: str, notes: RunRecord, meeting: Meeting | None = None,
     hosts: Path | None = None,
-) -> list[Member]:  # fmt: skip
+) -> list[MemberRecord]:  # fmt: skip
     """Starts the workers and leads them to the end of the job; returns what each said at the end."""
     context: zmq.Context[Any] = zmq.Context()
-    threads = asked_threads(partition.job)
+    threads = requested_threads(partition.job)
     plan = TeamPlan(partition.cluster.size, options.workspace, context, threads, meeting, hosts)
     team = LAUNCHERS.get(launcher)(plan)
     try:
-        with listening():
+        with interrupt_on_signals():
             token = meeting.token if meeting else None
             return Coordinator(partition, options, context, notes.hear, token).run(team, team.control_address())
     finally:
@@ -129,21 +129,21 @@ def lead(
             context.term()
 
 
-def make_options(job: Job, workspace: Path | None) -> Options:
+def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
     """Resolves workspace, checkpoint to start from and first step."""
     proto = job.proto
-    folder = chosen_workspace(job, workspace)
-    restore, first = starting_point(proto, folder / "checkpoint")
+    folder = choose_workspace(job, workspace)
+    restore, first = find_start_checkpoint(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
-    resumed = bool(proto.resume and restore is not None and restore == latest(folder / "checkpoint"))
+    resumed = bool(proto.resume and restore is not None and restore == latest_checkpoint(folder / "checkpoint"))
     averages = proto.updater.ema_start and not resumed
     if averages:
         _check_averages(restore)
-    return Options(
+    return RunOptions(
         job.folder,
         folder,
         proto.seed,
-        ",".join(asked(proto)),
+        ",".join(requested_places(proto)),
         proto.deadline,
         every,
         restore,
@@ -153,9 +153,9 @@ def make_options(job: Job, workspace: Path | None) -> Options:
     )
 
 
-def places_of(options: Options, partition: Partition, launcher: str) -> list[str]:
+def local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank where all are on this host; nowhere else can anybody say."""
-    return placed(dealt(options.device.split(","), partition.cluster)) if launcher == "local" else []
+    return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == "local" else []
 
 
 def _check_averages(restore: Path | None) -> None:
@@ -169,13 +169,13 @@ def _check_averages(restore: Path | None) -> None:
             raise DataError(f"{saved.path}: expected averages, got {some}; train with updater.ema_decay to have them")
 
 
-def starting_point(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
+def find_start_checkpoint(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
     """The checkpoint to read, if any, and the first step to play. Raises DataError for one that is none."""
-    newest = latest(checkpoints) if proto.resume else None
+    newest = latest_checkpoint(checkpoints) if proto.resume else None
     chosen = newest or named_checkpoint(proto)
     if chosen is None:
         return None, proto.step
-    with open_checkpoint(chosen) if newest else open_named(proto, chosen) as saved:
+    with open_checkpoint(chosen) if newest else open_named_checkpoint(proto, chosen) as saved:
         said = saved.metadata.get("step")
     return chosen, proto.step if newest is None else _resumed_step(proto, chosen, said)
 

@@ -32,20 +32,21 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
     if type_name == UNSAID:
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
-    if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in names():
-        hint = f"the language has its name, netpart does not compute it; {_instead(type_name)}{PAGE} lists what it does"
+    if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in layer_type_names():
+        instead = _replacement_hint(type_name)
+        hint = f"the language has its name, netpart does not compute it; {instead}{PAGE} lists what it does"
         raise ConfigError(who or "layer", "a layer type of netpart", type_name, hint, at=at)
-    return _registry().get(type_name, who=who, at=at)
+    return _layer_registry().get(type_name, who=who, at=at)
 
 
-def _instead(type_name: str) -> str:
+def _replacement_hint(type_name: str) -> str:
     """A hint at the type that may take the place of one that netpart does not compute."""
     return f"try {INSTEAD[type_name]}; " if type_name in INSTEAD else ""
 
 
-def names() -> tuple[str, ...]:
+def layer_type_names() -> tuple[str, ...]:
     """All registered type names, sorted; packages add theirs with entry points of group netpart.layers."""
-    return _registry().names()
+    return _layer_registry().names()
 
 
 def layer_modules() -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def layer_modules() -> tuple[str, ...]:
 
 
 @cache
-def _registry() -> Registry[type[Layer]]:
+def _layer_registry() -> Registry[type[Layer]]:
     hint = "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); "
     registry: Registry[type[Layer]] = Registry("layer type", "netpart.layers", source=hint, page=PAGE)
     for name in layer_modules():

@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import at_least, fault, labels, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import at_least, check_sources, fault, float_source, label_axes
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
@@ -28,9 +28,9 @@ class Accuracy(Layer):
     metrics: tuple[str, ...] = ("accuracy",)
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the prediction", "the labels")
-        prediction = numbers(self)
-        self.places = labels(self, 1, prediction)
+        check_sources(self, "the prediction", "the labels")
+        prediction = float_source(self)
+        self.places = label_axes(self, 1, prediction)
         self.topk = at_least(self, 1, self.conf.argsort_conf.topk, "argsort_conf", "topk")
         self.classes = prod(prediction.shape[self.places :])
         if self.topk > self.classes:
@@ -51,9 +51,9 @@ class Accuracy(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         seen = self.needs(region).inputs[0]
-        return Cost(flops.elementwise(size(seen or ())))
+        return Cost(flops.elementwise_flops(size(seen or ())))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         positions = prod(self.inputs[1].shape[1:])
         count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned, positions)
-        return chain(count, kernels.largest(call.x[0], call.y[0]))
+        return chain_ops(count, kernels.largest(call.x[0], call.y[0]))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.kernels.activation import KINDS, Kind
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 from netpart.spec import Spec
 
 
 @final
-class Activation(Elementwise):
+class Activation(ElementwiseActivation):
     """Any kind of the activation kernel; ``alpha`` is elu's."""
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import check_sources, fault, float_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Attention(Layer):
     confs: ClassVar[tuple[str, ...]] = ("attention_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the queries", "the keys", "the values")
-        q, k, v = (numbers(self, i, least=3).shape for i in range(3))
+        check_sources(self, "the queries", "the keys", "the values")
+        q, k, v = (float_source(self, i, least=3).shape for i in range(3))
         conf = self.conf.attention_conf
         if (*k[:-2], k[-1]) != (*q[:-2], q[-1]):
             raise fault(self, f"keys like the queries {q}, of any number", str(k), "make them match", "srclayers", 1)
@@ -48,7 +48,7 @@ class Attention(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         pairs = size(self._pairs(region))
-        scores, values = (flops.matmul(pairs, n) for n in (self.width, extent(region)[-1]))
+        scores, values = (flops.matmul_flops(pairs, n) for n in (self.width, extent(region)[-1]))
         return Cost(scores + pairs + values, (values + pairs + scores, scores, values), 0, (scores + values) // 2)
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -59,9 +59,9 @@ class Attention(Layer):
         return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (q, k, v), (dq, dk, dv) = call.x, (wanted(call.dx, i) for i in range(3))
+        (q, k, v), (dq, dk, dv) = call.x, (wanted_gradient(call.dx, i) for i in range(3))
         if dq is None and dk is None and dv is None:
-            return chain()
+            return chain_ops()
         own = call.y[0], call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)
         return kernels.attention_gradient(q, k, v, *own)
 

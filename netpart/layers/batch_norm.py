@@ -6,14 +6,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Expansion, Following, Layer, MemoryOrder, ParamSpec
+from netpart.layers.layer import Layer, LayerExpansion, MemoryOrder, ParamSpec, RunningStatistic
 from netpart.layers.moment_norm import MomentNorm
 from netpart.layers.moments import Moments
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size, whole
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative_slices, size, whole_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -73,8 +73,8 @@ class BatchNorm(Layer):
         keep, elements = self.conf.bm_conf.momentum, prod(self.output.shape[2:])
         centre = f"{self.name}/{mean.name or RUNNING[0]}"
         return (
-            ParamSpec(RUNNING[0], shape, mean, None, shape, Following(keep, elements)),
-            ParamSpec(RUNNING[1], shape, variance, None, shape, Following(keep, elements, centre)),
+            ParamSpec(RUNNING[0], shape, mean, None, shape, RunningStatistic(keep, elements)),
+            ParamSpec(RUNNING[1], shape, variance, None, shape, RunningStatistic(keep, elements, centre)),
         )
 
     @property
@@ -89,9 +89,9 @@ class BatchNorm(Layer):
         alone = all(self._seen(s.region) == s.region for s in placement.shards)
         return not self.pools or (alone and placement.exact)
 
-    def expansion(self, name: str) -> Expansion:
+    def expansion(self, name: str) -> LayerExpansion:
         inner = Moments(self, name)
-        return Expansion(inner, MomentNorm(self, inner.output), inner.share)
+        return LayerExpansion(inner, MomentNorm(self, inner.output), inner.share)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         return Needs((self._seen(region),), ((region[1],),) * len(self.params))
@@ -101,11 +101,11 @@ class BatchNorm(Layer):
         if not self.pools:
             return region
         rows, _, *space = self.output.shape
-        return ((0, rows), region[1], *whole(space))
+        return ((0, rows), region[1], *whole_region(space))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        own = flops.elementwise(size(region))
-        seen = flops.elementwise(size(self._seen(region))) if self.training else 0
+        own = flops.elementwise_flops(size(region))
+        seen = flops.elementwise_flops(size(self._seen(region))) if self.training else 0
         return Cost(seen + own, (seen + 2 * own,), own * (len(self.params) - 2))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -125,15 +125,15 @@ class BatchNorm(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
-        (rstd, *kept), x, dx = call.aux, call.x[0], wanted(call.dx, 0)
+        (rstd, *kept), x, dx = call.aux, call.x[0], wanted_gradient(call.dx, 0)
         (w, b), dw, db = (*affine, None, None)[:2], *(*gradients, None, None)[:2]
         if not self.training:
             ops = [kernels.batch_norm_parameters(x, s, rstd, dy, dw, db)]
-            return chain(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
+            return chain_ops(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
         m, dm, mean, variance = kept
         share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
         arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
-        return chain(
+        return chain_ops(
             kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through),
             kernels.moments_share(m, share, dmean, dvariance),
         )
@@ -144,4 +144,4 @@ class BatchNorm(Layer):
         return max(1, size((rows, *space)))
 
     def _own(self, call: Call) -> tuple[slice, ...]:
-        return relative(call.region, self._seen(call.region))
+        return relative_slices(call.region, self._seen(call.region))

@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 
 from netpart.errors import ConfigError
 from netpart.layers.layer import Layer
-from netpart.proto.fields import fields_of, meaning
+from netpart.proto.fields import field_meaning, message_fields
 from netpart.spec import FLOAT, INT, Spec
 
 
@@ -15,14 +15,14 @@ def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int)
     return ConfigError(layer.name, expected, got, hint, at=at)
 
 
-def has_conf(layer: Layer, field: str, example: str) -> None:
+def require_conf(layer: Layer, field: str, example: str) -> None:
     """Raises ConfigError unless the layer has its conf ``field``; ``example`` is what to write in it."""
     if not layer.conf.HasField(field):
         article = "an" if field[0] in "aeiou" else "a"
         raise fault(layer, f"{article} {field}", "none", f"add {field} {{ {example} }}")
 
 
-def sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
+def check_sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
     """The specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
     if len(layer.inputs) == len(meanings):
         return layer.inputs
@@ -31,7 +31,7 @@ def sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
     raise fault(layer, wanted + listed, str(len(layer.inputs)), "correct its srclayers", "srclayers")
 
 
-def numbers(layer: Layer, k: int = 0, least: int = 2) -> Spec:
+def float_source(layer: Layer, k: int = 0, least: int = 2) -> Spec:
     """The spec of source ``k``, which must hold floats and have ``least`` axes or more."""
     spec = layer.inputs[k]
     if spec.dtype != FLOAT:
@@ -44,11 +44,11 @@ def numbers(layer: Layer, k: int = 0, least: int = 2) -> Spec:
 
 def one_source(layer: Layer, least: int = 2) -> Spec:
     """The spec of the only source, which must hold floats."""
-    sources(layer, "the input")
-    return numbers(layer, 0, least)
+    check_sources(layer, "the input")
+    return float_source(layer, 0, least)
 
 
-def labels(layer: Layer, k: int, prediction: Spec) -> int:
+def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
     """The number of the prediction's first axes that source ``k`` has too: an int label for each of their places."""
     spec = layer.inputs[k]
     if spec.dtype != INT or not 0 < spec.rank < prediction.rank or spec.shape != prediction.shape[: spec.rank]:
@@ -63,6 +63,6 @@ def at_least(layer: Layer, low: int, value: int, *at: str) -> int:
         block: Message = layer.conf
         for name in at[:-1]:
             block = getattr(block, name)
-        text = meaning(fields_of(block)[at[-1]])
+        text = field_meaning(message_fields(block)[at[-1]])
         raise fault(layer, f"{at[-1]} of {low} or more", str(value), f"{at[-1]} is: {text}" if text else "", *at)
     return value

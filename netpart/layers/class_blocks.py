@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op
-from netpart.kernels.vocabulary import class_bounds, figures
+from netpart.kernels.vocabulary import class_bounds, count_block_figures
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.proto.layer_pb2 import LayerType
@@ -36,9 +36,9 @@ class ClassBlocks(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         *places, classes = self.inputs[0].shape
-        blocks = max(1, min(MOST, classes // figures(self.topk)))
+        blocks = max(1, min(MOST, classes // count_block_figures(self.topk)))
         self.bounds = class_bounds(classes, blocks)
-        return (Spec((*places, blocks, figures(self.topk))),)
+        return (Spec((*places, blocks, count_block_figures(self.topk))),)
 
     def cuts(self) -> tuple[int | str, ...]:
         return tuple(range(self.output.rank - 1))
@@ -54,7 +54,7 @@ class ClassBlocks(Layer):
         return Needs(((*places, (self.bounds[lo], self.bounds[hi])), tuple(places)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(self.needs(region).inputs[0] or ())))
+        return Cost(flops.elementwise_flops(size(self.needs(region).inputs[0] or ())))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         lo, hi = call.region[-2]

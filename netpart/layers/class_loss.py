@@ -6,10 +6,10 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class ClassLoss(Layer):
         return Needs((region, region[:-1], (*region[:-1], *self.inputs[2].whole[-2:])))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        own = flops.elementwise(size(region))
-        return Cost(own + flops.elementwise(size(self.needs(region).inputs[2] or ())), (own,))
+        own = flops.elementwise_flops(size(region))
+        return Cost(own + flops.elementwise_flops(size(self.needs(region).inputs[2] or ())), (own,))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (x, label, f), metrics = call.x, None if call.region[-1][0] else call.metrics
@@ -46,9 +46,9 @@ class ClassLoss(Layer):
         return kernels.class_loss(x, label, f, call.y[0], metrics, call.owned, *figures)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, (first, _) = wanted(call.dx, 0), call.region[-1]
+        dx, (first, _) = wanted_gradient(call.dx, 0), call.region[-1]
         if dx is None:
-            return chain()
+            return chain_ops()
         factor, among = self.scale / (call.rows * self._positions), (first, self.output.shape[-1])
         return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing, among)
 

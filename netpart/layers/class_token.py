@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted, weight_and_bias
+from netpart.layers.weights import wanted_gradient, weight_and_bias
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ClassToken(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         owns = region[1][0] == 0
-        return Cost(0, (0,), flops.fold(size(region[2:]), size((region[0], *region[2:]))) if owns else 0)
+        return Cost(0, (0,), flops.fold_flops(size(region[2:]), size((region[0], *region[2:]))) if owns else 0)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (token, rest), ops = self._split(call, call.y[0]), []
@@ -46,16 +46,16 @@ class ClassToken(Layer):
             ops.append(kernels.total(token, [call.w[0]]))
         if call.needs.inputs[0] is not None:
             ops.append(kernels.copy(rest, call.x[0]))
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (token, rest), ops = self._split(call, call.dy[0]), []
-        dx, dw = wanted(call.dx, 0), wanted(call.dw, 0)
+        dx, dw = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0)
         if dw is not None and call.needs.params[0] is not None:
             ops.append(kernels.fold(dw[None, None], token))
         if dx is not None and call.needs.inputs[0] is not None:
             ops.append(kernels.copy(dx, rest))
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def _split(self, call: Call, array: Array) -> tuple[Array, Array]:
         """The learned position of ``array``, which holds the part's region, and the others."""

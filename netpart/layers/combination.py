@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from netpart.kernels import flops
-from netpart.layers.checks import fault, numbers
+from netpart.layers.checks import fault, float_source
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Needs
 from netpart.spec import Region, Shape, Spec, size
 
 
-class Combination(Layer):
+class BroadcastLayer(Layer):
     """Sources of one rank whose extents on each axis are equal or 1, as numpy broadcasts them.
 
     Several parts may need the same element of a stretched source: its gradient is the sum of theirs.
@@ -22,10 +22,10 @@ class Combination(Layer):
     def infer(self) -> tuple[Spec, ...]:
         if not self.inputs:
             raise fault(self, "at least one source", "none", "name them with srclayers", "srclayers")
-        specs = [numbers(self, k, least=1) for k in range(len(self.inputs))]
+        specs = [float_source(self, k, least=1) for k in range(len(self.inputs))]
         together = specs[0].shape
         for k, spec in enumerate(specs):
-            found = _broadcast(together, spec.shape)
+            found = _broadcast_shape(together, spec.shape)
             if found is None:
                 expected = f"sources whose extents are equal or 1, such as {together}"
                 raise fault(self, expected, str(spec.shape), "make the sources match", "srclayers", k)
@@ -37,14 +37,14 @@ class Combination(Layer):
 
     def folds(self, region: Region) -> tuple[int, ...]:
         """Per source: what adding up its gradient over the axes on which it is stretched costs."""
-        return tuple(flops.fold(size(self._seen(spec, region)), size(region)) for spec in self.inputs)
+        return tuple(flops.fold_flops(size(self._seen(spec, region)), size(region)) for spec in self.inputs)
 
     @staticmethod
     def _seen(spec: Spec, region: Region) -> Region:
         return tuple((0, 1) if n == 1 else span for n, span in zip(spec.shape, region, strict=True))
 
 
-def _broadcast(a: Shape, b: Shape) -> Shape | None:
+def _broadcast_shape(a: Shape, b: Shape) -> Shape | None:
     if len(a) != len(b) or any(n != m and 1 not in (n, m) for n, m in zip(a, b, strict=True)):
         return None
     return tuple(max(n, m) for n, m in zip(a, b, strict=True))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import fault, numbers
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.checks import fault, float_source
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import INT, Region, Spec, intersect, moved, relative
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import INT, Region, Spec, intersect, relative_slices, shift_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -38,7 +38,10 @@ class Concate(Layer):
         self.count = len(self.inputs) - len(labels) if 2 * len(labels) == len(self.inputs) else len(self.inputs)
         if not self.inputs:
             raise fault(self, "at least one source", "none", "name them with srclayers", "srclayers")
-        specs, self.axis = [numbers(self, k, least=1) for k in range(self.count)], self.conf.concate_conf.concate_dim
+        specs, self.axis = (
+            [float_source(self, k, least=1) for k in range(self.count)],
+            self.conf.concate_conf.concate_dim,
+        )
         if not 0 <= self.axis < specs[0].rank:
             got, at = str(self.axis), ("concate_conf", "concate_dim")
             raise fault(self, f"concate_dim from 0 to {specs[0].rank - 1}", got, "0 is the batch", *at)
@@ -65,23 +68,25 @@ class Concate(Layer):
         return Needs(tuple(None if box is None else self._place(k, box, -1) for k, box in enumerate(boxes)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return chain(*(kernels.copy(part, call.x[k]) for k, part in self._parts(call, call.y)))
+        return chain_ops(*(kernels.copy(part, call.x[k]) for k, part in self._parts(call, call.y)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        gradients = [(wanted(call.dx, k), part) for k, part in self._parts(call, call.dy[:1])]
-        return chain(*(kernels.copy(dx, part) for dx, part in gradients if dx is not None))
+        gradients = [(wanted_gradient(call.dx, k), part) for k, part in self._parts(call, call.dy[:1])]
+        return chain_ops(*(kernels.copy(dx, part) for dx, part in gradients if dx is not None))
 
     def _parts(self, call: Call, arrays: Sequence[Array]) -> list[tuple[int, Array]]:
         """The views of ``arrays``, which hold the outputs of the part, that the touched sources fill."""
         regions = self.outputs_of(call.region)
         touched = [(k, k // self.count, need) for k, need in enumerate(call.needs.inputs) if need is not None]
         return [
-            (k, arrays[j][relative(self._place(k, need, 1), regions[j])]) for k, j, need in touched if j < len(arrays)
+            (k, arrays[j][relative_slices(self._place(k, need, 1), regions[j])])
+            for k, j, need in touched
+            if j < len(arrays)
         ]
 
     def _place(self, k: int, region: Region, sign: int) -> Region:
         """Moves a region of input ``k`` into the output that has it (``sign`` 1) or back (-1)."""
-        return moved(region, self.axis, sign * self.starts[k % self.count])
+        return shift_region(region, self.axis, sign * self.starts[k % self.count])
 
     def _rest(self, spec: Spec) -> tuple[int, ...]:
         return (*spec.shape[: self.axis], *spec.shape[self.axis + 1 :])

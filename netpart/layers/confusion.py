@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from netpart.kernels import flops
 from netpart.kernels.confusion import BINS
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, labels, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import check_sources, fault, float_source, label_axes
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
@@ -38,12 +38,12 @@ class Confusion(Layer):
     types: ClassVar[tuple[str, ...]] = ("kConfusion",)
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the scores", "the labels")
-        scores = numbers(self)
+        check_sources(self, "the scores", "the labels")
+        scores = float_source(self)
         if scores.rank != 2 or scores.shape[1] > MOST:
             got, hint = str(scores.shape), "name the layer below the loss"
             raise fault(self, f"scores (batch, up to {MOST} classes)", got, hint, "srclayers", 0)
-        labels(self, 1, scores)
+        label_axes(self, 1, scores)
         self.classes, classes = scores.shape[1], range(scores.shape[1])
         self.metrics = tuple(f"{a} as {b}" for a, b in product(classes, classes))
         if len(classes) == 2:
@@ -61,20 +61,20 @@ class Confusion(Layer):
         return Needs(((region[0], *self.inputs[0].whole[1:]), region[:1]))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(self.needs(region).inputs[0] or ())))
+        return Cost(flops.elementwise_flops(size(self.needs(region).inputs[0] or ())))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (x, label), y = call.x, call.y[0]
-        return chain(kernels.largest(x, y), kernels.confusion(x, y, label, call.metrics, call.owned))
+        return chain_ops(kernels.largest(x, y), kernels.confusion(x, y, label, call.metrics, call.owned))
 
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         classes = self.inputs[0].shape[1]
         table, histograms = np.split(np.array(sums), [classes * classes])
-        found = {"accuracy": _ratio(np.trace(table.reshape(classes, classes)), table.sum())}
+        found = {"accuracy": _ratio_or_nan(np.trace(table.reshape(classes, classes)), table.sum())}
         if classes == 2:
             (tn, fp), (fn, tp) = table.reshape(2, 2)
-            found |= {"sensitivity": _ratio(tp, tp + fn), "specificity": _ratio(tn, tn + fp)}
-            found["auc"] = _area(*histograms.reshape(2, BINS))
+            found |= {"sensitivity": _ratio_or_nan(tp, tp + fn), "specificity": _ratio_or_nan(tn, tn + fp)}
+            found["auc"] = _area_under_curve(*histograms.reshape(2, BINS))
         return {name: value for name, value in found.items() if not isnan(value)}
 
     def tables(self, sums: Sequence[float]) -> dict[str, list[list[int]]]:
@@ -83,13 +83,13 @@ class Confusion(Layer):
         return {"confusion": rows.astype(int).tolist()}
 
 
-def _area(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
+def _area_under_curve(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
     """The share of pairs whose positive has the higher score, half of those with equal ones (Hanley and McNeil, 1982);
     NaN if there is no pair."""
     below = np.cumsum(negatives) - negatives / 2
-    return _ratio(positives @ below, positives.sum() * negatives.sum())
+    return _ratio_or_nan(positives @ below, positives.sum() * negatives.sum())
 
 
-def _ratio(part: Any, whole: Any) -> float:
+def _ratio_or_nan(part: Any, whole: Any) -> float:
     """``part`` of ``whole``; NaN of nothing."""
     return float(part / whole) if whole else float("nan")

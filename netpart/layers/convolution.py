@@ -13,12 +13,18 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, has_conf, one_source
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.checks import at_least, one_source, require_conf
 from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
-from netpart.layers.windows import channels, grouped, nothing, sliding, with_channels
+from netpart.layers.weights import bias_region, part_bias, product_cost, wanted_gradient, weight_and_bias
+from netpart.layers.windows import (
+    channel_count,
+    convolution_groups,
+    empty_input,
+    read_fitting_windows,
+    with_channel_axis,
+)
 from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -41,11 +47,11 @@ class Convolution(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf
-        has_conf(self, "convolution_conf", "num_filters: 32 kernel: 3")
+        require_conf(self, "convolution_conf", "num_filters: 32 kernel: 3")
         self.filters = at_least(self, 1, conf.num_filters, "convolution_conf", "num_filters")
-        self.sliding = sliding(self, "convolution_conf", source)
-        self.channels = channels(source, self.sliding)
-        self.groups = grouped(self, self.channels, self.filters)
+        self.sliding = read_fitting_windows(self, "convolution_conf", source)
+        self.channels = channel_count(source, self.sliding)
+        self.groups = convolution_groups(self, self.channels, self.filters)
         self.seen, self.share = self.channels // self.groups, self.filters // self.groups
         return (Spec((source.shape[0], self.filters, *self.sliding.outputs)),)
 
@@ -65,7 +71,7 @@ class Convolution(Layer):
         empty = any(lo == hi for lo, hi in ranges)
         middle = (term or (self._channels(region[1]),)) if self.inputs[0].rank == self.output.rank else ()
         weight = (region[1], *(term or ((0, self.seen),)), *((0, k) for k in self.sliding.kernel))
-        return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
+        return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_region(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         needs = self.needs(region, term)
@@ -73,27 +79,32 @@ class Convolution(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         window, x = self.sliding.window(call.region[2:]), self._input(kernels, call)
-        w, b = call.w[0], bias(call, call.w)
+        w, b = call.w[0], part_bias(call, call.w)
         ops = [
             kernels.convolution(
                 x[:, c], w[f], None if b is None else b[f], call.y[0][:, f], window, groups, call.activation
             )
             for f, c, groups in self._calls(call)
         ]
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         window, ops, calls = self.sliding.window(call.region[2:]), [], self._calls(call)
-        dx, dw, dy, w = with_channels(wanted(call.dx, 0), self.sliding), wanted(call.dw, 0), call.dy[0], call.w[0]
+        dx, dw, dy, w = (
+            with_channel_axis(wanted_gradient(call.dx, 0), self.sliding),
+            wanted_gradient(call.dw, 0),
+            call.dy[0],
+            call.w[0],
+        )
         if dx is not None:
             ops += [kernels.convolution_data(dy[:, f], w[f], dx[:, c], window, groups) for f, c, groups in calls]
         if dw is not None:
-            x, db = self._input(kernels, call), bias(call, call.dw)
+            x, db = self._input(kernels, call), part_bias(call, call.dw)
             ops += [
                 kernels.convolution_weights(x[:, c], dy[:, f], dw[f], None if db is None else db[f], window, groups)
                 for f, c, groups in calls
             ]
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def _channels(self, filters: tuple[int, int]) -> tuple[int, int]:
         """The input channels of all groups that ``filters`` touch."""
@@ -114,7 +125,7 @@ class Convolution(Layer):
 
     def _input(self, kernels: Kernels, call: Call) -> Array:
         if call.needs.inputs[0] is not None:
-            return with_channels(call.x[0], self.sliding)
+            return with_channel_axis(call.x[0], self.sliding)
         lo, hi = self._channels(call.region[1])
         channels = hi - lo if call.term is None else call.w[0].shape[1]
-        return nothing(kernels, len(call.y[0]), channels, *extent(self.sliding.reads(call.region[2:])))
+        return empty_input(kernels, len(call.y[0]), channels, *extent(self.sliding.reads(call.region[2:])))

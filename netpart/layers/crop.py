@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, has_conf, one_source
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import fault, one_source, require_conf
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import Region, Spec, contains, relative
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import Region, Spec, contains, relative_slices
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -24,7 +24,7 @@ class Crop(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self)
-        has_conf(self, "crop_conf", "shape: 8 shape: 8 start: -1 start: -1")
+        require_conf(self, "crop_conf", "shape: 8 shape: 8 start: -1 start: -1")
         shape, start = (tuple(self.conf.crop_conf.shape), tuple(self.conf.crop_conf.start))
         space = source.shape[1:]
         if not len(shape) == len(start) == len(space) or min(shape) < 1:
@@ -47,10 +47,10 @@ class Crop(Layer):
         return kernels.copy(call.y[0], call.x[0][self._inside(call)])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
-        return chain(kernels.zero(dx), kernels.copy(dx[self._inside(call)], call.dy[0]))
+            return chain_ops()
+        return chain_ops(kernels.zero(dx), kernels.copy(dx[self._inside(call)], call.dy[0]))
 
     def _moved(self, region: Region) -> Region:
         """Where the source has what ``region`` of the output holds."""
@@ -59,4 +59,4 @@ class Crop(Layer):
 
     def _inside(self, call: Call) -> tuple[slice, ...]:
         """Where a part's input has its output."""
-        return relative(self._moved(call.region), call.needs.inputs[0] or ())
+        return relative_slices(self._moved(call.region), call.needs.inputs[0] or ())

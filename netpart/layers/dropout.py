@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.kernels.philox import Draw, key
+from netpart.kernels.op import Op, chain_ops
+from netpart.kernels.philox import UniformDraws, stream_key
 from netpart.layers.checks import fault, one_source
-from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.layers.layer import Layer, MemoryOrder, MemoryReuse
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Dropout(Layer):
     confs: ClassVar[tuple[str, ...]] = ("dropout_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""
-    reuse = (Reuse.OVER, Reuse.OVER)
+    reuse = (MemoryReuse.OVER, MemoryReuse.OVER)
 
     def infer(self) -> tuple[Spec, ...]:
         self.ratio = float(self.conf.dropout_conf.dropout_ratio)
@@ -40,7 +40,7 @@ class Dropout(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
+        return Cost(flops.elementwise_flops(size(region)), (flops.elementwise_flops(size(region)),))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)
@@ -51,17 +51,17 @@ class Dropout(Layer):
         return kernels.dropout(call.x[0], call.y[0], call.aux[0], self._draw(kernels, call), self.ratio, call.clock)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
         return (
             kernels.dropout_gradient(call.dy[0], call.aux[0], dx)
             if call.phase == TRAIN
             else kernels.copy(dx, call.dy[0])
         )
 
-    def _draw(self, kernels: Kernels, call: Call) -> Draw:
+    def _draw(self, kernels: Kernels, call: Call) -> UniformDraws:
         (lo, hi), *box = call.region
         rows = call.first_row + lo, call.first_row + hi
-        stream = key(call.seed, self.name, "dropout")
-        return Draw(kernels.xp, stream, rows, tuple(box), self.output.shape[1:], call.phase)
+        stream = stream_key(call.seed, self.name, "dropout")
+        return UniformDraws(kernels.xp, stream, rows, tuple(box), self.output.shape[1:], call.phase)

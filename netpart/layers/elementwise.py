@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 from netpart.kernels import flops
 from netpart.kernels.activation import Kind
 from netpart.kernels.gates import GATES
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import one_source
-from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.layers.layer import Layer, MemoryOrder, MemoryReuse
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 
-class Elementwise(Layer):
+class ElementwiseActivation(Layer):
     """An activation; a subclass says which by ``kind`` and, for relu and elu, its slope."""
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
@@ -31,20 +31,20 @@ class Elementwise(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
-            self.rereads, self.reuse = "y", (Reuse.OVER, Reuse.OVER) if self.slope == 0 else self.reuse
+            self.rereads, self.reuse = "y", (MemoryReuse.OVER, MemoryReuse.OVER) if self.slope == 0 else self.reuse
         return (one_source(self, least=1),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.activation(self.kind(), size(region)), (flops.activation_gradient(size(region)),))
+        return Cost(flops.activation_flops(self.kind(), size(region)), (flops.activation_gradient_flops(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.activation(self.kind(), call.x[0], call.y[0], self.slope)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
         return kernels.activation_gradient(self.kind(), call.x[0], call.y[0], call.dy[0], dx, self.slope)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import at_least, fault, has_conf, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import at_least, check_sources, fault, require_conf
 from netpart.layers.layer import INPUT, Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted, weight_and_bias
+from netpart.layers.weights import wanted_gradient, weight_and_bias
 from netpart.spec import INT, Region, Shape, Spec, size
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Embedding(Layer):
     confs: ClassVar[tuple[str, ...]] = ("embedding_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        (source,), conf = sources(self, "the tokens"), self.conf.embedding_conf
-        has_conf(self, "embedding_conf", "vocab_size: 1000 feature_dim: 100")
+        (source,), conf = check_sources(self, "the tokens"), self.conf.embedding_conf
+        require_conf(self, "embedding_conf", "vocab_size: 1000 feature_dim: 100")
         if source.dtype != INT or not source.shape:
             came = f"{source.dtype} {source.shape}"
             raise fault(self, "int tokens (batch, ...)", came, "name a source of tokens", "srclayers", 0)
@@ -50,14 +50,14 @@ class Embedding(Layer):
         return Needs((region[:-1],), ((*(term or ((0, self.vocabulary),)), region[-1]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(0, (0,), flops.elementwise(size(region)))
+        return Cost(0, (0,), flops.elementwise_flops(size(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.embedding(call.x[0], call.w[0], call.y[0], self._first(call), self.vocabulary)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dw = wanted(call.dw, 0)
-        return chain() if dw is None else kernels.embedding_gradient(call.x[0], call.dy[0], dw, self._first(call))
+        dw = wanted_gradient(call.dw, 0)
+        return chain_ops() if dw is None else kernels.embedding_gradient(call.x[0], call.dy[0], dw, self._first(call))
 
     def _first(self, call: Call) -> int:
         return call.term[0][0] if call.term else 0

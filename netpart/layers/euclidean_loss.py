@@ -6,11 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import check_sources, fault, float_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class EuclideanLoss(Layer):
     is_loss: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the prediction", "the target")
-        prediction, target = numbers(self, 0), numbers(self, 1)
+        check_sources(self, "the prediction", "the target")
+        prediction, target = float_source(self, 0), float_source(self, 1)
         rows = [(spec.shape[0], prod(spec.shape[1:])) for spec in (prediction, target)]
         if rows[0] != rows[1]:
             expected = f"a target of {rows[0][0]} rows with {rows[0][1]} elements each"
@@ -45,12 +45,12 @@ class EuclideanLoss(Layer):
         return Needs(tuple((region[0], *spec.whole[1:]) for spec in self.inputs))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),) * 2)
+        return Cost(flops.elementwise_flops(size(region)), (flops.elementwise_flops(size(region)),) * 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.euclidean_loss(call.x[0], call.x[1], call.y[0], call.metrics, call.owned)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        signs = ((wanted(call.dx, 0), 1), (wanted(call.dx, 1), -1))
+        signs = ((wanted_gradient(call.dx, 0), 1), (wanted_gradient(call.dx, 1), -1))
         factors = [(dx, sign / call.rows) for dx, sign in signs if dx is not None]
-        return chain(*(kernels.euclidean_loss_gradient(call.y[0], dx, f, call.owned) for dx, f in factors))
+        return chain_ops(*(kernels.euclidean_loss_gradient(call.y[0], dx, f, call.owned) for dx, f in factors))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.descriptor import FieldDescriptor
 
 from netpart.errors import ConfigError
-from netpart.layers import layer_class, names
+from netpart.layers import layer_class, layer_type_names
 from netpart.layers.layer import Layer
 from netpart.proto.fields import is_repeated
 
@@ -16,20 +16,26 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto
 
 
-def foreign(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[ConfigError]:
+def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[ConfigError]:
     """The faults of a layer of class ``kind``, which its job calls ``type_name``, that need no shapes to be found.
 
     ``at`` is the path below the LayerProto.
     """
     for field, _ in conf.ListFields():
-        if _is_conf(field) and _written(field) not in kind.confs:
-            yield ConfigError(conf.name, _wanted(kind, type_name), _written(field), _advice(kind, field), at=_at(field))
+        if _is_conf_field(field) and _field_text(field) not in kind.confs:
+            yield ConfigError(
+                conf.name,
+                _expected_confs(kind, type_name),
+                _field_text(field),
+                _conf_hint(kind, field),
+                at=_conf_path(field),
+            )
     if conf.param and kind.parameters is Layer.parameters:
         expected = f"no param, as {type_name} has no parameters"
         yield ConfigError(conf.name, expected, f"{len(conf.param)}", "remove it", at=("param", 0))
 
 
-def refuse_surplus(layer: Layer, type_name: str) -> None:
+def refuse_surplus_params(layer: Layer, type_name: str) -> None:
     """Raises ConfigError for a layer with more param blocks than it has parameters."""
     given, known = len(layer.conf.param), len(layer.params)
     if given > known and type(layer).parameters is not Layer.parameters:
@@ -37,22 +43,22 @@ def refuse_surplus(layer: Layer, type_name: str) -> None:
         raise ConfigError(layer.name, expected, f"{given}", "remove the last", at=("param", known))
 
 
-def _is_conf(field: FieldDescriptor) -> bool:
+def _is_conf_field(field: FieldDescriptor) -> bool:
     """True for a field of LayerProto that says how a type computes: a block of its own, or what a package adds."""
     return bool(field.is_extension or (field.message_type and not is_repeated(field)))
 
 
-def _written(field: FieldDescriptor) -> str:
+def _field_text(field: FieldDescriptor) -> str:
     """A field as a job writes it."""
     return f"[{field.full_name}]" if field.is_extension else field.name
 
 
-def _at(field: FieldDescriptor) -> tuple[str]:
+def _conf_path(field: FieldDescriptor) -> tuple[str]:
     """The path of a field below its LayerProto."""
-    return (_written(field),)
+    return (_field_text(field),)
 
 
-def _wanted(kind: type[Layer], type_name: str) -> str:
+def _expected_confs(kind: type[Layer], type_name: str) -> str:
     """Which confs a type reads."""
     return (
         f"{' and '.join(kind.confs)} only, as {type_name} reads no other conf"
@@ -61,11 +67,13 @@ def _wanted(kind: type[Layer], type_name: str) -> str:
     )
 
 
-def _advice(kind: type[Layer], field: FieldDescriptor) -> str:
+def _conf_hint(kind: type[Layer], field: FieldDescriptor) -> str:
     """The next step: where the fields belong, or how a type of a package says that it reads them."""
-    name = _written(field)
+    name = _field_text(field)
     if not kind.__module__.startswith("netpart."):
         return f'remove it, or declare confs = ("{name}",) in the class {kind.__qualname__}, if that reads it'
-    owners = dict.fromkeys(layer_class(other).types[0] for other in names() if name in layer_class(other).confs)
+    owners = dict.fromkeys(
+        layer_class(other).types[0] for other in layer_type_names() if name in layer_class(other).confs
+    )
     whose = f"it belongs to {' or '.join(owners)}: " if owners else ""
     return f"{whose}remove it" + (f", or write its fields in {kind.confs[-1]}" if kind.confs else "")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted, weight_and_bias
+from netpart.layers.weights import wanted_gradient, weight_and_bias
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ class Gate(Layer):
         return Needs((region,), (((0, 1),),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        product = flops.total(size(region), 2)
-        return Cost(product, (product,), product + flops.fold(1, size(region)))
+        product = flops.combine_flops(size(region), 2)
+        return Cost(product, (product,), product + flops.fold_flops(1, size(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.multiply(call.y[0], self._factors(call))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, dw, factors = wanted(call.dx, 0), wanted(call.dw, 0), self._factors(call)
+        dx, dw, factors = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), self._factors(call)
         ops = [] if dx is None else [kernels.multiply_gradient(factors, 0, call.dy[0], dx)]
         ops += [] if dw is None else [kernels.multiply_gradient(factors, 1, call.dy[0], self._stretched(dw))]
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def _factors(self, call: Call) -> list[Array]:
         return [call.x[0], self._stretched(call.w[0])]

@@ -6,13 +6,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.kernels.pooling import Method
 from netpart.layers.checks import one_source
 from netpart.layers.layer import INPUT, Layer, MemoryOrder
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import Region, Shape, Spec, extent, size, whole
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import Region, Shape, Spec, extent, size, whole_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -45,10 +45,10 @@ class GlobalPooling(Layer):
         return self.space if self.method == "AVG" else None
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        return Needs(((*region[:2], *(term or whole(self.space))),))
+        return Needs(((*region[:2], *(term or whole_region(self.space))),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        price = flops.pooling(size(region), extent(term or whole(self.space)))
+        price = flops.pooling_flops(size(region), extent(term or whole_region(self.space)))
         return Cost(price, (price,))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -59,7 +59,7 @@ class GlobalPooling(Layer):
         return kernels.global_pooling(call.x[0], call.y[0], arg, self.method, prod(self.space))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, arg = wanted(call.dx, 0), call.aux[0] if call.aux else None
+        dx, arg = wanted_gradient(call.dx, 0), call.aux[0] if call.aux else None
         if dx is None:
-            return chain()
+            return chain_ops()
         return kernels.global_pooling_gradient(call.dy[0], dx, arg, self.method, prod(self.space))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import numbers, sources
-from netpart.layers.layer import Layer, MemoryOrder, Reuse
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import check_sources, float_source
+from netpart.layers.layer import Layer, MemoryOrder, MemoryReuse
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import INT, Region, Spec
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Identity(Layer):
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     output_names: ClassVar[tuple[str, ...]] = ("data", "label")
     rereads = ""
-    reuse = (Reuse.SAME, Reuse.SAME)
+    reuse = (MemoryReuse.SAME, MemoryReuse.SAME)
 
     @classmethod
     def carries_labels(cls, conf: LayerProto) -> bool:
@@ -37,8 +37,8 @@ class Identity(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         if len(self.inputs) != 2 or self.inputs[1].dtype != INT:
-            sources(self, "the input")
-        return (numbers(self, least=1), *self.inputs[1:])
+            check_sources(self, "the input")
+        return (float_source(self, least=1), *self.inputs[1:])
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return (region, *((region[0], *spec.whole[1:]) for spec in self.outputs[1:]))
@@ -47,8 +47,8 @@ class Identity(Layer):
         return Needs(self.outputs_of(region))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return chain(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
+        return chain_ops(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
-        return chain() if dx is None else kernels.copy(dx, call.dy[0])
+        dx = wanted_gradient(call.dx, 0)
+        return chain_ops() if dx is None else kernels.copy(dx, call.dy[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from netpart.data.image import crop_images
 from netpart.kernels.op import Array, Op
-from netpart.kernels.philox import Draw, key
+from netpart.kernels.philox import UniformDraws, stream_key
 from netpart.layers.checks import at_least, fault, one_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
@@ -48,8 +48,8 @@ class ImagePreprocess(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (lo, hi), (c0, c1), *sides = call.region
         box, scale = ((0, c1 - c0), *sides), self.conf.rgbimage_conf.scale
-        stream, three = key(call.seed, self.name, "crop"), ((0, 3),)
-        draw = Draw(np, stream, (call.first_row + lo, call.first_row + hi), three, (3,), call.phase)
+        stream, three = stream_key(call.seed, self.name, "crop"), ((0, 3),)
+        draw = UniformDraws(np, stream, (call.first_row + lo, call.first_row + hi), three, (3,), call.phase)
         uniform, scratch = np.zeros((hi - lo, 3)), [np.empty(*s) for s in draw.scratch]
         free = np.array([extent - self.side + 1 for extent in self.inputs[0].shape[2:]])
 

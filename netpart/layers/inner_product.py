@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, fault, has_conf, one_source
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.checks import at_least, fault, one_source, require_conf
 from netpart.layers.layer import INPUT, Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import bias, bias_need, product_cost, wanted, weight_and_bias
-from netpart.spec import Region, Shape, Spec, size, whole
+from netpart.layers.weights import bias_region, part_bias, product_cost, wanted_gradient, weight_and_bias
+from netpart.spec import Region, Shape, Spec, size, whole_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -32,7 +32,7 @@ class InnerProduct(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf
-        has_conf(self, "innerproduct_conf", "num_output: 10")
+        require_conf(self, "innerproduct_conf", "num_output: 10")
         self.axis, self.transpose = at_least(self, 1, conf.axis, "innerproduct_conf", "axis"), conf.transpose
         if self.axis >= source.rank:
             expected, hint = f"an axis below {source.rank}", f"its source is {source.shape}"
@@ -54,25 +54,25 @@ class InnerProduct(Layer):
         return self.features
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        seen = term or whole(self.features)
+        seen = term or whole_region(self.features)
         weight = (*seen, region[-1]) if self.transpose else (region[-1], *seen)
-        return Needs(((*region[:-1], *seen),), (weight, *bias_need(self, region[-1], term)))
+        return Needs(((*region[:-1], *seen),), (weight, *bias_region(self, region[-1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return product_cost(self.needs(region, term), size(region), size(term or whole(self.features)))
+        return product_cost(self.needs(region, term), size(region), size(term or whole_region(self.features)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         x, y = self._rows(call.x[0]), self._rows(call.y[0])
-        return kernels.inner_product(x, call.w[0], bias(call, call.w), y, self.transpose, call.activation)
+        return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        ops, dx, dw, dy = [], wanted(call.dx, 0), wanted(call.dw, 0), self._rows(call.dy[0])
+        ops, dx, dw, dy = [], wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), self._rows(call.dy[0])
         if dx is not None:
             ops.append(kernels.inner_product_data(dy, call.w[0], self._rows(dx), self.transpose))
         if dw is not None:
             x = self._rows(call.x[0])
-            ops.append(kernels.inner_product_weights(x, dy, dw, bias(call, call.dw), self.transpose))
-        return chain(*ops)
+            ops.append(kernels.inner_product_weights(x, dy, dw, part_bias(call, call.dw), self.transpose))
+        return chain_ops(*ops)
 
     def _rows(self, a: Array) -> Array:
         """A view of a part's array with one axis for all rows."""

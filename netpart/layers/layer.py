@@ -33,7 +33,7 @@ class MemoryOrder(Enum):
     CHANNELS_LAST = "batch, space, channels"
 
 
-class Reuse(Enum):
+class MemoryReuse(Enum):
     """Whether an output may lie where the first input does, or the gradient of an input where that of the output does:
     not at all; over it, if nobody reads it again; or as the same, for nothing is computed."""
 
@@ -43,7 +43,7 @@ class Reuse(Enum):
 
 
 @dataclass(frozen=True)
-class Following:
+class RunningStatistic:
     """How a parameter follows the mini-batches: ``keep`` of it stays at each step, the rest is their moment about the
     parameter named ``mean``; without one it is itself that mean. ``elements`` of a row stand behind each moment."""
 
@@ -67,13 +67,13 @@ class ParamSpec:
     proto: ParamProto = field(repr=False)
     matrix: tuple[int, int] | None = None
     saved: Shape = ()
-    running: Following | None = None
+    running: RunningStatistic | None = None
     read_only: bool = False
     channels_last: bool = False
 
 
 @dataclass(frozen=True)
-class Expansion:
+class LayerExpansion:
     """A layer as two layers: ``inner`` computes from the same sources what its parts have to know of each other, and
     ``outer``, which takes the layer's place, reads the sources and then that. ``share`` gives region and term of
     inner that fall to the worker of a box of the layer."""
@@ -83,7 +83,7 @@ class Expansion:
     share: Callable[[Region], tuple[Region, Region | None]]
 
 
-def _refuse_large(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
+def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
     """Raises ConfigError for a tensor beyond the limits of the language."""
     for shape in (tensor.shape for tensor in tensors):
         if len(shape) > AXES or max(shape, default=0) > EXTENT or prod(shape) > ELEMENTS:
@@ -120,7 +120,7 @@ class Layer(ABC):
     when it is called for both. It gets one ``Call`` twice, so it takes its arrays from that when it is called."""
     rereads: str = "xy"
     """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
-    reuse: tuple[Reuse, Reuse] = (Reuse.NONE, Reuse.NONE)
+    reuse: tuple[MemoryReuse, MemoryReuse] = (MemoryReuse.NONE, MemoryReuse.NONE)
     """How forward and backward may reuse memory."""
     makes_rows: bool = False
     """True if its rows are not those of its sources, one by one: it needs a mini-batch whole, not in micro-batches."""
@@ -139,9 +139,9 @@ class Layer(ABC):
         self.conf, self.name, self.inputs = conf, conf.name, inputs
         self.rows_override, self.folder, self.training = rows, folder or Path(), training
         self.outputs: tuple[Spec, ...] = self.infer()
-        _refuse_large(self.name, "output", self.outputs)
+        _refuse_large_tensors(self.name, "output", self.outputs)
         self.params: tuple[ParamSpec, ...] = self.parameters()
-        _refuse_large(self.name, "parameter", self.params)
+        _refuse_large_tensors(self.name, "parameter", self.params)
 
     @property
     def output(self) -> Spec:
@@ -193,7 +193,7 @@ class Layer(ABC):
         """True if each part of ``placement`` can do its work from what it needs; else the layer is to be expanded."""
         return True
 
-    def expansion(self, name: str) -> Expansion:
+    def expansion(self, name: str) -> LayerExpansion:
         """The layer as two, the inner one called ``name``."""
         raise NotImplementedError(f"{type(self).__name__} has no expansion")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class LRN(Layer):
         return Needs(((region[0], self._seen(region[1]), *region[2:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
+        return Cost(flops.elementwise_flops(size(region)), (flops.elementwise_flops(size(region)),))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((extent(region), FLOAT),)
@@ -49,9 +49,9 @@ class LRN(Layer):
         return kernels.lrn(call.x[0], call.y[0], call.aux[0], self._offset(call), self.local_size, *self.factors)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
         arrays = call.x[0], call.y[0], call.aux[0], call.dy[0], dx
         return kernels.lrn_gradient(*arrays, self._offset(call), self.local_size, *self.factors)
 

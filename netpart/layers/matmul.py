@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import check_sources, fault, float_source
 from netpart.layers.layer import INPUT, Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Shape, Spec, size
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class Matmul(Layer):
     confs: ClassVar[tuple[str, ...]] = ("matmul_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the left matrices", "the right matrices")
-        a, b = numbers(self, 0, least=3).shape, numbers(self, 1, least=3).shape
+        check_sources(self, "the left matrices", "the right matrices")
+        a, b = float_source(self, 0, least=3).shape, float_source(self, 1, least=3).shape
         conf = self.conf.matmul_conf
         self.flips = bool(conf.transpose_a), bool(conf.transpose_b)
         (rows, self.terms), (terms, columns) = (
@@ -49,7 +49,7 @@ class Matmul(Layer):
         return Needs(tuple((*lead, *pair[:: -1 if flip else 1]) for pair, flip in pairs))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        price = flops.matmul(size(region), size(term or ((0, self.terms),)))
+        price = flops.matmul_flops(size(region), size(term or ((0, self.terms),)))
         return Cost(price, (price, price), 0, price // 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
@@ -57,9 +57,9 @@ class Matmul(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (a, b), (ta, tb), dy, ops = call.x, self.flips, call.dy[0], []
-        da, db = wanted(call.dx, 0), wanted(call.dx, 1)
+        da, db = wanted_gradient(call.dx, 0), wanted_gradient(call.dx, 1)
         if da is not None:
             ops.append(kernels.matmul(b, dy, da, tb, True) if ta else kernels.matmul(dy, b, da, False, not tb))
         if db is not None:
             ops.append(kernels.matmul(dy, a, db, True, ta) if tb else kernels.matmul(a, dy, db, not ta, False))
-        return chain(*ops)
+        return chain_ops(*ops)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault
-from netpart.layers.combination import Combination
+from netpart.layers.combination import BroadcastLayer
 from netpart.layers.part import Call, Cost
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MOST = 256
 
 
 @final
-class Maximum(Combination):
+class Maximum(BroadcastLayer):
     """y = max(x0, x1, ...), element by element; of equal ones the first gets the gradient (maxout of layers)."""
 
     types: ClassVar[tuple[str, ...]] = ("kMax",)
@@ -33,7 +33,8 @@ class Maximum(Combination):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(
-            flops.total(size(region), len(self.inputs)), tuple(size(region) + fold for fold in self.folds(region))
+            flops.combine_flops(size(region), len(self.inputs)),
+            tuple(size(region) + fold for fold in self.folds(region)),
         )
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -43,6 +44,6 @@ class Maximum(Combination):
         return kernels.maximum(call.y[0], call.x, call.aux[0])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        gradients = [(k, wanted(call.dx, k)) for k in range(len(self.inputs))]
+        gradients = [(k, wanted_gradient(call.dx, k)) for k in range(len(self.inputs))]
         arg, dy = call.aux[0], call.dy[0]
-        return chain(*(kernels.maximum_gradient(arg, k, dy, dx) for k, dx in gradients if dx is not None))
+        return chain_ops(*(kernels.maximum_gradient(arg, k, dy, dx) for k, dx in gradients if dx is not None))

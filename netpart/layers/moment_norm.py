@@ -9,7 +9,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op
 from netpart.layers.layer import Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class MomentNorm(Layer):
         return Needs((region, ((0, 1), region[1], (0, 2))), ((region[1],),) * len(self.params))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        own = flops.elementwise(size(region))
+        own = flops.elementwise_flops(size(region))
         return Cost(own, (own, own), own * (len(self.params) - 1))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -58,7 +58,7 @@ class MomentNorm(Layer):
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, _), (*gradients, _), (rstd, mean, variance) = call.w, call.dw, call.aux
-        (x, m), dx, dm = call.x, wanted(call.dx, 0), wanted(call.dx, 1)
+        (x, m), dx, dm = call.x, wanted_gradient(call.dx, 0), wanted_gradient(call.dx, 1)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
         arrays = x, m, mean, variance, w, rstd, call.dy[0], dm, dw, db, dx
         return kernels.moment_norm_gradient(*arrays, self.epsilon)

@@ -6,12 +6,12 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.proto.layer_pb2 import LayerType
-from netpart.spec import Region, Shape, Spec, extent, size, whole
+from netpart.spec import Region, Shape, Spec, extent, size, whole_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -56,19 +56,19 @@ class Moments(Layer):
         return ((0, 1), channels, (0, 2)), (rows, *space)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        rows, *space = term or whole(self.space)
+        rows, *space = term or whole_region(self.space)
         return Needs(((rows, region[1], *space),), ((region[1],),) * 2)
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        price = flops.elementwise(prod(extent(region[1:2])) * size(term or whole(self.space)))
+        price = flops.elementwise_flops(prod(extent(region[1:2])) * size(term or whole_region(self.space)))
         return Cost(price, (price,))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.moments(call.x[0], call.w[0], call.y[0], prod(self.space))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, ops = wanted(call.dx, 0), [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
+        dx, ops = wanted_gradient(call.dx, 0), [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
         if dx is not None:
             add = call.adds[:1] == (True,)
             ops.append(kernels.moments_gradient(call.x[0], call.w[0], call.dy[0], dx, prod(self.space), add))
-        return chain(*ops)
+        return chain_ops(*ops)

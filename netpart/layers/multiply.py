@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
-from netpart.layers.combination import Combination
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.combination import BroadcastLayer
 from netpart.layers.part import Call, Cost
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, size
 
 if TYPE_CHECKING:
@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 
 @final
-class Multiply(Combination):
+class Multiply(BroadcastLayer):
     """y = x0 * x1 * ..., element by element; a source may be named more than once."""
 
     types: ClassVar[tuple[str, ...]] = ("kMul",)
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        product = flops.total(size(region), len(self.inputs))
+        product = flops.combine_flops(size(region), len(self.inputs))
         return Cost(product, tuple(product + fold for fold in self.folds(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.multiply(call.y[0], call.x)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        gradients = [(k, wanted(call.dx, k)) for k in range(len(self.inputs))]
-        return chain(*(kernels.multiply_gradient(call.x, k, call.dy[0], dx) for k, dx in gradients if dx is not None))
+        gradients = [(k, wanted_gradient(call.dx, k)) for k in range(len(self.inputs))]
+        return chain_ops(
+            *(kernels.multiply_gradient(call.x, k, call.dy[0], dx) for k, dx in gradients if dx is not None)
+        )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import FLOAT, Region, Shape, extent, relative, size
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import FLOAT, Region, Shape, extent, relative_slices, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -63,15 +63,15 @@ class Normalisation(Layer):
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (unit, rstd), own, ops = call.aux, self._own(call), []
         (w, _), (dw, db) = self._views(call.w), self._views(call.dw)
-        dx, dy = wanted(call.dx, 0), call.dy[0]
+        dx, dy = wanted_gradient(call.dx, 0), call.dy[0]
         if dx is not None:
             ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred))
         if dw is not None or db is not None:
             ops.append(kernels.normalise_parameters(unit, dy, dw, db, own))
-        return chain(*ops)
+        return chain_ops(*ops)
 
     def _own(self, call: Call) -> tuple[slice, ...]:
-        return relative(call.region, self.touched(call.region))
+        return relative_slices(call.region, self.touched(call.region))
 
     def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
         """Scale and shift, or their gradients, with the output's rank; None where there is none."""

@@ -6,13 +6,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.kernels.pooling import Method, winner_dtype
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
-from netpart.layers.windows import nothing, sliding
+from netpart.layers.weights import wanted_gradient
+from netpart.layers.windows import empty_input, read_fitting_windows
 from netpart.spec import Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Pooling(Layer):
         from netpart.proto.neuron_pb2 import PoolingProto
 
         source = one_source(self)
-        self.sliding = sliding(self, "pooling_conf", source)
+        self.sliding = read_fitting_windows(self, "pooling_conf", source)
         self.method: Method = "MAX" if self.conf.pooling_conf.pool == PoolingProto.MAX else "AVG"
         self.axes, self.area = len(self.sliding.kernel), prod(self.sliding.kernel)
         return (Spec((*source.shape[: -self.axes], *self.sliding.outputs)),)
@@ -46,7 +46,7 @@ class Pooling(Layer):
         return Needs((box if all(lo < hi for lo, hi in box) else None,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        price = flops.pooling(size(region), self.sliding.kernel)
+        price = flops.pooling_flops(size(region), self.sliding.kernel)
         return Cost(price, (price if self.needs(region).inputs[0] else 0,))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -57,12 +57,12 @@ class Pooling(Layer):
         window, arg = self.sliding.window(ranges), call.aux[0] if call.aux else None
         x = call.x[0]
         if call.needs.inputs[0] is None:
-            x = nothing(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
+            x = empty_input(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
         return kernels.pooling(x, call.y[0], arg, window, self.method, self.area)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, window = wanted(call.dx, 0), self.sliding.window(call.region[-self.axes :])
+        dx, window = wanted_gradient(call.dx, 0), self.sliding.window(call.region[-self.axes :])
         if dx is None:
-            return chain()
+            return chain_ops()
         arg = call.aux[0] if call.aux else None
         return kernels.pooling_gradient(call.dy[0], dx, arg, window, self.method, self.area)

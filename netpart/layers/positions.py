@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted, weight_and_bias
+from netpart.layers.weights import wanted_gradient, weight_and_bias
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ class Positions(Layer):
         return Needs((region,), (region[1:],))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.total(size(region), 2), (0,), flops.fold(size(region[1:]), size(region)))
+        return Cost(flops.combine_flops(size(region), 2), (0,), flops.fold_flops(size(region[1:]), size(region)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.total(call.y[0], [call.x[0], call.w[0]])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        ops, dx, dw = [], wanted(call.dx, 0), wanted(call.dw, 0)
+        ops, dx, dw = [], wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0)
         if dx is not None:
             ops.append(kernels.copy(dx, call.dy[0]))
         if dw is not None:
             ops.append(kernels.fold(dw[None], call.dy[0]))
-        return chain(*ops)
+        return chain_ops(*ops)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.kernels.activation import Kind
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 from netpart.spec import Spec
 
 
 @final
-class ReLU(Elementwise):
+class ReLU(ElementwiseActivation):
     """Rectified linear units."""
 
     types: ClassVar[tuple[str, ...]] = ("kReLU",)

@@ -11,11 +11,11 @@ from math import prod
 from operator import mul
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import fault, has_conf, one_source
-from netpart.layers.layer import Layer, Reuse
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.checks import fault, one_source, require_conf
+from netpart.layers.layer import Layer, MemoryReuse
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Shape, Spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Reshape(Layer):
     types: ClassVar[tuple[str, ...]] = ("kReshape", "kFlatten")
     confs: ClassVar[tuple[str, ...]] = ("reshape_conf",)
     rereads = ""
-    reuse = (Reuse.SAME, Reuse.SAME)
+    reuse = (MemoryReuse.SAME, MemoryReuse.SAME)
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.job_pb2 import LayerType
@@ -42,17 +42,17 @@ class Reshape(Layer):
             hint = "remove it, or write type: kReshape"
             raise fault(self, "no conf, as kFlatten reads none", "reshape_conf", hint, "reshape_conf")
         shape = (source.shape[0], *((prod(source.shape[1:]),) if flat else self._shape(source)))
-        self.groups = groups(source.shape, shape)
+        self.groups = axis_groups(source.shape, shape)
         return (Spec(shape),)
 
     def cuts(self) -> tuple[int | str, ...]:
-        return tuple(_leading(self.output.shape, axes) for _, axes in self.groups)
+        return tuple(_leading_axis(self.output.shape, axes) for _, axes in self.groups)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         box = list(self.inputs[0].whole)
         for theirs, ours in self.groups:
-            lo, hi = run(self.output.shape, ours, region)
-            axis = _leading(self.inputs[0].shape, theirs)
+            lo, hi = group_span(self.output.shape, ours, region)
+            axis = _leading_axis(self.inputs[0].shape, theirs)
             row = prod(self.inputs[0].shape[axis + 1 : theirs.stop])
             box[axis] = lo // row, -(-hi // row)
         return Needs((tuple(box),))
@@ -61,16 +61,16 @@ class Reshape(Layer):
         return kernels.copy(self._runs(call.y[0], 1), self._runs(call.x[0], 0)[self._used(call)])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, used = wanted(call.dx, 0), self._used(call)
+        dx, used = wanted_gradient(call.dx, 0), self._used(call)
         if dx is None:
-            return chain()
+            return chain_ops()
         target, unused = self._runs(dx, 0), [kernels.zero(dx)] if dx.size > call.dy[0].size else []
-        return chain(*unused, kernels.copy(target[used], self._runs(call.dy[0], 1)))
+        return chain_ops(*unused, kernels.copy(target[used], self._runs(call.dy[0], 1)))
 
     def _used(self, call: Call) -> tuple[slice, ...]:
         """Where, in the runs of the part's input, those of its output lie."""
-        ours = [run(self.output.shape, axes, call.region) for _, axes in self.groups]
-        theirs = [run(self.inputs[0].shape, axes, call.needs.inputs[0] or ()) for axes, _ in self.groups]
+        ours = [group_span(self.output.shape, axes, call.region) for _, axes in self.groups]
+        theirs = [group_span(self.inputs[0].shape, axes, call.needs.inputs[0] or ()) for axes, _ in self.groups]
         return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(ours, theirs, strict=True))
 
     def _runs(self, a: Array, side: int) -> Array:
@@ -78,7 +78,7 @@ class Reshape(Layer):
         return a.reshape([prod(a.shape[i] for i in group[side]) for group in self.groups])
 
     def _shape(self, source: Spec) -> Shape:
-        has_conf(self, "reshape_conf", "shape: 4 shape: -1")
+        require_conf(self, "reshape_conf", "shape: 4 shape: -1")
         shape, features = list(self.conf.reshape_conf.shape), prod(source.shape[1:])
         known = prod(n for n in shape if n != -1)
         if shape.count(-1) == 1 and known > 0:
@@ -89,20 +89,20 @@ class Reshape(Layer):
         return tuple(shape)
 
 
-def groups(a: Shape, b: Shape) -> list[tuple[range, range]]:
+def axis_groups(a: Shape, b: Shape) -> list[tuple[range, range]]:
     """Pairs of neighbouring axes of ``a`` and ``b`` that hold the same elements: the batch, then the finest."""
     ends_a, ends_b = ({n: i for i, n in enumerate(accumulate(shape[1:], mul), start=2)} for shape in (a, b))
     common = [(ends_a[n], ends_b[n]) for n in sorted(ends_a.keys() & ends_b.keys())]
     return [(range(i, k), range(j, m)) for (i, j), (k, m) in pairwise([(0, 0), (1, 1), *common])]
 
 
-def _leading(shape: Shape, axes: range) -> int:
+def _leading_axis(shape: Shape, axes: range) -> int:
     """The first axis that is longer than 1: its ranges are runs of the group's elements."""
     return next((a for a in axes if shape[a] > 1), axes.start)
 
 
-def run(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
+def group_span(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
     """The elements of the group ``axes`` that ``region``, cut on its leading axis at most, holds."""
-    axis = _leading(shape, axes)
+    axis = _leading_axis(shape, axes)
     row = prod(shape[axis + 1 : axes.stop])
     return region[axis][0] * row, region[axis][1] * row

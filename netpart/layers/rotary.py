@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from netpart.kernels import flops
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class Rotary(Layer):
         return Needs((region,))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.rotate(size(region)), (flops.rotate(size(region)),))
+        return Cost(flops.rotate_flops(size(region)), (flops.rotate_flops(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.rotate(call.x[0], call.y[0], self._angles(kernels, call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
-        return chain() if dx is None else kernels.rotate(call.dy[0], dx, self._angles(kernels, call.region), -1)
+        dx = wanted_gradient(call.dx, 0)
+        return chain_ops() if dx is None else kernels.rotate(call.dy[0], dx, self._angles(kernels, call.region), -1)
 
     def _angles(self, kernels: Kernels, region: Region) -> Array:
         """(positions of the part, features / 2) in radians, float64."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import Region, Spec
 
@@ -40,9 +40,9 @@ class Score(Layer):
         return kernels.copy(call.y[0], call.x[0])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
 
         def fill(dx: Array) -> None:
             dx.fill(0)

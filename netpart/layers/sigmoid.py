@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.kernels.activation import Kind
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 
 
 @final
-class Sigmoid(Elementwise):
+class Sigmoid(ElementwiseActivation):
     """Logistic units."""
 
     types: ClassVar[tuple[str, ...]] = ("kSigmoid",)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import at_least, fault, numbers, sources
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import at_least, check_sources, fault, float_source
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import INT, Region, Spec, moved
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import INT, Region, Spec, shift_region
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -40,8 +40,8 @@ class Slice(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         if len(self.inputs) != 2 or self.inputs[1].dtype != INT:
-            sources(self, "the input")
-        spec, conf = numbers(self, 0, least=1), self.conf.slice_conf
+            check_sources(self, "the input")
+        spec, conf = float_source(self, 0, least=1), self.conf.slice_conf
         self.axis, parts = conf.slice_dim, at_least(self, 1, conf.num_slices, "slice_conf", "num_slices")
         if not 0 <= self.axis < spec.rank:
             got, at = str(self.axis), ("slice_conf", "slice_dim")
@@ -71,11 +71,13 @@ class Slice(Layer):
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         shift = self.number * self.output.shape[self.axis]
         data, *labels = self.outputs_of(region)
-        return Needs((moved(data, self.axis, shift), *(moved(b, 0, 0 if self.axis else shift) for b in labels)))
+        return Needs(
+            (shift_region(data, self.axis, shift), *(shift_region(b, 0, 0 if self.axis else shift) for b in labels))
+        )
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return chain(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
+        return chain_ops(*(kernels.copy(y, x) for y, x in zip(call.y, call.x, strict=True)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
-        return chain() if dx is None else kernels.copy(dx, call.dy[0])
+        dx = wanted_gradient(call.dx, 0)
+        return chain_ops() if dx is None else kernels.copy(dx, call.dy[0])

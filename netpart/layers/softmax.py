@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import at_least, fault, one_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Softmax(Layer):
         return Needs(((region[0], *self.output.whole[1:]),))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        return Cost(flops.elementwise(size(region)), (flops.elementwise(size(region)),))
+        return Cost(flops.elementwise_flops(size(region)), (flops.elementwise_flops(size(region)),))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.softmax(call.x[0], call.y[0], self.groups)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
-        return chain() if dx is None else kernels.softmax_gradient(call.y[0], call.dy[0], dx, self.groups)
+        dx = wanted_gradient(call.dx, 0)
+        return chain_ops() if dx is None else kernels.softmax_gradient(call.y[0], call.dy[0], dx, self.groups)

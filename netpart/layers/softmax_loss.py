@@ -6,14 +6,14 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.checks import at_least, fault, labels, numbers, sources
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.checks import at_least, check_sources, fault, float_source, label_axes
 from netpart.layers.class_blocks import ClassBlocks
 from netpart.layers.class_loss import ClassLoss
-from netpart.layers.layer import Expansion, Layer
+from netpart.layers.layer import Layer, LayerExpansion
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
-from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative, size
+from netpart.layers.weights import wanted_gradient
+from netpart.spec import FLOAT, Placement, Region, Shape, Spec, extent, relative_slices, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -38,9 +38,9 @@ class SoftmaxLoss(Layer):
     inner: ClassVar[str] = "blocks"
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self, "the prediction", "the labels")
-        prediction, conf = numbers(self), self.conf.softmaxloss_conf
-        self.places = labels(self, 1, prediction)
+        check_sources(self, "the prediction", "the labels")
+        prediction, conf = float_source(self), self.conf.softmaxloss_conf
+        self.places = label_axes(self, 1, prediction)
         self.scale, self.classes = float(conf.scale), prod(prediction.shape[self.places :])
         self.topk = at_least(self, 1, conf.topk, "softmaxloss_conf", "topk")
         if self.topk > self.classes:
@@ -67,9 +67,9 @@ class SoftmaxLoss(Layer):
     def stands(self, placement: Placement) -> bool:
         return all(self._seen(shard.region) == shard.region for shard in placement.shards)
 
-    def expansion(self, name: str) -> Expansion:
+    def expansion(self, name: str) -> LayerExpansion:
         blocks = ClassBlocks(self, name, self.topk)
-        return Expansion(blocks, ClassLoss(self, blocks.output, self.topk), blocks.share)
+        return LayerExpansion(blocks, ClassLoss(self, blocks.output, self.topk), blocks.share)
 
     def _seen(self, region: Region) -> Region:
         """What of the prediction stands behind ``region``: all classes."""
@@ -79,7 +79,7 @@ class SoftmaxLoss(Layer):
         return Needs((self._seen(region), region[: self.places]))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        seen = flops.elementwise(size(self._seen(region)))
+        seen = flops.elementwise_flops(size(self._seen(region)))
         return Cost(seen, (seen,))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
@@ -91,18 +91,18 @@ class SoftmaxLoss(Layer):
         y, positions = (*call.aux, call.y[0])[0], prod(self.inputs[1].shape[1:])
         arrays = call.x[0], call.x[1], y, call.metrics, self._owned(kernels, call)
         loss = kernels.softmax_loss(*arrays, self.topk, self.scale, positions, self.smoothing)
-        return chain(loss, kernels.copy(call.y[0], y[self._own(call)])) if call.aux else loss
+        return chain_ops(loss, kernels.copy(call.y[0], y[self._own(call)])) if call.aux else loss
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
         factor = self.scale / (call.rows * prod(self.inputs[1].shape[1:]))
         y, owned = (*call.aux, call.y[0])[0], self._owned(kernels, call)
         return kernels.softmax_loss_gradient(y, call.x[1], dx, owned, factor, self.smoothing)
 
     def _own(self, call: Call) -> tuple[slice, ...]:
-        return relative(call.region, self._seen(call.region))
+        return relative_slices(call.region, self._seen(call.region))
 
     def _owned(self, kernels: Kernels, call: Call) -> Array | None:
         """The mask of what this part differentiates among all classes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.kernels.activation import Kind
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 
 
 @final
-class STanh(Elementwise):
+class STanh(ElementwiseActivation):
     """Scaled tanh units (LeCun et al., Efficient BackProp, 1998, section 4.4)."""
 
     types: ClassVar[tuple[str, ...]] = ("kSTanh",)

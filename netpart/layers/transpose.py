@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, final
 
-from netpart.kernels.op import Op, chain
-from netpart.layers.checks import fault, has_conf, one_source
+from netpart.kernels.op import Op, chain_ops
+from netpart.layers.checks import fault, one_source, require_conf
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Transpose(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self)
-        has_conf(self, "transpose_conf", "axis: 2 axis: 1")
+        require_conf(self, "transpose_conf", "axis: 2 axis: 1")
         self.order = (0, *self.conf.transpose_conf.axis)
         if sorted(self.order) != list(range(source.rank)):
             expected = f"the axes 1 to {source.rank - 1}, each once"
@@ -40,5 +40,5 @@ class Transpose(Layer):
         return kernels.copy(call.y[0], call.x[0].transpose(self.order))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
-        return chain() if dx is None else kernels.copy(dx.transpose(self.order), call.dy[0])
+        dx = wanted_gradient(call.dx, 0)
+        return chain_ops() if dx is None else kernels.copy(dx.transpose(self.order), call.dy[0])

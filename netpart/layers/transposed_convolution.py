@@ -14,13 +14,13 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, Window, chain
-from netpart.kernels.verbs import column
-from netpart.layers.checks import at_least, fault, has_conf, one_source
+from netpart.kernels.op import Op, Window, chain_ops
+from netpart.kernels.verbs import as_column
+from netpart.layers.checks import at_least, fault, one_source, require_conf
 from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import bias, bias_need, wanted, weight_and_bias
-from netpart.layers.windows import channels, grouped, nothing, read_sliding, with_channels
+from netpart.layers.weights import bias_region, part_bias, wanted_gradient, weight_and_bias
+from netpart.layers.windows import channel_count, convolution_groups, empty_input, read_windows, with_channel_axis
 from netpart.spec import Region, Shape, Spec, size
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class TransposedConvolution(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf
-        has_conf(self, FIELD, "num_filters: 32 kernel: 2 stride: 2")
+        require_conf(self, FIELD, "num_filters: 32 kernel: 2 stride: 2")
         self.filters = at_least(self, 1, conf.num_filters, FIELD, "num_filters")
-        self.small = read_sliding(self, FIELD, source)
-        self.channels = channels(source, self.small)
-        self.groups = grouped(self, self.channels, self.filters)
+        self.small = read_windows(self, FIELD, source)
+        self.channels = channel_count(source, self.small)
+        self.groups = convolution_groups(self, self.channels, self.filters)
         self.share = self.filters // self.groups
         extra = at_least(self, 0, conf.output_pad, FIELD, "output_pad")
         fields = zip(self.small.extent, self.small.stride, self.small.pad, self.small.reach, strict=True)
@@ -77,33 +77,33 @@ class TransposedConvolution(Layer):
         empty = any(lo == hi for lo, hi in ranges)
         middle = seen if self.inputs[0].rank == self.output.rank else ()
         weight = (*seen, self._share(region), *((0, k) for k in self.small.kernel))
-        return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_need(self, region[1], term)))
+        return Needs((None if empty else (region[0], *middle, *ranges),), (weight, *bias_region(self, region[1], term)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         needs = self.needs(region, term)
         taps = size((self._share(region),)) * prod(self.small.kernel)
         seen = needs.inputs[0]
-        product = 0 if seen is None else flops.convolution(size(seen), taps, False)
+        product = 0 if seen is None else flops.convolution_flops(size(seen), taps, False)
         biased = len(needs.params) > 1 and needs.params[1] is not None
-        spread, fold = (size(region), flops.fold(region[1][1] - region[1][0], size(region))) if biased else (0, 0)
+        spread, fold = (size(region), flops.fold_flops(region[1][1] - region[1][0], size(region))) if biased else (0, 0)
         return Cost(product + spread, (product,), product + fold, product // 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        y, b = call.y[0], bias(call, call.w)
+        y, b = call.y[0], part_bias(call, call.w)
         x, window = self._input(kernels, call), self._window(call.region)
         spread = kernels.convolution_data(x, call.w[0], y, window, self.groups)
-        return chain(spread, *(() if b is None else (kernels.add(y, column(b, y.ndim - 2)),)))
+        return chain_ops(spread, *(() if b is None else (kernels.add(y, as_column(b, y.ndim - 2)),)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         window, ops = self._window(call.region), []
-        dx, dw, db, dy = wanted(call.dx, 0), wanted(call.dw, 0), bias(call, call.dw), call.dy[0]
+        dx, dw, db, dy = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), part_bias(call, call.dw), call.dy[0]
         if dx is not None:
-            ops.append(kernels.convolution(dy, call.w[0], None, with_channels(dx, self.small), window, self.groups))
+            ops.append(kernels.convolution(dy, call.w[0], None, with_channel_axis(dx, self.small), window, self.groups))
         if dw is not None:
             ops.append(kernels.convolution_weights(dy, self._input(kernels, call), dw, None, window, self.groups))
         if dw is not None and db is not None:
-            ops.append(kernels.fold(column(db, dy.ndim - 2)[None], dy))
-        return chain(*ops)
+            ops.append(kernels.fold(as_column(db, dy.ndim - 2)[None], dy))
+        return chain_ops(*ops)
 
     def _share(self, region: Region) -> tuple[int, int]:
         """The filters of ``region``, counted within their group: all of them where there are several groups."""
@@ -128,6 +128,6 @@ class TransposedConvolution(Layer):
 
     def _input(self, kernels: Kernels, call: Call) -> Array:
         if call.needs.inputs[0] is not None:
-            return with_channels(call.x[0], self.small)
+            return with_channel_axis(call.x[0], self.small)
         ranges = (self._reads(axis, *span) for axis, span in enumerate(call.region[2:]))
-        return nothing(kernels, len(call.y[0]), call.w[0].shape[0], *(hi - lo for lo, hi in ranges))
+        return empty_input(kernels, len(call.y[0]), call.w[0].shape[0], *(hi - lo for lo, hi in ranges))

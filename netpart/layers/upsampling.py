@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import at_least, fault, one_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted
+from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Spec, extent
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ class Upsampling(Layer):
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         seen = self.needs(region).inputs[0] or ()
         shapes = list(zip(extent(region)[2:], extent(seen)[2:], strict=True))
-        price = flops.resample(shapes, prod(extent(region)[:2]))
+        price = flops.resample_flops(shapes, prod(extent(region)[:2]))
         return Cost(price, (price,))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.resample(call.x[0], call.y[0], self._weights(kernels, call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx = wanted(call.dx, 0)
+        dx = wanted_gradient(call.dx, 0)
         if dx is None:
-            return chain()
+            return chain_ops()
         return kernels.resample(dx, call.dy[0], self._weights(kernels, call.region), transpose=True)
 
     def _neighbours(self, axis: int, region: Region) -> tuple[Array, Array, Array]:

@@ -31,19 +31,19 @@ def weight_and_bias(
     return (weight, *(ParamSpec("bias", matrix[:1], proto, None, matrix[:1]) for proto in protos[1:]))
 
 
-def bias_need(layer: Layer, outputs: tuple[int, int], term: Region | None) -> tuple[Region | None, ...]:
+def bias_region(layer: Layer, outputs: tuple[int, int], term: Region | None) -> tuple[Region | None, ...]:
     """The needed region of the bias: only the term that contains the origin adds it (regions.md, D1)."""
     if len(layer.params) < 2:
         return ()
     return ((outputs,) if term is None or all(lo == 0 for lo, _ in term) else None,)
 
 
-def bias(call: Call, arrays: list[Array]) -> Array | None:
+def part_bias(call: Call, arrays: list[Array]) -> Array | None:
     """The bias among ``arrays`` (``call.w`` or ``call.dw``), None if this part adds none."""
     return arrays[1] if len(arrays) > 1 and call.needs.params[1] is not None else None
 
 
-def wanted(gradients: list[Array], k: int) -> Array | None:
+def wanted_gradient(gradients: list[Array], k: int) -> Array | None:
     """Gradient buffer ``k``, None if it is not wanted or holds no element."""
     found = gradients[k] if k < len(gradients) else None
     return None if found is None or found.size == 0 else found
@@ -52,6 +52,6 @@ def wanted(gradients: list[Array], k: int) -> Array | None:
 def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
     """The price of a part with ``outputs`` elements, each the sum of ``terms`` products and perhaps a bias."""
     biased = len(needs.params) > 1 and needs.params[1] is not None
-    product = flops.convolution(outputs, terms, biased)
-    data = flops.convolution(outputs, terms, False)
+    product = flops.convolution_flops(outputs, terms, biased)
+    data = flops.convolution_flops(outputs, terms, False)
     return Cost(product, (data if needs.inputs[0] is not None else 0,), product, outputs * terms)

@@ -25,7 +25,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Sliding:
+class SlidingWindows:
     """Windows over the spatial axes of an uncut tensor; every field has one entry per spatial axis."""
 
     extent: Shape
@@ -65,7 +65,7 @@ class Sliding:
         return (start, end), (start - first, stop - end)
 
 
-def read_sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
+def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
     """Reads spatial_axes, kernel, stride, pad and, where there is one, dilation of ``field``; raises ConfigError.
 
     ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do the others.
@@ -84,12 +84,12 @@ def read_sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
         return tuple(at_least(layer, low, int(getattr(conf, f)), field, f) for f in used)
 
     dilation = each("dilation", 1) if hasattr(conf, "dilation") else (1,) * axes
-    return Sliding(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
+    return SlidingWindows(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
 
 
-def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
-    """``read_sliding``; raises ConfigError also for a window that does not fit into the padded input."""
-    found = read_sliding(layer, field, spec)
+def read_fitting_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
+    """``read_windows``; raises ConfigError also for a window that does not fit into the padded input."""
+    found = read_windows(layer, field, spec)
     for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
         if k > n + 2 * p:
             got = f"{k} over {n} + 2 * {p}"
@@ -97,12 +97,12 @@ def sliding(layer: Layer, field: str, spec: Spec) -> Sliding:
     return found
 
 
-def channels(spec: Spec, sliding: Sliding) -> int:
+def channel_count(spec: Spec, sliding: SlidingWindows) -> int:
     """Channels of a tensor (batch, channels, spatial...), 1 if it has no channel axis."""
     return spec.shape[1] if spec.rank == len(sliding.extent) + 2 else 1
 
 
-def grouped(layer: Layer, channels: int, filters: int) -> int:
+def convolution_groups(layer: Layer, channels: int, filters: int) -> int:
     """The groups of a convolution; raises ConfigError for those that do not share out its channels and filters."""
     groups = at_least(layer, 1, layer.conf.convolution_conf.groups, "convolution_conf", "groups")
     if channels % groups or filters % groups:
@@ -111,11 +111,11 @@ def grouped(layer: Layer, channels: int, filters: int) -> int:
     return groups
 
 
-def with_channels(x: Array, sliding: Sliding) -> Array:
+def with_channel_axis(x: Array, sliding: SlidingWindows) -> Array:
     """A view of ``x`` (batch, [channels,] spatial...) that has the channel axis."""
     return x if x is None or x.ndim == len(sliding.extent) + 2 else x[:, None]
 
 
-def nothing(kernels: Kernels, *shape: int) -> Array:
+def empty_input(kernels: Kernels, *shape: int) -> Array:
     """The zero-extent input of a part whose windows all lie in padding."""
     return kernels.xp.empty(shape, kernels.dtype)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from netpart.measure.timeline import TALK, WAIT, Event, Timeline
+from netpart.measure.timeline import TALK, WAIT, Timeline, TimelineEvent
 
 COMPUTING, COMMUNICATING = 0, 1
 THREADS = ("computing", "communication")
@@ -18,16 +18,16 @@ THREADS = ("computing", "communication")
 Json = dict[str, Any]
 
 
-def to_chrome(timeline: Timeline) -> str:
+def to_chrome_trace(timeline: Timeline) -> str:
     """Writes ``timeline`` as JSON; its first event begins at 0 µs."""
     began = min((event.start for event in timeline.events), default=0.0)
-    found = [*_names(timeline.workers), *(_span(event, began) for event in timeline.events)]
+    found = [*_track_names(timeline.workers), *(_event_span(event, began) for event in timeline.events)]
     for number, message in enumerate(timeline.messages):
-        found += [_flow("s", number, message.sent, began), _flow("f", number, message.taken, began)]
+        found += [_message_flow("s", number, message.sent, began), _message_flow("f", number, message.taken, began)]
     return json.dumps({"traceEvents": found, "displayTimeUnit": "ms"}) + "\n"
 
 
-def _names(workers: int) -> Iterator[Json]:
+def _track_names(workers: int) -> Iterator[Json]:
     """What processes and threads are called."""
     for worker in range(workers):
         yield {"ph": "M", "name": "process_name", "pid": worker, "args": {"name": f"worker {worker}"}}
@@ -35,28 +35,29 @@ def _names(workers: int) -> Iterator[Json]:
             yield {"ph": "M", "name": "thread_name", "pid": worker, "tid": thread, "args": {"name": name}}
 
 
-def _span(event: Event, began: float) -> Json:
+def _event_span(event: TimelineEvent, began: float) -> Json:
     """One event."""
     name = f"step {event.step}" if event.text == "step" else event.text
     args = {"step": event.step} | ({"channel": event.channel} if event.channel else {})
-    return _place(event) | {
-        "ph": "X", "name": name, "cat": event.kind, "ts": _micros(event.start - began), "dur": _micros(event.seconds),
+    return _event_track(event) | {
+        "ph": "X", "name": name, "cat": event.kind, "ts": _to_microseconds(event.start - began),
+        "dur": _to_microseconds(event.seconds),
         "args": args,
     }  # fmt: skip
 
 
-def _flow(phase: str, number: int, event: Event, began: float) -> Json:
+def _message_flow(phase: str, number: int, event: TimelineEvent, began: float) -> Json:
     """One end of an arrow, in the middle of its event."""
-    at = _micros((event.start + event.end) / 2 - began)
+    at = _to_microseconds((event.start + event.end) / 2 - began)
     binding = {"bp": "e"} if phase == "f" else {}
-    return _place(event) | {"ph": phase, "id": number, "name": "message", "cat": "message", "ts": at} | binding
+    return _event_track(event) | {"ph": phase, "id": number, "name": "message", "cat": "message", "ts": at} | binding
 
 
-def _place(event: Event) -> Json:
+def _event_track(event: TimelineEvent) -> Json:
     """Process and thread of an event."""
     return {"pid": event.worker, "tid": COMMUNICATING if event.kind in (TALK, WAIT) else COMPUTING}
 
 
-def _micros(seconds: float) -> float:
+def _to_microseconds(seconds: float) -> float:
     """Microseconds, as the format has them, to the nanosecond."""
     return round(seconds * 1e6, 3)

@@ -15,8 +15,19 @@ from html import escape
 from itertools import groupby
 from math import ceil, log10
 
-from netpart.draw.letters import FAMILY, fitting, width
-from netpart.measure.timeline import BACKWARD, FORWARD, MOVE, STEP, TALK, UPDATE, WAIT, Event, Message, Timeline
+from netpart.draw.letters import FAMILY, text_width, truncate_text
+from netpart.measure.timeline import (
+    BACKWARD,
+    FORWARD,
+    MOVE,
+    STEP,
+    TALK,
+    UPDATE,
+    WAIT,
+    Timeline,
+    TimelineEvent,
+    TimelineMessage,
+)
 from netpart.units import seconds_text
 
 COLOURS = {
@@ -46,7 +57,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 </style>"""
 
 
-class Chart:
+class GanttChart:
     """Where things of ``timeline`` stand."""
 
     def __init__(self, timeline: Timeline) -> None:
@@ -61,7 +72,7 @@ class Chart:
         """Pixels from the left of an instant of the timeline."""
         return LEFT + (seconds - self.began) / self.lasts * (WIDTH - LEFT - RIGHT)
 
-    def y(self, event: Event) -> float:
+    def y(self, event: TimelineEvent) -> float:
         """Pixels from above of the lane of an event."""
         return self.top(event.worker) + self.turn + (LANE if event.kind in (TALK, WAIT) else 0)
 
@@ -79,10 +90,10 @@ class Chart:
         return f"{drawn}; a bracket is a worker's step, {seconds_text(max(steps))} at most"
 
 
-def to_svg(timeline: Timeline, title: str) -> str:
+def draw_gantt(timeline: Timeline, title: str) -> str:
     """Draws ``timeline``; what is too short to be seen is left out. Events are named where there is room, and tell
     their names and times when they are pointed at."""
-    chart = Chart(timeline)
+    chart = GanttChart(timeline)
     events = [event for event in timeline.events if event.kind != STEP]
     events.sort(key=lambda event: -event.seconds)  # what stands within another event is drawn over it
     size = f'viewBox="0 0 {WIDTH} {chart.height}" style="max-width: {WIDTH}px"'
@@ -90,30 +101,32 @@ def to_svg(timeline: Timeline, title: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', f"<title>{escape(title)}</title>", STYLE,
             '<rect width="100%" height="100%" fill="#fff"/>',
-            f'<text x="8" y="18" class="title">{escape(fitting(title, TITLE, WIDTH - 16, bold=True))}</text>',
-            f'<text x="8" y="36" class="note">{chart.note}</text>', *_legend(chart), *_lanes(chart), *_axis(chart),
-            *(line for worker in range(timeline.workers) for line in _turns(chart, worker)),
-            *(_bar(chart, event) for event in events if _wide(chart, event) >= LEAST),
-            *(_arrow(chart, message) for message in timeline.messages if message.sent.worker != message.taken.worker),
-            *(_bracket(chart, event) for event in timeline.events if event.kind == STEP), "</svg>\n",
+            f'<text x="8" y="18" class="title">{escape(truncate_text(title, TITLE, WIDTH - 16, bold=True))}</text>',
+            f'<text x="8" y="36" class="note">{chart.note}</text>',
+            *_gantt_legend(chart), *_worker_lanes(chart), *_time_axis(chart),
+            *(line for worker in range(timeline.workers) for line in _micro_batch_bands(chart, worker)),
+            *(_event_bar(chart, event) for event in events if _bar_width(chart, event) >= LEAST),
+            *(_message_arrow(chart,
+            message) for message in timeline.messages if message.sent.worker != message.taken.worker),
+            *(_step_bracket(chart, event) for event in timeline.events if event.kind == STEP), "</svg>\n",
         ]
     )  # fmt: skip
 
 
-def _legend(chart: Chart) -> Iterator[str]:
+def _gantt_legend(chart: GanttChart) -> Iterator[str]:
     """What the colours mean."""
     x = 8.0
     for kind, word in WORDS.items():
         yield f'<rect x="{x:.0f}" y="47" width="11" height="11" fill="{COLOURS[kind]}"/>'
         yield f'<text x="{x + 15:.0f}" y="56.5">{word}</text>'
-        x += 34 + width(word, TEXT)
+        x += 34 + text_width(word, TEXT)
     yield f'<path d="M{x:.0f} 47 l14 11" class="message"/><text x="{x + 18:.0f}" y="56.5">message</text>'
-    x += 38 + width("message", TEXT)
+    x += 38 + text_width("message", TEXT)
     if chart.turn:
         yield f'<text x="{x:.0f}" y="56.5">above the bars: numbers of micro-batches</text>'
 
 
-def _turns(chart: Chart, worker: int) -> Iterator[str]:
+def _micro_batch_bands(chart: GanttChart, worker: int) -> Iterator[str]:
     """The numbers of the micro-batches of a worker, each above all that it computes of one in a row."""
     events = [event for event in chart.timeline.of_worker(worker) if event.micro >= 0]
     for (kind, micro), found in groupby(events, key=lambda event: (event.kind, event.micro)):
@@ -122,18 +135,18 @@ def _turns(chart: Chart, worker: int) -> Iterator[str]:
         told = f"<title>{WORDS[kind]} of micro-batch {micro}, {seconds_text(played[-1].end - played[0].start)}</title>"
         box = f'x="{x:.2f}" y="{y + 1}" width="{end - x:.2f}" height="{TURN - 2}"'
         yield f'<rect {box} fill="{COLOURS[kind]}" class="turn">{told}</rect>'
-        if width(str(micro), NAME) <= end - x:
+        if text_width(str(micro), NAME) <= end - x:
             yield f'<text x="{(x + end) / 2:.1f}" y="{y + TURN - 4}" class="name middle">{micro}</text>'
 
 
-def _bracket(chart: Chart, event: Event) -> str:
+def _step_bracket(chart: GanttChart, event: TimelineEvent) -> str:
     """The step of one worker, below its lanes."""
     y, start, end = chart.top(event.worker) + chart.turn + 2 * LANE, chart.x(event.start), chart.x(event.end)
     told = f"<title>step of worker {event.worker}, {seconds_text(event.seconds)}</title>"
     return f'<path d="M{start:.1f} {y} v5 H{end:.1f} v-5" class="step">{told}</path>'
 
 
-def _lanes(chart: Chart) -> Iterator[str]:
+def _worker_lanes(chart: GanttChart) -> Iterator[str]:
     """The field of every worker, with its name."""
     for worker in range(chart.timeline.workers):
         y = chart.top(worker) + chart.turn
@@ -143,42 +156,42 @@ def _lanes(chart: Chart) -> Iterator[str]:
             yield f'<text x="{LEFT - 8}" y="{y + lane * LANE + 16}" class="end">{word}</text>'
 
 
-def _axis(chart: Chart) -> Iterator[str]:
+def _time_axis(chart: GanttChart) -> Iterator[str]:
     """Ticks at round times."""
-    bottom, every = chart.height - AXIS, spacing(chart.lasts / TICKS)
+    bottom, every = chart.height - AXIS, tick_spacing(chart.lasts / TICKS)
     for tick in range(int(chart.lasts / every) + 1):
         x = chart.x(chart.began + tick * every)
         yield f'<path d="M{x:.1f} {TOP} V{bottom}" class="tick"/>'
         yield f'<text x="{x:.1f}" y="{bottom + 14}" class="middle">{seconds_text(tick * every)}</text>'
 
 
-def spacing(least: float) -> float:
+def tick_spacing(least: float) -> float:
     """The smallest of 1, 2 and 5 times a power of ten that is not below ``least``."""
     power: float = 10.0 ** ceil(log10(least) - 1e-9)
     return min(step for step in (power / 5, power / 2, power) if step >= least * (1 - 1e-9))
 
 
-def _wide(chart: Chart, event: Event) -> float:
+def _bar_width(chart: GanttChart, event: TimelineEvent) -> float:
     """Pixels of a bar."""
     return chart.x(event.end) - chart.x(event.start)
 
 
-def _bar(chart: Chart, event: Event) -> str:
+def _event_bar(chart: GanttChart, event: TimelineEvent) -> str:
     """One event."""
-    x, y, room = chart.x(event.start), chart.y(event), _wide(chart, event)
+    x, y, room = chart.x(event.start), chart.y(event), _bar_width(chart, event)
     of = f" of micro-batch {event.micro}" if event.micro >= 0 else ""
     told = f"<title>{escape(event.text)}{of}, {seconds_text(event.seconds)}</title>"
     fill = COLOURS[event.kind]
     box = f'x="{x:.2f}" y="{y + 2}" width="{room:.2f}" height="{LANE - 4}"'
     drawn = f'<rect {box} fill="{fill}" class="bar">{told}</rect>'
     name = event.object or event.verb
-    if width(name, NAME) + 6 > room:
+    if text_width(name, NAME) + 6 > room:
         return drawn
     dark = " dark" if event.kind in (BACKWARD, UPDATE) else ""
     return f'{drawn}<text x="{x + 3:.1f}" y="{y + 15.5}" class="name{dark}">{escape(name)}</text>'
 
 
-def _arrow(chart: Chart, message: Message) -> str:
+def _message_arrow(chart: GanttChart, message: TimelineMessage) -> str:
     """A message, from where it was sent to where it was taken in."""
     (start, end), half = (message.sent, message.taken), LANE / 2
     ends = chart.x(start.start), chart.y(start) + half, chart.x(end.end), chart.y(end) + half

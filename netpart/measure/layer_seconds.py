@@ -6,37 +6,37 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from netpart.graph.uncut import uncut
-from netpart.program.kernels import kernels_of
+from netpart.graph.uncut import partition_uncut
+from netpart.program.kernels import job_kernel_class
 from netpart.proto.job_pb2 import JobProto
 from netpart.worker.ensemble import Ensemble
-from netpart.worker.trace import Traced
+from netpart.worker.trace import TracedAction
 
 STEPS = 3
 WAYS = ("forward", "backward")
 
 
-def layer_seconds(job: JobProto, folder: Path | None = None, steps: int = STEPS) -> dict[str, tuple[float, float]]:
+def measure_layers(job: JobProto, folder: Path | None = None, steps: int = STEPS) -> dict[str, tuple[float, float]]:
     """By layer, the seconds of a whole mini-batch forward and backward, medians of ``steps`` steps after a first.
 
     Raises what building the job raises, DataError among it.
     """
-    partition = uncut(job, folder, ("train",))
-    ensemble = Ensemble(partition, kernels=kernels_of(job))
+    partition = partition_uncut(job, folder, ("train",))
+    ensemble = Ensemble(partition, kernels=job_kernel_class(job))
     ensemble.initialise()
     ensemble.step("train", 0)
     times = defaultdict[tuple[str, str], list[float]](list)
     for step in range(1, steps + 1):
-        trace: list[Traced] = []
+        trace: list[TracedAction] = []
         ensemble.players[0].trace.events = trace
         ensemble.step("train", step)
         for action, start, end, *_ in trace:
             way, _, name = action.partition("+")[0].partition(" ")
             times[way, name].append(end - start)
     names = [node.name for node in partition.graph.net.nodes]
-    return {name: (_taken(times[WAYS[0], name]), _taken(times[WAYS[1], name])) for name in names}
+    return {name: (_median_or_zero(times[WAYS[0], name]), _median_or_zero(times[WAYS[1], name])) for name in names}
 
 
-def _taken(seconds: list[float]) -> float:
+def _median_or_zero(seconds: list[float]) -> float:
     """The median; 0 of what is never done."""
     return median(seconds) if seconds else 0.0

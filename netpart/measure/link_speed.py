@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from netpart.collectives.price import Link
-from netpart.measure.profile import profile
-from netpart.measure.timeline import WAIT, Message, Timeline
-from netpart.proto.reader import Job, loads
+from netpart.collectives.price import LinkCost
+from netpart.measure.profile import profile_job
+from netpart.measure.timeline import WAIT, Timeline, TimelineMessage
+from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
 SMALL, LARGE = 4, 1 << 10
@@ -17,16 +17,16 @@ ITEM = 4
 """Bytes of a float32."""
 
 
-def measure_link(transport: str = "auto") -> Link:
+def measure_link(transport: str = "auto") -> LinkCost:
     """The link between two processes of this host, over ``transport``; takes some seconds."""
-    small, large = (profile(_ping_pong(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
-    overhead = median(m.sent.seconds for m in _hops(small))
-    sending = median(m.sent.seconds for m in _hops(large))
+    small, large = (profile_job(_ping_pong_job(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
+    overhead = median(m.sent.seconds for m in _hop_messages(small))
+    sending = median(m.sent.seconds for m in _hop_messages(large))
     bandwidth = LARGE**2 * ITEM / max(sending - overhead, 1e-9)
-    return Link(max(0.0, _latency(small) - overhead), overhead, bandwidth)
+    return LinkCost(max(0.0, _link_latency(small) - overhead), overhead, bandwidth)
 
 
-def _ping_pong(side: int) -> Job:
+def _ping_pong_job(side: int) -> Job:
     """A job that passes ``side`` x ``side`` floats back and forth between two workers."""
     data = 'layer { name: "data" type: kSyntheticInput location: 0 '
     layers = [
@@ -37,24 +37,24 @@ def _ping_pong(side: int) -> Job:
         source = f"hop{hop - 1}" if hop else "data"
         layers.append(f'layer {{ name: "hop{hop}" type: kReLU srclayers: "{source}" location: {(hop + 1) % 2} }}')
     rule = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0 } }"
-    return loads(f"train_one_batch {{ alg: kBP }} {rule} neuralnet {{ {' '.join(layers)} }}")
+    return read_job_text(f"train_one_batch {{ alg: kBP }} {rule} neuralnet {{ {' '.join(layers)} }}")
 
 
-def _hops(timeline: Timeline) -> list[Message]:
+def _hop_messages(timeline: Timeline) -> list[TimelineMessage]:
     """The messages of the net itself."""
     return [message for message in timeline.messages if "hop" in message.sent.text]
 
 
-def _latency(timeline: Timeline) -> float:
+def _link_latency(timeline: Timeline) -> float:
     """Seconds from the end of a sending to the end of the wait for it. The mean of both directions: what the clocks of
     the two workers differ by cancels."""
-    return sum(median(_waits_of(timeline, worker)) for worker in range(2)) / 2
+    return sum(median(_wake_delays(timeline, worker)) for worker in range(2)) / 2
 
 
-def _waits_of(timeline: Timeline, worker: int) -> Iterator[float]:
+def _wake_delays(timeline: Timeline, worker: int) -> Iterator[float]:
     """What each message to ``worker`` took to wake it."""
     waits = [event for event in timeline.events if event.worker == worker and event.kind == WAIT]
     ends = {(wait.step, wait.text.removeprefix("wait ")): wait.end for wait in waits}
-    for message in _hops(timeline):
+    for message in _hop_messages(timeline):
         if message.taken.worker == worker:
             yield ends[message.taken.step, message.taken.text] - message.sent.end

@@ -7,19 +7,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from netpart.graph.cluster import alone
+from netpart.graph.cluster import single_group_job
 from netpart.graph.ready import check_ready
 from netpart.graph.workers import default_workers
 from netpart.launch.control.nccl_choice import settle_collectives
-from netpart.launch.control.transport_choice import choose
-from netpart.launch.report.run_record import Notes
-from netpart.launch.run import lead, make_options, places_of
-from netpart.measure.step_profile import Profiler, StepProfile
+from netpart.launch.control.transport_choice import choose_transport
+from netpart.launch.report.run_record import RunRecord
+from netpart.launch.run import lead_workers, local_devices, make_run_options
+from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
-from netpart.measure.traces import decode, memory_of
-from netpart.plan.partition import partition
-from netpart.program.kernels import settle
-from netpart.worker.initial_values import held
+from netpart.measure.traces import decode_memory_plan, decode_trace
+from netpart.plan.partition import partition_by_scheme
+from netpart.program.kernels import record_kernel_choice
+from netpart.worker.initial_values import restored_names
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -29,7 +29,7 @@ WARM_UP = 3
 
 
 @dataclass(frozen=True)
-class Profiled:
+class ProfiledRun:
     """The figures of a run, and the ``timeline`` of its steps that they are made from."""
 
     profile: StepProfile
@@ -42,18 +42,18 @@ class Profiled:
 
     def _repr_svg_(self) -> str:
         """The median step as a Gantt chart, which a notebook shows and the command line writes."""
-        from netpart.measure.gantt import to_svg
+        from netpart.measure.gantt import draw_gantt
         from netpart.units import seconds_text
 
         step, profile = self.median_step, self.profile
         which = f"the median of {profile.steps} steps" if profile.steps > 1 else "the step"
         takes = f"of {profile.rows} rows takes {seconds_text(self.timeline.seconds(step))}"
-        return to_svg(self.timeline.of_step(step), f"{profile.name}: {which} {takes}")
+        return draw_gantt(self.timeline.of_step(step), f"{profile.name}: {which} {takes}")
 
 
-def profile(
+def profile_job(
     job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"
-) -> Profiled:
+) -> ProfiledRun:
     """Trains ``job`` for WARM_UP and then ``steps`` steps, without tests and checkpoints, and tells of the latter.
 
     Of several groups it profiles one, which sums its gradients itself.
@@ -61,20 +61,20 @@ def profile(
     ``launcher`` and ``transport`` are those of ``run``, on this host; raises what ``run`` raises.
     """
     with TemporaryDirectory() as folder:
-        options = replace(make_options(job, Path(folder)), trace=True)
-        proto = alone(job.proto)
+        options = replace(make_run_options(job, Path(folder)), trace=True)
+        proto = single_group_job(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
-        cut = partition(proto, workers or default_workers(proto), job.folder, phases=("train",))
-        check_ready(cut, held(options.restore))
-        settle(cut.job)
-        places = places_of(options, cut, launcher)
-        options = replace(options, transport=choose(transport, launcher, places))
+        cut = partition_by_scheme(proto, workers or default_workers(proto), job.folder, phases=("train",))
+        check_ready(cut, restored_names(options.restore))
+        record_kernel_choice(cut.job)
+        places = local_devices(options, cut, launcher)
+        options = replace(options, transport=choose_transport(transport, launcher, places))
         settle_collectives(cut, places)
-        notes = Notes(options.workspace, None)
+        notes = RunRecord(options.workspace, None)
         try:
-            members = lead(cut, options, launcher, notes)
+            members = lead_workers(cut, options, launcher, notes)
         finally:
             notes.close()
-    events = (event for m in members for event in decode(m.trace) if event.step >= WARM_UP)
+    events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)
     timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
-    return Profiled(Profiler(cut, timeline).profile(memory_of(m.trace) for m in members), timeline)
+    return ProfiledRun(StepProfiler(cut, timeline).profile(decode_memory_plan(m.trace) for m in members), timeline)

@@ -10,21 +10,21 @@ from threading import Thread
 
 import numpy as np
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
-from netpart.measure.profile import WARM_UP, Profiled
-from netpart.measure.simulated_clocks import Clocks, SimulatedTransport, simulated_transports
-from netpart.measure.step_profile import Profiler
-from netpart.measure.timeline import STEP, Event, Timeline
-from netpart.measure.traces import memory_plan
-from netpart.plan.price.cost import price
+from netpart.measure.profile import WARM_UP, ProfiledRun
+from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedTransport, simulated_transports
+from netpart.measure.step_profile import StepProfiler
+from netpart.measure.timeline import STEP, Timeline, TimelineEvent
+from netpart.measure.traces import player_memory_plan
+from netpart.plan.price.cost import part_cost
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
-from netpart.program.kernels import kernels_of
-from netpart.updaters import updater
-from netpart.worker.initial_values import begin
+from netpart.program.kernels import job_kernel_class
+from netpart.updaters import build_updater
+from netpart.worker.initial_values import initialise_players
 from netpart.worker.player import Player
 
 FOREVER = inf
@@ -35,21 +35,21 @@ class Simulation:
     """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``."""
 
     cut: Partition
-    link: Link
+    link: LinkCost
     speeds: Sequence[float]
     players: list[Player] = field(init=False)
     errors: list[BaseException] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.clocks = Clocks(self.speeds)
-        self.kernels = kernels_of(self.cut.job)
+        self.clocks = SimulatedClocks(self.speeds)
+        self.kernels = job_kernel_class(self.cut.job)
         self.xp, _ = array_module(self.kernels.runs_on)
         self.transports = simulated_transports(self.clocks, self.link)
         self.players = [self.player(worker) for worker in range(self.cut.workers)]
-        begin(self.players, self.cut.job)
+        initialise_players(self.players, self.cut.job)
 
     def player(self, worker: int) -> Player:
-        rule = updater(self.cut.job.updater)
+        rule = build_updater(self.cut.job.updater)
         program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
         player.trace.now, player.trace.events = (lambda: self.clocks.reading(worker)), []
@@ -81,18 +81,18 @@ class Simulation:
             self.errors.append(error)
             self.clocks.fail(str(error))
 
-    def events(self, worker: int) -> list[Event]:
+    def events(self, worker: int) -> list[TimelineEvent]:
         """What a worker did, steps numbered from 0."""
         found, step = [], 0
         for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
             key = tuple(map(int, channel)) if channel else ()
-            found.append(Event(worker, step, name, start, end, key, delay, micro))
+            found.append(TimelineEvent(worker, step, name, start, end, key, delay, micro))
             step += name == STEP
         return found
 
 
 @dataclass
-class Priced(Simulation):
+class PricedSimulation(Simulation):
     """A simulation that computes nothing: forward and backward take the FLOPs of their part at ``speeds``, which are in
     FLOPs a second, and all else within a worker takes no time. ``predict`` has the same prices."""
 
@@ -118,13 +118,13 @@ class Priced(Simulation):
         if not isinstance(instruction, Forward | Backward):
             return 0
         graph = self.cut.phases["train"][instruction.micro].graph
-        cost = price(graph, graph.parts[instruction.part])
+        cost = part_cost(graph, graph.parts[instruction.part])
         if isinstance(instruction, Forward):
             return cost.forward + self.flops(instruction.then)
         return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
 
 
-def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
+def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
     """The speed of each worker's device; 1 where none are given. Raises ConfigError for more or fewer, or below 0."""
     found = list(speeds) or [1.0] * workers
     if len(found) != workers or min(found) <= 0:
@@ -133,16 +133,20 @@ def speeds_of(workers: int, speeds: Sequence[float]) -> list[float]:
     return found
 
 
-def simulate(cut: Partition, steps: int, link: Link, speeds: Sequence[float] = (), flops: float = 0.0) -> Profiled:
+def simulate_partition(
+    cut: Partition, steps: int, link: LinkCost, speeds: Sequence[float] = (), flops: float = 0.0
+) -> ProfiledRun:
     """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
 
     ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
     together. With ``flops`` kernels are not timed but take what is counted, at so many FLOPs a second. Raises
     ConfigError where the speeds are not those of the workers.
     """
-    speeds = speeds_of(cut.workers, speeds)
-    simulation = Priced(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
+    speeds = worker_speeds(cut.workers, speeds)
+    simulation = (
+        PricedSimulation(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
+    )
     events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
     timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
-    memory = [memory_plan(player) for player in simulation.players]
-    return Profiled(Profiler(cut, timeline).profile(memory), timeline)
+    memory = [player_memory_plan(player) for player in simulation.players]
+    return ProfiledRun(StepProfiler(cut, timeline).profile(memory), timeline)

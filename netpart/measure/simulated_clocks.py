@@ -17,13 +17,13 @@ from time import perf_counter
 
 import numpy as np
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import TransportError
-from netpart.transport.frames import Array, Channel, Header
+from netpart.transport.frames import Array, Channel, FrameHeader
 from netpart.transport.transport import Transport
 
 
-class Clocks:
+class SimulatedClocks:
     """The clocks of workers whose devices have ``speeds`` (1: this machine), in seconds."""
 
     def __init__(self, speeds: Sequence[float]) -> None:
@@ -100,21 +100,21 @@ class SimulatedTransport(Transport):
     the latency.
     """
 
-    def __init__(self, rank: int, clocks: Clocks, peers: list[SimulatedTransport], link: Link) -> None:
+    def __init__(self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], link: LinkCost) -> None:
         super().__init__(rank)
         self._clocks, self._peers, self._link = clocks, peers, link
-        self._coming: list[tuple[float, int, Header, Array]] = []
+        self._coming: list[tuple[float, int, FrameHeader, Array]] = []
         self._numbers = count()
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self._clocks.stop(self.rank)
         copied = np.array(array)
         self._clocks.spend(self.rank, self._link.overhead + array.nbytes / self._link.bandwidth)
-        header = Header(self.rank, channel, step, array.dtype, array.shape)
+        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
         self._peers[peer].put(self._clocks.now[self.rank] + self._link.latency, header, copied)
         self._count(channel, array.nbytes, 0)
 
-    def put(self, arrives: float, header: Header, array: Array) -> None:
+    def put(self, arrives: float, header: FrameHeader, array: Array) -> None:
         """Notes a message that arrives at an instant of the receiver's clock."""
         heappush(self._coming, (arrives, next(self._numbers), header, array))
         self._clocks.wake(self.rank, arrives)
@@ -144,11 +144,11 @@ class SimulatedTransport(Transport):
         self._coming.clear()
 
 
-def simulated_transports(clocks: Clocks, link: Link) -> list[SimulatedTransport]:
+def simulated_transports(clocks: SimulatedClocks, link: LinkCost) -> list[SimulatedTransport]:
     """The transports of all workers."""
     peers: list[SimulatedTransport] = []
     peers += [SimulatedTransport(rank, clocks, peers, link) for rank in range(len(clocks.now))]
     return peers
 
 
-__all__ = ["Clocks", "SimulatedTransport", "simulated_transports"]
+__all__ = ["SimulatedClocks", "SimulatedTransport", "simulated_transports"]

@@ -21,13 +21,13 @@ from netpart.measure.timeline import (
     UPDATE,
     WAIT,
     Timeline,
-    common,
-    length,
+    intersect_intervals,
+    merge_intervals,
     own_seconds,
-    travelling,
-    union,
+    total_length,
+    travel_intervals,
 )  # fmt: skip
-from netpart.plan.price.cost import owner_names, price
+from netpart.plan.price.cost import owner_names, part_cost
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class StepProfile:
     memory: tuple[WorkerMemory, ...]
 
 
-class Profiler:
+class StepProfiler:
     """Makes a StepProfile of the ``timeline`` of training steps of ``partition``."""
 
     def __init__(self, partition: Partition, timeline: Timeline) -> None:
@@ -154,7 +154,7 @@ class Profiler:
         found = 0
         for micro in self.partition.phases["train"]:
             parts = [part for part in micro.graph.parts if part.kind == LAYER and part.node == index]
-            costs = [price(micro.graph, part) for part in parts]
+            costs = [part_cost(micro.graph, part) for part in parts]
             found += sum(cost.forward + cost.backward for cost in costs)
         return found
 
@@ -172,9 +172,9 @@ class Profiler:
 
     def overlap(self, worker: int, step: int) -> tuple[float, float]:
         """Seconds that messages of ``worker`` travelled in ``step``, and how many of these it computed."""
-        ways = travelling(self.timeline, worker, step)
-        busy = union(e.interval for e in self.timeline.of_worker(worker) if e.step == step and e.kind in BUSY)
-        return length(ways), length(common(ways, busy))
+        ways = travel_intervals(self.timeline, worker, step)
+        busy = merge_intervals(e.interval for e in self.timeline.of_worker(worker) if e.step == step and e.kind in BUSY)
+        return total_length(ways), total_length(intersect_intervals(ways, busy))
 
 
-__all__ = ["LayerTime", "Profiler", "StepProfile", "WorkerMemory", "WorkerTime"]
+__all__ = ["LayerTime", "StepProfile", "StepProfiler", "WorkerMemory", "WorkerTime"]

@@ -25,7 +25,7 @@ BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
 """What goes on while messages travel, if all is well."""
 
 
-class Event(NamedTuple):
+class TimelineEvent(NamedTuple):
     """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
 
     ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ();
@@ -76,11 +76,11 @@ class Event(NamedTuple):
         return self.end - self.start
 
 
-class Message(NamedTuple):
+class TimelineMessage(NamedTuple):
     """A message: the event that sent it and the event that took it in."""
 
-    sent: Event
-    taken: Event
+    sent: TimelineEvent
+    taken: TimelineEvent
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Timeline:
     """All events of ``workers`` workers; those of one worker do not overlap but where one stands within the other."""
 
     workers: int
-    events: tuple[Event, ...]
+    events: tuple[TimelineEvent, ...]
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
@@ -96,17 +96,17 @@ class Timeline:
         return tuple(sorted({event.step for event in self.events}))
 
     @cached_property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[TimelineMessage, ...]:
         """Every message that was both sent and taken in."""
         sent = {e.message: e for e in self.events if e.verb == "send" and e.channel}
         taken = [e for e in self.events if e.verb == "receive" and e.message in sent]
-        return tuple(Message(sent[e.message], e) for e in taken)
+        return tuple(TimelineMessage(sent[e.message], e) for e in taken)
 
     def of_step(self, step: int) -> Timeline:
         """The events of one step."""
         return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
 
-    def of_worker(self, worker: int) -> list[Event]:
+    def of_worker(self, worker: int) -> list[TimelineEvent]:
         """The events of one worker, by their start; an event, which is noted when it ends, stands before those within
         it."""
         return sorted((e for e in reversed(self.events) if e.worker == worker), key=lambda e: (e.start, -e.end))
@@ -119,9 +119,9 @@ class Timeline:
         return f"Timeline({self.workers} workers, {len(self.steps)} steps, {len(self.events)} events)"
 
 
-def own_seconds(events: Iterable[Event]) -> dict[str, float]:
+def own_seconds(events: Iterable[TimelineEvent]) -> dict[str, float]:
     """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``; no instant counts twice."""
-    found, within = defaultdict[str, float](float), list[Event]()
+    found, within = defaultdict[str, float](float), list[TimelineEvent]()
     for event in events:
         while within and within[-1].end <= event.start:
             within.pop()
@@ -132,7 +132,7 @@ def own_seconds(events: Iterable[Event]) -> dict[str, float]:
     return found
 
 
-def travelling(timeline: Timeline, worker: int, step: int) -> list[Interval]:
+def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interval]:
     """When something was on its way to ``worker``, or being sent by it: a message from the start of its sending until
     it was taken in, a collective from its start until it was complete, once in each micro-batch."""
     events = sorted((e for e in timeline.events if e.worker == worker and e.step == step), key=lambda e: e.start)
@@ -145,10 +145,10 @@ def travelling(timeline: Timeline, worker: int, step: int) -> list[Interval]:
             found.append((starts[min(awaited[e.object], len(starts) - 1)], e.end))
             awaited[e.object] += 1
     arrived = [m for m in timeline.messages if m.taken.worker == worker and m.taken.step == step]
-    return union(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
+    return merge_intervals(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
 
 
-def union(intervals: Iterable[Interval]) -> list[Interval]:
+def merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
     """The same instants as disjoint intervals, in order."""
     found: list[Interval] = []
     for start, end in sorted(intervals):
@@ -159,7 +159,7 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
     return found
 
 
-def common(first: list[Interval], second: list[Interval]) -> Iterator[Interval]:
+def intersect_intervals(first: list[Interval], second: list[Interval]) -> Iterator[Interval]:
     """The instants that are in both of two unions."""
     i = j = 0
     while i < len(first) and j < len(second):
@@ -172,6 +172,6 @@ def common(first: list[Interval], second: list[Interval]) -> Iterator[Interval]:
             j += 1
 
 
-def length(intervals: Iterable[Interval]) -> float:
+def total_length(intervals: Iterable[Interval]) -> float:
     """Seconds of disjoint intervals."""
     return sum(end - start for start, end in intervals)

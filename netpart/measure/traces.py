@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.launch.member.tracing import add_memory
+from netpart.launch.member.tracing import add_memory_plan
 from netpart.measure.step_profile import WorkerMemory
-from netpart.measure.timeline import STEP, Event
+from netpart.measure.timeline import STEP, TimelineEvent
 from netpart.proto.control_pb2 import TraceProto
 from netpart.worker.player import Player
 
 
-def decode(message: TraceProto) -> Iterator[Event]:
+def decode_trace(message: TraceProto) -> Iterator[TimelineEvent]:
     """The events of a worker; its steps are numbered from 0."""
     what = [(traced.name, tuple(traced.channel), traced.delay, traced.micro) for traced in message.what]
     step = 0
     for index, start, end in zip(message.index, message.start, message.end, strict=True):
         name, channel, delay, micro = what[index]
-        yield Event(message.rank, step, name, start, end, channel, delay, micro)
+        yield TimelineEvent(message.rank, step, name, start, end, channel, delay, micro)
         step += name == STEP
 
 
-def memory_plan(player: Player) -> WorkerMemory:
+def player_memory_plan(player: Player) -> WorkerMemory:
     """The memory plan of a worker, part by part, and its high-water mark."""
     message = TraceProto(rank=player.program.worker)
-    add_memory(message, player)
-    return memory_of(message)
+    add_memory_plan(message, player)
+    return decode_memory_plan(message)
 
 
-def memory_of(message: TraceProto) -> WorkerMemory:
-    """The inverse of ``add_memory``."""
+def decode_memory_plan(message: TraceProto) -> WorkerMemory:
+    """The inverse of ``add_memory_plan``."""
     held: dict[str, int] = {}
     for each in message.peak:
         held[each.name] = held.get(each.name, 0) + each.bytes

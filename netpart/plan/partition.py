@@ -7,22 +7,22 @@ from functools import cache
 from pathlib import Path
 
 from netpart.choices import PHASES
-from netpart.errors import ConfigError, Faults
+from netpart.errors import ConfigError, FaultList
 from netpart.families import SCHEMES
 from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.place import follow_readers, place_node
-from netpart.graph.passes.placer import Fallback
-from netpart.graph.scheme import AS_WRITTEN, is_written, override_cuts, refuse_stages, scheme_name, set_scheme
-from netpart.plan.schemes.pipeline import balanced, pipeline, staged
+from netpart.graph.passes.place import place_node, place_record_sources
+from netpart.graph.passes.placer import CutFallback
+from netpart.graph.scheme import AS_WRITTEN, is_cut_by_user, override_cuts, refuse_stages, scheme_name, set_scheme
+from netpart.plan.schemes.pipeline import balance_stages, pipeline_scheme, scheme_from_stages
 from netpart.plan.schemes.placing import Scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import RECORD, Placement
 
 
-def partition(
+def partition_by_scheme(
     job: JobProto, workers: int, folder: Path | None = None, scheme: str | None = None,
     phases: tuple[str, ...] = PHASES,
 ) -> Partition:  # fmt: skip
@@ -37,10 +37,10 @@ def partition(
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
     found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
-    if found is pipeline:  # in all phases as the training net is cut
+    if found is pipeline_scheme:  # in all phases as the training net is cut
         stages, share = _stages_and_replicas(job, workers)
-        found = staged(balanced(build_net(job, "train", folder), stages), share)
-    return partition_by(found, job, workers, folder, name, phases, share)
+        found = scheme_from_stages(balance_stages(build_net(job, "train", folder), stages), share)
+    return partition_by_callable(found, job, workers, folder, name, phases, share)
 
 
 def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
@@ -57,12 +57,12 @@ def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
     return stages, replicas
 
 
-def partition_by(
+def partition_by_callable(
     scheme: Scheme, job: JobProto, workers: int, folder: Path | None = None, name: str = "",
     phases: tuple[str, ...] = PHASES, share: int = 0,
 ) -> Partition:  # fmt: skip
-    """``partition`` by a scheme that need not have a name. ``name`` and ``share``, the workers over which it means to
-    cut each layer (0: all), are for ``fallbacks``."""
+    """``partition_by_scheme`` by a scheme that need not have a name. ``name`` and ``share``, the workers over which it
+    means to cut each layer (0: all), are for ``fallbacks``."""
     placer = SchemePlacer(job, workers, folder, name, scheme, share or workers)
     result = partition_job(job, workers, folder, phases, placer=placer)
     result.fallbacks += dict.fromkeys(placer.fallbacks)
@@ -86,12 +86,12 @@ def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobP
 def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:
     """The graph of one phase over its whole mini-batch, also of a phase that no step is played in.
 
-    Raises what ``partition`` raises.
+    Raises what ``partition_by_scheme`` raises.
     """
     whole = JobProto()
     whole.CopyFrom(job)
     whole.neuralnet.micro_batches = whole.test_steps = whole.validate_steps = 1
-    return partition(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
+    return partition_by_scheme(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
 
 
 @dataclass
@@ -104,15 +104,15 @@ class SchemePlacer:
     name: str
     scheme: Scheme
     share: int
-    fallbacks: list[Fallback] = field(default_factory=list)
+    fallbacks: list[CutFallback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:
-        placements, faults = self.scheme(net, self.workers), Faults()
+        placements, faults = self.scheme(net, self.workers), FaultList()
         for node in net.nodes:
-            if is_written(node.conf) and node.layer.output.dtype != RECORD:
+            if is_cut_by_user(node.conf) and node.layer.output.dtype != RECORD:
                 with faults.noted():
                     placements[node.index] = self.written(net, node)
                 continue
@@ -123,7 +123,7 @@ class SchemePlacer:
         faults.refuse()
         for node in net.nodes:
             placements[node.index] = placements[self.model(net, node).index]
-        follow_readers(net, placements)
+        place_record_sources(net, placements)
         return placements
 
     def model(self, net: Net, node: Node) -> Node:
@@ -138,4 +138,4 @@ class SchemePlacer:
         """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
         busy = len(placement.workers)
         if busy < self.share:
-            self.fallbacks.append(Fallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))
+            self.fallbacks.append(CutFallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from netpart.program.buffers import ALIAS, ARENA, Buffer
 from netpart.program.instructions import Instruction
-from netpart.program.packing import pack
+from netpart.program.packing import pack_memory
 
 ALIGN = 64
 NONE: Mapping[int, int] = MappingProxyType({})
@@ -28,21 +28,21 @@ def plan_arena(
     """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size.
 
     ``places`` says which buffers lie in the place of another, ``copies`` of which there are several, side by side;
-    ``linger`` as in ``lifetimes``.
+    ``linger`` as in ``buffer_lifetimes``.
     """
-    lives = lifetimes(buffers, instructions, places, copies, linger)
-    pieces = [(*life, copies.get(b, 1) * aligned(buffers[b].nbytes(float_size))) for b, life in lives.items()]
-    found, size = pack(np.array(pieces, np.int64).reshape(-1, 3))
+    lives = buffer_lifetimes(buffers, instructions, places, copies, linger)
+    pieces = [(*life, copies.get(b, 1) * align_to_arena(buffers[b].nbytes(float_size))) for b, life in lives.items()]
+    found, size = pack_memory(np.array(pieces, np.int64).reshape(-1, 3))
     offsets = dict(zip(lives, found.tolist(), strict=True))
     return offsets | {b: offsets[place] for b, place in places.items()}, size
 
 
-def aligned(nbytes: int) -> int:
+def align_to_arena(nbytes: int) -> int:
     """What a buffer of ``nbytes`` takes of the arena."""
     return -(-nbytes // ALIGN) * ALIGN
 
 
-def lifetimes(
+def buffer_lifetimes(
     buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE,
     copies: Mapping[int, int] = NONE, linger: int = 0,
 ) -> dict[int, tuple[int, int]]:  # fmt: skip
@@ -52,7 +52,7 @@ def lifetimes(
     for time, instruction in enumerate(instructions):
         until = min(time + linger, end)
         for view in instruction.views:
-            b = held(buffers, view.buffer)
+            b = owning_buffer(buffers, view.buffer)
             b = places.get(b, b)
             if buffers[b].kind == ARENA:
                 first, last = lives.get(b, (time, until))
@@ -60,12 +60,12 @@ def lifetimes(
     return lives | {b: (0, end) for b in copies if b in lives}
 
 
-def held(buffers: Sequence[Buffer], b: int) -> int:
+def owning_buffer(buffers: Sequence[Buffer], b: int) -> int:
     """The buffer that has memory of its own and that ``b`` is, or is a range of."""
-    return place(buffers, b)[0]
+    return resolve_alias(buffers, b)[0]
 
 
-def place(buffers: Sequence[Buffer], b: int) -> tuple[int, int]:
+def resolve_alias(buffers: Sequence[Buffer], b: int) -> tuple[int, int]:
     """That buffer, and the element of it with which ``b`` begins."""
     start = 0
     while buffers[b].kind == ALIAS:

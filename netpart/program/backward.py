@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Feed, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Part, PartInput
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
-from netpart.program.collective_instructions import Held
+from netpart.program.collective_instructions import HeldRegion
 from netpart.program.forward import ForwardCompiler
 from netpart.program.give_take import GIVE, TAKE
 from netpart.program.instructions import (
-    Add,
+    Accumulate,
     Backward,
     Channel,
     CollectiveStart,
@@ -24,9 +24,9 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.schedules.stages import Stage
+from netpart.program.schedules.stages import TeamStage
 from netpart.program.updates import UpdateCompiler
-from netpart.spec import FLOAT, Region, extent, remaining
+from netpart.spec import FLOAT, Region, extent, remaining_boxes
 
 Consumer = tuple[Part, int]
 """A part and the position of the feed through which it reads."""
@@ -49,7 +49,7 @@ class BackwardCompiler:
                 if feed.gradient and part.kind != BRIDGE_DST:
                     self.consumers.setdefault(feed.part.index, []).append((part, i))
 
-    def run(self, stage: Stage) -> list[Instruction]:
+    def run(self, stage: TeamStage) -> list[Instruction]:
         """Instructions of the backward pass of one stage."""
         self.out = []
         for part in self.parts(stage):
@@ -57,7 +57,7 @@ class BackwardCompiler:
                 self.part(part)
         return self.out
 
-    def parts(self, stage: Stage) -> Iterator[Part]:
+    def parts(self, stage: TeamStage) -> Iterator[Part]:
         """The parts of one stage in the order of backward; the stage of the highest level comes first."""
         return reversed(self.forward.of(stage))
 
@@ -95,7 +95,7 @@ class BackwardCompiler:
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             if not self.sum_of(part).contributions:
-                gaps = remaining(part.region, self.returned(part))
+                gaps = remaining_boxes(part.region, self.returned(part))
                 self.out += [Zero(view.crop(gap, part.region)) for gap in gaps]
         return view
 
@@ -121,7 +121,7 @@ class BackwardCompiler:
         loose = part.kind in (BRIDGE_SRC, GIVE)
         return view if loose or self.memory.contiguous(view, self.forward.order(part, view.shape)) else None
 
-    def hand_back(self, part: Part, i: int, feed: Feed) -> None:
+    def hand_back(self, part: Part, i: int, feed: PartInput) -> None:
         """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
         source = self.gradient(part).crop(feed.region, part.region)
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
@@ -130,7 +130,7 @@ class BackwardCompiler:
         total, key = self.sum_of(feed.part), (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
-        self.out.append(Copy(target, source) if total.overwrites(key) else Add(target, source))
+        self.out.append(Copy(target, source) if total.overwrites(key) else Accumulate(target, source))
 
     def layer(self, part: Part) -> None:
         node = self.graph.net.nodes[part.node]
@@ -153,7 +153,7 @@ class BackwardCompiler:
         self.out += after + weights_after
         self.updates.complete(self.forward.micro, part, self.forward.phase, self.out)
 
-    def wanted(self, part: Part, i: int, feed: Feed, adds: bool, after: list[Instruction]) -> tuple[View, bool]:
+    def wanted(self, part: Part, i: int, feed: PartInput, adds: bool, after: list[Instruction]) -> tuple[View, bool]:
         """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it ``adds``:
         in place, or aside to be added afterwards."""
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
@@ -164,7 +164,7 @@ class BackwardCompiler:
         if fits and (overwrites or adds):
             return target, not overwrites
         aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
-        after.append(Copy(target, aside) if overwrites else Add(target, aside))
+        after.append(Copy(target, aside) if overwrites else Accumulate(target, aside))
         return aside, False
 
     def all_reduce(self, part: Part) -> None:
@@ -189,8 +189,8 @@ class BackwardCompiler:
         assert take.collective is not None
         first = self.forward.first(take)
         give, found = self.forward.gives[first], self.forward.exchanges.of(take.collective, backward=True)
-        brought = Held(self.gradient(take) if take.region else None, take.region)
-        wanted = Held(self.gradient(give) if give.region else None, give.region)
+        brought = HeldRegion(self.gradient(take) if take.region else None, take.region)
+        wanted = HeldRegion(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
         name = f"{found.kind} d({take.collective.name})"
         order = self.forward.orders[take.node]

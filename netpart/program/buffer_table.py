@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from netpart.program.buffers import ALIAS, ARENA, Buffer, Order, View, is_contiguous, lie_alike
-from netpart.spec import FLOAT, Shape, whole
+from netpart.program.buffers import ALIAS, ARENA, Buffer, Order, View, is_contiguous, same_layout
+from netpart.spec import FLOAT, Shape, whole_region
 
 
-class Memory:
+class BufferTable:
     """Names buffers and hands out views of them."""
 
     def __init__(self) -> None:
@@ -15,15 +15,15 @@ class Memory:
     def new(self, name: str, shape: Shape, dtype: str = FLOAT, kind: str = ARENA, order: Order = ()) -> View:
         """A view of a new buffer, whole."""
         self.buffers.append(Buffer(name, shape, dtype, kind, order=order))
-        return View(len(self.buffers) - 1, whole(shape))
+        return View(len(self.buffers) - 1, whole_region(shape))
 
     def alias(self, name: str, shape: Shape, parent: View, offset: int) -> View:
         """A view of ``shape`` that starts at element ``offset`` of the flat buffer of ``parent``."""
         dtype = self.buffers[parent.buffer].dtype
         self.buffers.append(Buffer(name, shape, dtype, ALIAS, parent.buffer, offset))
-        return View(len(self.buffers) - 1, whole(shape))
+        return View(len(self.buffers) - 1, whole_region(shape))
 
     def contiguous(self, view: View, order: Order = ()) -> bool:
         """True if ``view`` is one run of memory in ``order``."""
         buffer = self.buffers[view.buffer]
-        return lie_alike(view.shape, buffer.order, order) and is_contiguous(view, buffer.shape, buffer.order)
+        return same_layout(view.shape, buffer.order, order) and is_contiguous(view, buffer.shape, buffer.order)

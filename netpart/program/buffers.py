@@ -75,7 +75,7 @@ def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
     return True
 
 
-def lie_alike(shape: Shape, a: Order, b: Order) -> bool:
+def same_layout(shape: Shape, a: Order, b: Order) -> bool:
     """True if an array of ``shape`` is the same run of memory in orders ``a`` and ``b``: axes of extent 1 lie
     anywhere."""
     first, second = ([axis for axis in order or range(len(shape)) if shape[axis] != 1] for order in (a, b))

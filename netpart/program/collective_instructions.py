@@ -9,18 +9,18 @@ from netpart.collectives import GRADIENT
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from netpart.graph.graph import Collective
 from netpart.graph.holdings import Bucket
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, item_size
-from netpart.program.exchange import Blocks, Exchange, exchange
+from netpart.program.exchange import Blocks, Exchange, plan_exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way
-from netpart.program.orders import ordered
+from netpart.program.orders import order_for_shape
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
-from netpart.spec import FLOAT, Region, contains, extent, whole
+from netpart.spec import FLOAT, Region, contains, extent, whole_region
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldRegion:
     """A view and the region of the tensor that it holds; no view holds nothing."""
 
     view: View | None
@@ -33,7 +33,7 @@ class Held:
         return self.view.crop(block, self.region)
 
 
-class Exchanges:
+class ExchangeFactory:
     """Makes exchanges as the job wants them carried out."""
 
     def __init__(self, job: JobProto) -> None:
@@ -44,12 +44,12 @@ class Exchanges:
         """How a collective of a graph, or the way back of its gradient, is carried out."""
         kind, blocks = found.kind, found.blocks
         if backward:
-            kind, blocks = GRADIENT[kind], _transposed(blocks) if kind == ALL_TO_ALL else blocks
-        return exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
+            kind, blocks = GRADIENT[kind], _transpose_blocks(blocks) if kind == ALL_TO_ALL else blocks
+        return plan_exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
         """How a tensor is summed over ``members``."""
-        return exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
+        return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
 
     def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
         """How the gradients of a bucket are summed, and how the values of a sharded one come from their homes."""
@@ -57,40 +57,43 @@ class Exchanges:
             return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
         members, box, homes, itemsize = bucket.workers, bucket.cells[0].box, bucket.homes, item_size(FLOAT, self.width)
         scatter, gather = (
-            exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
+            plan_exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
         return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}
 
     def start(
-        self, found: Exchange, worker: int, local: Held, target: Held, memory: Memory, dtype: str, channel: Channel,
+        self, found: Exchange, worker: int, local: HeldRegion, target: HeldRegion, memory: BufferTable, dtype: str,
+        channel: Channel,
         name: str, order: Order = (),
     ) -> CollectiveStart:  # fmt: skip
         """The instruction with which ``worker`` starts; what it only passes on gets memory of its own, in ``order``."""
         place, kept = found.place(worker), [target.block(b) for b in found.blocks]
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
-                kept[b] = memory.new(f"passing {name}", extent(block), dtype, order=ordered(order, extent(block)))
+                kept[b] = memory.new(
+                    f"passing {name}", extent(block), dtype, order=order_for_shape(order, extent(block))
+                )
         largest = found.largest.get(place, 0)
         pack = memory.new(f"packing {name}", (largest,), dtype) if largest else None
         return CollectiveStart(found, tuple(map(local.block, found.blocks)), tuple(kept), pack, dtype, channel, name)
 
     def in_place(
-        self, view: View, members: tuple[int, ...], worker: int, memory: Memory, channel: Channel, name: str
+        self, view: View, members: tuple[int, ...], worker: int, memory: BufferTable, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
-        found = self.summed(members, whole(view.shape), memory.buffers[view.buffer].dtype)
-        return self.within(found, view, whole(view.shape), worker, memory, channel, name)
+        found = self.summed(members, whole_region(view.shape), memory.buffers[view.buffer].dtype)
+        return self.within(found, view, whole_region(view.shape), worker, memory, channel, name)
 
     def within(
-        self, found: Exchange, view: View, region: Region, worker: int, memory: Memory, channel: Channel, name: str
+        self, found: Exchange, view: View, region: Region, worker: int, memory: BufferTable, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that carries out ``found`` in ``view``, which holds ``region``: nothing else is written."""
-        held, buffer = Held(view, region), memory.buffers[view.buffer]
+        held, buffer = HeldRegion(view, region), memory.buffers[view.buffer]
         name = f"{found.kind} {name}"
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
-def _transposed(blocks: Blocks) -> Blocks:
+def _transpose_blocks(blocks: Blocks) -> Blocks:
     """Blocks of an all-to-all on their way back: what place i sent to j, j sends to i."""
     n = isqrt(len(blocks))
     return tuple(blocks[j * n + i] for i in range(n) for j in range(n))

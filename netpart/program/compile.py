@@ -11,26 +11,26 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from netpart.graph.partition import Micro, Partition
+from netpart.graph.partition import MicroBatch, Partition
 from netpart.kernels.reference import Kernels
-from netpart.program.arena import aligned, lifetimes, plan_arena
+from netpart.program.arena import align_to_arena, buffer_lifetimes, plan_arena
 from netpart.program.backward import BackwardCompiler
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import PHASE_CODES, Instruction
-from netpart.program.kernels import precision_of
+from netpart.program.kernels import product_precision
 from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
-from netpart.program.passes.buffer_sharing import Sharing, layers_of
-from netpart.program.passes.fusion import fused
-from netpart.program.passes.overlap_updates import soon
-from netpart.program.passes.postpone_weight_gradients import apart, halved
-from netpart.program.passes.recompute import Pass, least
-from netpart.program.passes.update_early import early
+from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
+from netpart.program.passes.fusion import fuse_activations
+from netpart.program.passes.overlap_updates import overlap_updates
+from netpart.program.passes.postpone_weight_gradients import postpone_weight_gradients, split_backward
+from netpart.program.passes.recompute import TurnInstructions, choose_recomputation
+from netpart.program.passes.update_early import update_early
 from netpart.program.program import Program, WorkerProgram
-from netpart.program.schedules.delays import Copies, copies
-from netpart.program.schedules.schedule import DELAYED, order_of, turns_of
-from netpart.program.schedules.stages import Stages, stages_of
+from netpart.program.schedules.delays import BufferCopies, count_buffer_copies
+from netpart.program.schedules.schedule import DELAYED, schedule_order, worker_turns
+from netpart.program.schedules.stages import StageGraph, stage_graphs
 from netpart.program.updates import UpdateCompiler
 from netpart.proto.element import float_size
 
@@ -49,7 +49,7 @@ def compile_worker(
     that will play, which say how tensors are to lie in memory. ``group`` is the one in which the worker trains.
     """
     width = float_size(partition.job)
-    memory = Memory()
+    memory = BufferTable()
     parameters = ParameterMemory(memory, partition, worker, kernels)
     updates = UpdateCompiler(parameters, group)
     phases = {
@@ -62,7 +62,7 @@ def compile_worker(
             program.ranks = cluster.ranks(group)
     return WorkerProgram(
         worker, partition.workers, width, memory.buffers, partition.holdings[worker],
-        parameters.values, parameters.gradients, phases, slots, kernels, precision_of(partition.job),
+        parameters.values, parameters.gradients, phases, slots, kernels, product_precision(partition.job),
     )  # fmt: skip
 
 
@@ -70,16 +70,16 @@ class PhaseCompiler:
     """Compiles one phase: the passes of all micro-batches in the order of the schedule, then the updates."""
 
     def __init__(
-        self, phase: str, micros: list[Micro], worker: int, updates: UpdateCompiler, width: int,
+        self, phase: str, micros: list[MicroBatch], worker: int, updates: UpdateCompiler, width: int,
         kernels: type[Kernels],
     ) -> None:  # fmt: skip
         self.micros, self.worker, self.updates, self.parameters = micros, worker, updates, updates.parameters
         self.memory = self.parameters.memory
         self.width, self.kernels, self.code = width, kernels, PHASE_CODES[phase]
         self.net, self.trains = self.parameters.partition.job.neuralnet, micros[0].graph.net.backward
-        self.order = order_of(self.parameters.partition.job)
+        self.order = schedule_order(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
-        self.layers = layers_of(micros, worker)
+        self.layers = layers_by_part(micros, worker)
         self.before: list[Instruction] = []
         self.behind: list[Instruction] = []
 
@@ -87,58 +87,63 @@ class PhaseCompiler:
         """The Program; ``keep`` as in ``compile_worker``."""
         program, memory, passes = self.program, self.memory, self.passes()
         if self.trains and self.net.recompute:
-            passes = least(memory, passes, self.width, lambda option: self.planned(self.listed(option))[-1])
+            passes = choose_recomputation(
+                memory, passes, self.width, lambda option: self.planned(self.listed(option))[-1]
+            )
         program.instructions = self.listed(passes)
         if keep:
             program.copies = self.copies(program.instructions, {})
-            program.offsets, program.arena = _side_by_side(memory, program.instructions, self.width, program.copies)
+            program.offsets, program.arena = _plan_unshared(memory, program.instructions, self.width, program.copies)
         else:
             places, program.offsets, program.arena = self.planned(program.instructions)
             program.copies = self.copies(program.instructions, places)
-            program.instructions = fused(program.instructions, self.layers, places, self.kernels)
+            program.instructions = fuse_activations(program.instructions, self.layers, places, self.kernels)
         return program
 
-    def passes(self) -> list[Pass]:
+    def passes(self) -> list[TurnInstructions]:
         """All passes of this worker in order; notes what comes ``before`` and ``behind`` them."""
         delayed = self.order == DELAYED and self.program.phase == "train"
-        stages = stages_of(self.micros, delayed)
+        stages = stage_graphs(self.micros, delayed)
         self.program.depth = stages[0].depth
         forwards = [self.forward(m, s) for m, s in enumerate(stages)]
         backwards = [BackwardCompiler(forward, self.updates) for forward in forwards]
-        turns = turns_of(self.worker, stages, self.order, self.trains)
+        turns = worker_turns(self.worker, stages, self.order, self.trains)
         if self.trains:
             passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
             self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
             self.before = self.updates.start(self.code)
-        found = [Pass(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
-        found = [Pass(t, _late(i, stages[t.micro].delay(t.stage)) if t.backward else i) for t, i in found]
+        found = [TurnInstructions(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
+        found = [
+            TurnInstructions(t, _delay_instructions(i, stages[t.micro].delay(t.stage)) if t.backward else i)
+            for t, i in found
+        ]
         if self.trains:
             self.behind = self.updates.finish(self.code)
         return found
 
-    def forward(self, micro: int, stages: Stages) -> ForwardCompiler:
+    def forward(self, micro: int, stages: StageGraph) -> ForwardCompiler:
         """The compiler of one micro-batch."""
         return ForwardCompiler(
             stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, self.kernels
         )  # fmt: skip
 
-    def listed(self, passes: list[Pass]) -> list[Instruction]:
+    def listed(self, passes: list[TurnInstructions]) -> list[Instruction]:
         """The instructions of a step with these ``passes``."""
         buffers = self.memory.buffers
-        played = (halved(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
+        played = (postpone_weight_gradients(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
         found = [*self.before, *chain.from_iterable(played), *self.behind]
         if self.kernels.branches:
-            found = list(apart(found, self.layers))
+            found = list(split_backward(found, self.layers))
         if not self.trains:
             return found
         read = self.parameters.read_by_updates()
-        found = soon(buffers, found, read)
-        return found if self.kernels.gathers else early(buffers, found, read)
+        found = overlap_updates(buffers, found, read)
+        return found if self.kernels.gathers else update_early(buffers, found, read)
 
     def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
         buffers = self.memory.buffers
-        places = Sharing(buffers, instructions, self.layers).find()
+        places = BufferSharing(buffers, instructions, self.layers).find()
         plan = partial(plan_arena, buffers, instructions, self.width, places, self.copies(instructions, places))
         offsets, size = plan()
         if self.kernels.branches:
@@ -146,22 +151,22 @@ class PhaseCompiler:
             offsets, size = (wider, more) if more <= size + ROOM else (offsets, size)
         return places, offsets, size
 
-    def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> Copies:
+    def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> BufferCopies:
         """What is held for several mini-batches."""
-        return copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
+        return count_buffer_copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
 
 
-def _late(instructions: list[Instruction], delay: int) -> list[Instruction]:
+def _delay_instructions(instructions: list[Instruction], delay: int) -> list[Instruction]:
     """``instructions`` for the mini-batch ``delay`` steps earlier, but for what is later still."""
     return [replace(i, delay=max(i.delay, delay)) for i in instructions] if delay else instructions
 
 
-def _side_by_side(
-    memory: Memory, instructions: list[Instruction], width: int, copies: Copies
+def _plan_unshared(
+    memory: BufferTable, instructions: list[Instruction], width: int, copies: BufferCopies
 ) -> tuple[dict[int, int], int]:
     """A memory plan in which nothing shares memory."""
     offsets, end = {}, 0
-    for b in lifetimes(memory.buffers, instructions):
+    for b in buffer_lifetimes(memory.buffers, instructions):
         offsets[b] = end
-        end += copies.get(b, 1) * aligned(memory.buffers[b].nbytes(width))
+        end += copies.get(b, 1) * align_to_arena(memory.buffers[b].nbytes(width))
     return offsets, end

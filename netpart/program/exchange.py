@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netpart.choices import NCCL
-from netpart.collectives import Schedule, blocks_of, choose, pieces, returned, schedule
+from netpart.collectives import (
+    Schedule,
+    choose_algorithm,
+    collective_schedule,
+    count_blocks,
+    cut_into_blocks,
+    returned_messages,
+)
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -35,7 +42,7 @@ class Exchange:
     @cached_property
     def schedule(self) -> Schedule:
         """Its messages; an empty one is not sent."""
-        found = schedule(self.kind, self.algorithm, len(self.members))
+        found = collective_schedule(self.kind, self.algorithm, len(self.members))
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
@@ -46,7 +53,7 @@ class Exchange:
     @cached_property
     def staying(self) -> frozenset[int]:
         """The messages that may stay with their senders: what answers them says that they have been read."""
-        return frozenset(i for i in returned(self.schedule + self.answer) if i < len(self.messages))
+        return frozenset(i for i in returned_messages(self.schedule + self.answer) if i < len(self.messages))
 
     def elements(self, blocks: tuple[int, ...]) -> int:
         """Elements of a message."""
@@ -81,7 +88,7 @@ class Exchange:
         return found
 
 
-def exchange(
+def plan_exchange(
     kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
 ) -> Exchange:
     """Chooses how ``kind`` is carried out; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
@@ -91,5 +98,5 @@ def exchange(
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
-    algorithm = choose(kind, n, nbytes, wanted)
-    return Exchange(kind, algorithm, members, blocks or blocks_of(region, pieces(kind, algorithm, n)))
+    algorithm = choose_algorithm(kind, n, nbytes, wanted)
+    return Exchange(kind, algorithm, members, blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Feed, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Part, PartInput
 from netpart.kernels.reference import Kernels
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View
-from netpart.program.collective_instructions import Exchanges, Held
-from netpart.program.give_take import GIVE, TAKE, collected
+from netpart.program.collective_instructions import ExchangeFactory, HeldRegion
+from netpart.program.give_take import GIVE, TAKE, insert_give_take
 from netpart.program.instructions import (
-    Add,
+    Accumulate,
     Channel,
     CollectiveStart,
     CollectiveWait,
@@ -22,10 +22,10 @@ from netpart.program.instructions import (
     Send,
     Way,
 )
-from netpart.program.orders import ordered, orders
+from netpart.program.orders import memory_orders, order_for_shape
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
-from netpart.program.schedules.stages import Stage, Stages
+from netpart.program.schedules.stages import StageGraph, TeamStage
 from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
@@ -33,13 +33,13 @@ class ForwardCompiler:
     """Emits forward instructions; remembers where every value lies for backward and for verify."""
 
     def __init__(
-        self, stages: Stages, worker: int, micro: int, phase: int, memory: Memory, parameters: ParameterMemory,
+        self, stages: StageGraph, worker: int, micro: int, phase: int, memory: BufferTable, parameters: ParameterMemory,
         program: Program, kernels: type[Kernels],
     ) -> None:  # fmt: skip
         self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
-        self.parts = collected(self.graph.of_worker(worker))
-        self.kernels, self.orders = kernels, orders(stages.graph.net, kernels)
-        self.exchanges = Exchanges(parameters.partition.job)
+        self.parts = insert_give_take(self.graph.of_worker(worker))
+        self.kernels, self.orders = kernels, memory_orders(stages.graph.net, kernels)
+        self.exchanges = ExchangeFactory(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
@@ -49,18 +49,18 @@ class ForwardCompiler:
         self.out: list[Instruction] = []
 
     @cached_property
-    def by_stage(self) -> dict[Stage, list[Part]]:
+    def by_stage(self) -> dict[TeamStage, list[Part]]:
         """The parts of each stage, in order."""
-        found: dict[Stage, list[Part]] = {}
+        found: dict[TeamStage, list[Part]] = {}
         for part in self.parts:
             found.setdefault(self.stages.of(part), []).append(part)
         return found
 
-    def of(self, stage: Stage) -> list[Part]:
+    def of(self, stage: TeamStage) -> list[Part]:
         """The parts of one stage, in order: none where the team has it and this worker does not."""
         return self.by_stage.get(stage, [])
 
-    def run(self, stage: Stage) -> list[Instruction]:
+    def run(self, stage: TeamStage) -> list[Instruction]:
         """Instructions of the forward pass of one stage."""
         self.out = []
         for part in self.of(stage):
@@ -84,7 +84,7 @@ class ForwardCompiler:
         self.values[part.index, output] = view
         self.program.values[self.micro, part.index, output] = view
 
-    def fed(self, feed: Feed) -> View:
+    def fed(self, feed: PartInput) -> View:
         """The value of a feed: a box of what its part holds."""
         return self.values[feed.part.index, feed.output].crop(feed.region, self.graph.held(feed.part, feed.output))
 
@@ -111,7 +111,7 @@ class ForwardCompiler:
 
     def order(self, part: Part, shape: Shape) -> Order:
         """How a tensor of ``shape`` lies at the node of ``part``."""
-        return ordered(self.orders[part.node], shape)
+        return order_for_shape(self.orders[part.node], shape)
 
     def new(self, part: Part, name: str, shape: Shape, dtype: str = FLOAT) -> View:
         """A view of a new buffer that lies as the tensors at the node of ``part`` do."""
@@ -148,7 +148,7 @@ class ForwardCompiler:
         if take.region:
             taken = self.new(take, take.name, extent(take.region), part.collective.dtype)
             self.set(take, 0, taken)
-        local, target, dtype = Held(given, part.region), Held(taken, take.region), part.collective.dtype
+        local, target, dtype = HeldRegion(given, part.region), HeldRegion(taken, take.region), part.collective.dtype
         channel, found = Channel(self.phase, Way.FORWARD, self.micro, first), self.exchanges.of(part.collective)
         order, name = self.orders[part.node], part.name
         start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, name, order)
@@ -172,5 +172,5 @@ class ForwardCompiler:
         covered = 0
         for feed in part.feeds:
             target, source = view.crop(feed.region, part.region), self.fed(feed)
-            self.out.append(Copy(target, source) if covered < size(part.region) else Add(target, source))
+            self.out.append(Copy(target, source) if covered < size(part.region) else Accumulate(target, source))
             covered += size(feed.region)

@@ -11,13 +11,13 @@ starts stand before all waits in the one global order, and nobody waits for who 
 from __future__ import annotations
 
 from netpart.collectives.kinds import ALL_TO_ALL, SUMMING
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Feed, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, SPLIT, SUM, Collective, Part, PartInput
 from netpart.spec import Region, hull
 
 GIVE, TAKE = "give", "take"
 
 
-def collected(parts: list[Part]) -> list[Part]:
+def insert_give_take(parts: list[Part]) -> list[Part]:
     """``parts`` of one worker, in order, with the helpers of each collective replaced."""
     pieces: dict[int, list[Part]] = {}
     for part in parts:
@@ -25,34 +25,38 @@ def collected(parts: list[Part]) -> list[Part]:
             pieces.setdefault(part.collective.first, []).append(part)
     if not pieces:
         return parts
-    ends = {first: _ends_of(of_one) for first, of_one in pieces.items()}
-    rest = [_replaced(p, ends) for p in parts if not _is_bridge_of(p, ends)]
-    return _relinked(sorted([*rest, *(end for both in ends.values() for end in both)], key=lambda p: p.index), parts)
+    ends = {first: _give_and_take(of_one) for first, of_one in pieces.items()}
+    rest = [_rewire_part(p, ends) for p in parts if not _is_replaced_bridge(p, ends)]
+    return _relink_feeds(
+        sorted([*rest, *(end for both in ends.values() for end in both)], key=lambda p: p.index), parts
+    )
 
 
-def _relinked(parts: list[Part], originals: list[Part]) -> list[Part]:
+def _relink_feeds(parts: list[Part], originals: list[Part]) -> list[Part]:
     """``parts`` with every feed from one that was replaced taken from what replaced it."""
     kept, fresh = {id(p) for p in originals}, dict[int, Part]()
     for i, part in enumerate(parts):
         if any(f.part.index in fresh for f in part.feeds):
-            feeds = [Feed(fresh.get(f.part.index, f.part), f.region, f.k, f.output, f.gradient) for f in part.feeds]
-            part = parts[i] = _copy_of(part, part.kind, feeds)
+            feeds = [
+                PartInput(fresh.get(f.part.index, f.part), f.region, f.k, f.output, f.gradient) for f in part.feeds
+            ]
+            part = parts[i] = _copy_part(part, part.kind, feeds)
         if id(part) not in kept:
             fresh[part.index] = part
     return parts
 
 
-Ends = dict[int, tuple[Part, Part]]
+GiveTakePairs = dict[int, tuple[Part, Part]]
 """Give and Take of each collective, by its first part."""
 
 
-def _is_bridge_of(part: Part, ends: Ends) -> bool:
+def _is_replaced_bridge(part: Part, ends: GiveTakePairs) -> bool:
     """True for a bridge that a collective replaces."""
     mine = part.collective is not None and part.collective.first in ends
     return mine and part.kind in (BRIDGE_SRC, BRIDGE_DST)
 
 
-def _ends_of(pieces: list[Part]) -> tuple[Part, Part]:
+def _give_and_take(pieces: list[Part]) -> tuple[Part, Part]:
     """What a worker gives to and takes from the collective that ``pieces`` are of."""
     found = pieces[0].collective
     assert found is not None
@@ -60,18 +64,20 @@ def _ends_of(pieces: list[Part]) -> tuple[Part, Part]:
     came = [p for p in pieces if p.kind != BRIDGE_SRC]
     own = [f for p in came if p.kind == SUM for f in p.feeds if f.part.kind != BRIDGE_DST]
     first, second = (came[0].index, came[1].index) if own and not sent else (found.first, found.last)
-    give = _end(GIVE, found, pieces[0], sent[0].index if sent else first)
-    take = _end(TAKE, found, pieces[0], second if own and not sent else came[0].index if came else found.last)
+    give = _empty_give_or_take(GIVE, found, pieces[0], sent[0].index if sent else first)
+    take = _empty_give_or_take(
+        TAKE, found, pieces[0], second if own and not sent else came[0].index if came else found.last
+    )
     for outlet in [*(p.feeds[0] for p in sent), *own][:1]:
-        give.region = found.region if found.kind in SUMMING else _given(found, sent[0])
-        give.feeds = [Feed(outlet.part, give.region, 0, outlet.output, found.backward)]
+        give.region = found.region if found.kind in SUMMING else _given_region(found, sent[0])
+        give.feeds = [PartInput(outlet.part, give.region, 0, outlet.output, found.backward)]
     if came:
         sums = [p.region for p in came if p.kind == SUM]
-        take.region = sums[0] if sums else _taken(found, take.worker)
+        take.region = sums[0] if sums else _taken_region(found, take.worker)
     return give, take
 
 
-def _given(found: Collective, bridge: Part) -> Region:
+def _given_region(found: Collective, bridge: Part) -> Region:
     """All that the worker of a sending half brings."""
     if found.kind != ALL_TO_ALL:
         return bridge.region
@@ -79,71 +85,71 @@ def _given(found: Collective, bridge: Part) -> Region:
     return hull([b for b in found.blocks[place * n : (place + 1) * n] if b is not None])
 
 
-def _taken(found: Collective, worker: int) -> Region:
+def _taken_region(found: Collective, worker: int) -> Region:
     """All that a worker has when what was not added up has come."""
     if found.kind != ALL_TO_ALL:
         return found.region
     return hull([b for b in found.blocks[found.members.index(worker) :: len(found.members)] if b is not None])
 
 
-def _end(kind: str, found: Collective, piece: Part, index: int) -> Part:
+def _empty_give_or_take(kind: str, found: Collective, piece: Part, index: int) -> Part:
     """A Give or Take without a region: as one that brings or takes nothing."""
     part = Part(kind, f"{found.kind} {found.name}", piece.worker, piece.node, (), piece.output)
     part.index, part.live, part.collective = index, found.backward, found
     return part
 
 
-def _replaced(part: Part, ends: Ends) -> Part:
+def _rewire_part(part: Part, ends: GiveTakePairs) -> Part:
     """A part that is no bridge, reading from the collectives what they bring."""
     if part.kind == SUM:
-        return _total(part, ends) if part.collective is not None else part
-    return _redirected(part, ends)
+        return _replace_sum(part, ends) if part.collective is not None else part
+    return _redirect_feeds(part, ends)
 
 
-def _total(part: Part, ends: Ends) -> Part:
+def _replace_sum(part: Part, ends: GiveTakePairs) -> Part:
     """A Sum whose addends come from a collective: what that brings."""
     assert part.collective is not None
     take = ends[part.collective.first][1]
     back = any(f.gradient for f in part.feeds)
     own = [f for f in part.feeds if f.gradient and f.part.kind != BRIDGE_DST and not part.collective.backward]
-    return _passing(part, [Feed(take, part.region, 0, 0, back and part.collective.backward), *own])
+    return _as_split(part, [PartInput(take, part.region, 0, 0, back and part.collective.backward), *own])
 
 
-def _redirected(part: Part, ends: Ends) -> Part:
+def _redirect_feeds(part: Part, ends: GiveTakePairs) -> Part:
     """``part`` with what it reads of a collective read from its Take."""
-    came = {f.part.collective.first for f in part.feeds if f.part.collective and _is_bridge_of(f.part, ends)}
+    came = {f.part.collective.first for f in part.feeds if f.part.collective and _is_replaced_bridge(f.part, ends)}
     if not came:
         return part
     if part.kind == CONCATE and len(came) == 1:
         give, take = ends[came.pop()]
         own = give.feeds[0].part if give.feeds else None
-        if all(_is_bridge_of(f.part, ends) or f.part is own for f in part.feeds):
-            return _joined(part, take)
-    return _copy_of(part, part.kind, [_taken_from(f, ends) for f in part.feeds])
+        if all(_is_replaced_bridge(f.part, ends) or f.part is own for f in part.feeds):
+            return _replace_concate(part, take)
+    return _copy_part(part, part.kind, [_feed_from_take(f, ends) for f in part.feeds])
 
 
-def _joined(part: Part, take: Part) -> Part:
+def _replace_concate(part: Part, take: Part) -> Part:
     """A Concate of nothing but what a collective brought, itself included: a box of that."""
     own = [f for f in part.feeds if f.part.kind != BRIDGE_DST]
     came = [f for f in part.feeds if f.part.kind == BRIDGE_DST]
     back = any(f.gradient for f in came)
-    return _passing(part, [Feed(take, part.region, 0, 0, back), *(f for f in own if f.gradient and not back)])
+    return _as_split(part, [PartInput(take, part.region, 0, 0, back), *(f for f in own if f.gradient and not back)])
 
 
-def _passing(part: Part, feeds: list[Feed]) -> Part:
+def _as_split(part: Part, feeds: list[PartInput]) -> Part:
     """``part`` as one that holds what its first feed gives, and gives its gradient to all feeds that want it."""
-    return _copy_of(part, SPLIT, feeds)
+    return _copy_part(part, SPLIT, feeds)
 
 
-def _taken_from(feed: Feed, ends: Ends) -> Feed:
+def _feed_from_take(feed: PartInput, ends: GiveTakePairs) -> PartInput:
     """``feed``, from the Take of its collective if its bridge is replaced."""
     source = feed.part
-    if source.collective is None or not _is_bridge_of(source, ends):
+    if source.collective is None or not _is_replaced_bridge(source, ends):
         return feed
-    return Feed(ends[source.collective.first][1], feed.region, feed.k, 0, feed.gradient)
+    return PartInput(ends[source.collective.first][1], feed.region, feed.k, 0, feed.gradient)
 
 
-def _copy_of(part: Part, kind: str, feeds: list[Feed]) -> Part:
+def _copy_part(part: Part, kind: str, feeds: list[PartInput]) -> Part:
     """A part like ``part``, of another kind and with other feeds."""
     other = Part(kind, part.name, part.worker, part.node, part.region, part.output, part.shard)
     for name in ("index", "live", "term", "owned", "reports", "trains", "peer", "members", "collective"):

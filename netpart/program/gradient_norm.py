@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from netpart.graph.holdings import Holding
-from netpart.graph.passes.norm import Norm
-from netpart.program.buffer_table import Memory
+from netpart.graph.passes.norm import GradientNorm
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import View
-from netpart.program.collective_instructions import Exchanges
+from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.instructions import (
     AddSquares,
     Channel,
@@ -25,7 +25,7 @@ NORM_DTYPE = "float64"
 class NormCompiler:
     """Emits what ``norm`` asks of one worker. ``total`` is where the squared norm lies in the end."""
 
-    def __init__(self, norm: Norm, worker: int, memory: Memory, exchanges: Exchanges) -> None:
+    def __init__(self, norm: GradientNorm, worker: int, memory: BufferTable, exchanges: ExchangeFactory) -> None:
         self.norm, self.worker, self.memory, self.exchanges = norm, worker, memory, exchanges
         self.total = memory.new("squared norm", (1,), NORM_DTYPE)
 

@@ -47,7 +47,7 @@ class Channel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class BaseInstruction:
     """What every instruction says: step s plays it for the mini-batch of step s - ``delay``."""
 
     delay: int = field(default=0, kw_only=True)
@@ -69,7 +69,7 @@ def _views_in(value: object) -> Iterator[View]:
 
 
 @dataclass(frozen=True)
-class Forward(Told):
+class Forward(BaseInstruction):
     """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added.
 
     ``then`` is the activation that the kernel computes in the place of its output as well, if there is one.
@@ -86,7 +86,7 @@ class Forward(Told):
 
 
 @dataclass(frozen=True)
-class Backward(Told):
+class Backward(BaseInstruction):
     """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted, or ``adds`` to ``dx``.
 
     ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
@@ -106,14 +106,14 @@ class Backward(Told):
 
 
 @dataclass(frozen=True)
-class Zero(Told):
+class Zero(BaseInstruction):
     """Fills ``target`` with zeros."""
 
     target: View
 
 
 @dataclass(frozen=True)
-class Copy(Told):
+class Copy(BaseInstruction):
     """Copies ``source`` to ``target``."""
 
     target: View
@@ -121,7 +121,7 @@ class Copy(Told):
 
 
 @dataclass(frozen=True)
-class Add(Told):
+class Accumulate(BaseInstruction):
     """Adds ``source`` to ``target``."""
 
     target: View
@@ -129,7 +129,7 @@ class Add(Told):
 
 
 @dataclass(frozen=True)
-class Send(Told):
+class Send(BaseInstruction):
     """Sends ``source`` to worker ``peer``; may be read until the call returns.
 
     ``peer`` receives it ``lag`` steps later, if it keeps to the same step as this worker.
@@ -143,7 +143,7 @@ class Send(Told):
 
 
 @dataclass(frozen=True)
-class Receive(Told):
+class Receive(BaseInstruction):
     """Waits for a message, sent ``lag`` steps before, and copies it to ``target``."""
 
     target: View
@@ -154,7 +154,7 @@ class Receive(Told):
 
 
 @dataclass(frozen=True)
-class CollectiveStart(Told):
+class CollectiveStart(BaseInstruction):
     """Starts a collective; other instructions go on meanwhile.
 
     ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
@@ -173,14 +173,14 @@ class CollectiveStart(Told):
 
 
 @dataclass(frozen=True)
-class CollectiveWait(Told):
+class CollectiveWait(BaseInstruction):
     """Waits until this worker's share of ``start`` is complete, and what is done then is done."""
 
     start: CollectiveStart
 
 
 @dataclass(frozen=True)
-class AddSquares(Told):
+class AddSquares(BaseInstruction):
     """Adds the squares of all elements of ``source`` to ``target``, one float64."""
 
     target: View
@@ -188,7 +188,7 @@ class AddSquares(Told):
 
 
 @dataclass(frozen=True)
-class Update(Told):
+class Update(BaseInstruction):
     """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients to clip."""
 
     holding: int
@@ -196,5 +196,15 @@ class Update(Told):
 
 
 Instruction = (
-    Forward | Backward | Zero | Copy | Add | Send | Receive | CollectiveStart | CollectiveWait | AddSquares | Update
+    Forward
+    | Backward
+    | Zero
+    | Copy
+    | Accumulate
+    | Send
+    | Receive
+    | CollectiveStart
+    | CollectiveWait
+    | AddSquares
+    | Update
 )

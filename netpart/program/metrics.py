@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netpart.graph.partition import Micro
+from netpart.graph.partition import MicroBatch
 from netpart.layers.layer import Layer
 from netpart.program.program import MetricSlot
 
-Tables = dict[str, list[list[int]]]
+MetricTables = dict[str, list[list[int]]]
 
 
-def figures(micros: list[Micro], sums: Sequence[float], rows: int) -> dict[str, float]:
+def phase_figures(micros: list[MicroBatch], sums: Sequence[float], rows: int) -> dict[str, float]:
     """What the sums of a phase over ``rows`` rows say: LAYER/FIGURE -> value."""
     net = micros[0].graph.net
-    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in _reporting(micros, sums))
+    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in _reporting_layers(micros, sums))
     return {f"{layer.name}/{name}": value for layer, found in said for name, value in found.items()}
 
 
-def tables(micros: list[Micro], sums: Sequence[float]) -> Tables:
+def phase_tables(micros: list[MicroBatch], sums: Sequence[float]) -> MetricTables:
     """What the sums of a phase say in tables: LAYER/TABLE -> its rows."""
-    said = ((layer, layer.tables(own)) for layer, own in _reporting(micros, sums))
+    said = ((layer, layer.tables(own)) for layer, own in _reporting_layers(micros, sums))
     return {f"{layer.name}/{name}": table for layer, found in said for name, table in found.items()}
 
 
-def _reporting(micros: list[Micro], sums: Sequence[float]) -> Iterator[tuple[Layer, Sequence[float]]]:
+def _reporting_layers(micros: list[MicroBatch], sums: Sequence[float]) -> Iterator[tuple[Layer, Sequence[float]]]:
     """The layers of a phase that report sums, with their own ones."""
     layers = micros[0].graph.net.by_name
     for slot in plan_metrics(micros):
         yield layers[slot.layer].layer, sums[slot.offset : slot.offset + len(slot.names)]
 
 
-def plan_metrics(micros: list[Micro]) -> list[MetricSlot]:
+def plan_metrics(micros: list[MicroBatch]) -> list[MetricSlot]:
     """One slot per layer that reports sums; every worker has the same slots."""
     slots: list[MetricSlot] = []
     offset = 0

@@ -15,26 +15,28 @@ Orders = list[Order]
 """The order of each node of a net."""
 
 
-def orders(net: Net, kernels: type[Kernels]) -> Orders:
+def memory_orders(net: Net, kernels: type[Kernels]) -> Orders:
     """The order that each node gives its tensors: that of its layer's wish if ``kernels`` like channels last."""
     found: Orders = []
     for node in net.nodes:
-        found.append(_wished(net, node, found) if kernels.channels_last else ())
+        found.append(_node_order(net, node, found) if kernels.channels_last else ())
     return found
 
 
-def _wished(net: Net, node: Node, before: Orders) -> Order:
+def _node_order(net: Net, node: Node, before: Orders) -> Order:
     """The order of one node, given those of its sources; rows are put where those that read them want them."""
-    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (node.layer.is_input and _read_last(net, node)):
-        return channels_last(node.layer.output.rank)
+    if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (
+        node.layer.is_input and _wanted_channels_last(net, node)
+    ):
+        return channels_last_order(node.layer.output.rank)
     if node.layer.memory_order == MemoryOrder.PLAIN or not node.sources:
         return ()
     alike = (source for source in node.sources if net.spec(source).shape == node.layer.output.shape)
     first = next(alike, node.sources[0])
-    return ordered(before[first.node], net.spec(first).shape)
+    return order_for_shape(before[first.node], net.spec(first).shape)
 
 
-def _read_last(net: Net, node: Node) -> bool:
+def _wanted_channels_last(net: Net, node: Node) -> bool:
     """True if all that read the rows of an input want them with the channels last."""
     rank = node.layer.output.rank
     readers = [
@@ -47,11 +49,11 @@ def _read_last(net: Net, node: Node) -> bool:
     return wishes == {MemoryOrder.CHANNELS_LAST}
 
 
-def channels_last(rank: int) -> Order:
+def channels_last_order(rank: int) -> Order:
     """(batch, space, channels); () where nothing moves."""
     return (0, *range(2, rank), 1) if rank > 2 else ()
 
 
-def ordered(order: Order, shape: Shape) -> Order:
+def order_for_shape(order: Order, shape: Shape) -> Order:
     """The order in which a tensor of ``shape`` lies at a node of ``order``."""
     return order if len(order) == len(shape) else ()

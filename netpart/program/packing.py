@@ -26,16 +26,16 @@ TRIES, EFFORT = 64, 1 << 13
 square of the pieces."""
 
 
-def pack(pieces: Ints) -> tuple[Ints, int]:
+def pack_memory(pieces: Ints) -> tuple[Ints, int]:
     """Offsets of ``pieces`` (n, 3), which are rows of first moment, last moment and size, and where the highest ends.
 
     Those that have a moment in common lie apart. The same pieces in the same order always lie the same.
     """
     offsets, top = np.zeros(len(pieces), np.int64), np.iinfo(np.int64).max
-    needed = load(pieces)
-    order = _promising(pieces, int(needed.argmax()))
+    needed = memory_load(pieces)
+    order = _packing_order(pieces, int(needed.argmax()))
     for _ in range(min(TRIES, 1 + EFFORT // len(order)) if order else 0):
-        ends = stacked(pieces[order], top)
+        ends = stack_pieces(pieces[order], top)
         highest = int(ends.argmax())
         if ends[highest] < top:
             offsets[order], top = ends - pieces[order, 2], int(ends[highest])
@@ -45,7 +45,7 @@ def pack(pieces: Ints) -> tuple[Ints, int]:
     return offsets, top if order else 0
 
 
-def load(pieces: Ints) -> Ints:
+def memory_load(pieces: Ints) -> Ints:
     """What is needed at each moment, from 0 to the one after the last."""
     change = np.zeros(pieces[:, 1].max(initial=-1) + 2, np.int64)
     np.add.at(change, pieces[:, 0], pieces[:, 2])
@@ -53,14 +53,14 @@ def load(pieces: Ints) -> Ints:
     return change.cumsum()
 
 
-def _promising(pieces: Ints, fullest: int) -> list[int]:
+def _packing_order(pieces: Ints, fullest: int) -> list[int]:
     """The pieces in the order in which they come first."""
     first, last, size = pieces.T
     there = (first <= fullest) & (fullest <= last)
     return list(np.lexsort((-size, np.where(there, first - last, 0), ~there)).tolist())
 
 
-def stacked(pieces: Ints, limit: int) -> Ints:
+def stack_pieces(pieces: Ints, limit: int) -> Ints:
     """Where each piece ends that is laid in its turn where it fits, up to the first that ends at ``limit`` or above."""
     first, last, size = pieces.T.copy()
     ends = np.empty(len(pieces), np.int64)

@@ -10,10 +10,10 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.accumulate import Accumulator
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import FIXED, Order, View
-from netpart.program.instructions import Add, Copy, Instruction, Zero
-from netpart.program.orders import channels_last
+from netpart.program.instructions import Accumulate, Copy, Instruction, Zero
+from netpart.program.orders import channels_last_order
 from netpart.spec import FLOAT, Region, contains, extent, size
 
 Key = tuple[int, int, int]
@@ -25,7 +25,9 @@ class ParameterMemory:
     ``copies`` are the others: bucket, place in it, holding and box.
     """
 
-    def __init__(self, memory: Memory, partition: Partition, worker: int, kernels: type[Kernels] = Kernels) -> None:
+    def __init__(
+        self, memory: BufferTable, partition: Partition, worker: int, kernels: type[Kernels] = Kernels
+    ) -> None:
         self.memory, self.partition, self.worker = memory, partition, worker
         self.holdings = partition.holdings[worker]
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
@@ -70,7 +72,7 @@ class ParameterMemory:
         """How a holding and its gradient lie in memory: as written where others have a part in them."""
         name, spec = holding.parameter.name, holding.parameter.spec
         alone = not self.partition.servers and all(c.parameter.name != name for _, b in self.buckets for c in b.cells)
-        return channels_last(len(spec.shape)) if spec.channels_last and alone else ()
+        return channels_last_order(len(spec.shape)) if spec.channels_last and alone else ()
 
     def holding(self, name: str, box: Region) -> int:
         """Index of the holding that contains ``box`` of a parameter."""
@@ -150,7 +152,7 @@ class ParameterMemory:
                 targets[slot] = target
                 continue
             targets[slot] = aside = self.memory.new(f"{part.name}.dw{slot}", extent(box), order=self.orders[h])
-            after.append(Copy(target, aside) if total.overwrites(key) else Add(target, aside))
+            after.append(Copy(target, aside) if total.overwrites(key) else Accumulate(target, aside))
         return targets, after
 
     def centre(self, h: int) -> int:

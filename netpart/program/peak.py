@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netpart.program.arena import lifetimes
-from netpart.program.packing import load
+from netpart.program.arena import buffer_lifetimes
+from netpart.program.packing import memory_load
 from netpart.program.program import WorkerProgram
 
 
 @dataclass(frozen=True)
-class Peak:
+class ArenaPeak:
     """``buffers`` are (name, bytes) of what lives while instruction number ``instruction`` runs, largest first."""
 
     instruction: int
@@ -25,7 +25,7 @@ class Peak:
 
 
 @dataclass
-class Tenant:
+class ArenaPiece:
     """A piece of the arena from instruction ``first`` to ``last``; what comes in its place meanwhile prolongs it."""
 
     name: str
@@ -34,27 +34,27 @@ class Tenant:
     last: int
 
 
-def peak(program: WorkerProgram, phase: str = "train") -> Peak:
+def find_arena_peak(program: WorkerProgram, phase: str = "train") -> ArenaPeak:
     """The high-water mark of ``phase``; of several equal ones the first."""
-    found = _tenants(program, phase)
+    found = _arena_pieces(program, phase)
     pieces = [(tenant.first, tenant.last, tenant.nbytes) for tenant in found]
-    time = int(load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
+    time = int(memory_load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
     alive = [(t.name, t.nbytes) for t in found if t.first <= time <= t.last]
-    return Peak(time, tuple(sorted(alive, key=lambda held: -held[1])))
+    return ArenaPeak(time, tuple(sorted(alive, key=lambda held: -held[1])))
 
 
-def _tenants(program: WorkerProgram, phase: str) -> list[Tenant]:
+def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:
     """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
     offsets, buffers = program.phases[phase].offsets, program.buffers
     copies = program.phases[phase].copies
-    lives = lifetimes(buffers, program.phases[phase].instructions, copies=copies)
-    latest: dict[int, Tenant] = {}
-    found: list[Tenant] = []
+    lives = buffer_lifetimes(buffers, program.phases[phase].instructions, copies=copies)
+    latest: dict[int, ArenaPiece] = {}
+    found: list[ArenaPiece] = []
     for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
         before, nbytes = latest.get(offsets[b]), copies.get(b, 1) * buffers[b].nbytes(program.float_size)
         if before is not None and first <= before.last:
             before.last, before.nbytes = max(last, before.last), max(nbytes, before.nbytes)
         else:
-            latest[offsets[b]] = Tenant(buffers[b].name, nbytes, first, last)
+            latest[offsets[b]] = ArenaPiece(buffers[b].name, nbytes, first, last)
             found.append(latest[offsets[b]])
     return found

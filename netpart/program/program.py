@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import lcm
 
 from netpart.graph.holdings import Holding
-from netpart.graph.partition import Micro
+from netpart.graph.partition import MicroBatch
 from netpart.kernels.reference import Kernels
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import CollectiveStart, CollectiveWait, Instruction, Receive, Send, Way
 from netpart.spec import size
 
-SERVED = (Way.PUSH, Way.PULL)
+SERVER_WAYS = (Way.PUSH, Way.PULL)
 """What goes to and from servers: nobody pushes again before he has pulled, so nobody runs ahead."""
 
 
@@ -37,7 +37,7 @@ class Program:
     """
 
     phase: str
-    micros: list[Micro]
+    micros: list[MicroBatch]
     instructions: list[Instruction] = field(default_factory=list)
     metrics: list[MetricSlot] = field(default_factory=list)
     offsets: dict[int, int] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Program:
 
     def receivers(self, worker: int) -> set[int]:
         """Workers that ``worker``, whose Program this is, sends to; a server, which answers every push, is none."""
-        sent = {i.peer for i in self.instructions if isinstance(i, Send) and i.channel.way not in SERVED}
+        sent = {i.peer for i in self.instructions if isinstance(i, Send) and i.channel.way not in SERVER_WAYS}
         return sent.union(*(i.exchange.receivers(worker) for i in self.collectives))
 
     def senders(self, worker: int) -> set[int]:
         """Workers that ``worker``, whose Program this is, hears from."""
-        heard = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVED}
+        heard = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVER_WAYS}
         return heard.union(*(i.exchange.senders(worker) for i in self.collectives))
 
     @property

@@ -3,14 +3,14 @@ them, the same for all, the updates."""
 
 from __future__ import annotations
 
-from netpart.graph.holdings import Piece
+from netpart.graph.holdings import ServerPiece
 from netpart.graph.partition import Partition
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import FIXED, View
 from netpart.program.gradient_norm import NORM_DTYPE
 from netpart.program.instructions import Instruction, Receive, Send, Update
 from netpart.program.program import Program, WorkerProgram
-from netpart.program.server_messages import norm_channel, pull_channel, pulled, push_channel, pushed
+from netpart.program.server_messages import is_pulled, is_pushed, norm_channel, pull_channel, push_channel
 from netpart.proto.element import float_size
 from netpart.spec import FLOAT, extent
 
@@ -18,12 +18,12 @@ UPDATE = "update"
 """The phase in which a server updates what it keeps."""
 
 
-def push(group: int) -> str:
+def push_phase(group: int) -> str:
     """The phase in which a server takes the gradients of a group."""
     return f"push {group}"
 
 
-def pull(group: int) -> str:
+def pull_phase(group: int) -> str:
     """The phase in which a server gives a group its values."""
     return f"pull {group}"
 
@@ -37,17 +37,17 @@ class ServerCompiler:
     """Gradients have one place: a server takes those of one group at a time."""
 
     def __init__(self, partition: Partition, server: int) -> None:
-        self.partition, self.server, self.memory = partition, server, Memory()
+        self.partition, self.server, self.memory = partition, server, BufferTable()
         self.pieces = [piece for piece in partition.pieces if piece.server == server]
         self.values = [self.fixed(p.parameter.name, p) for p in self.pieces]
         self.gradients = [
-            self.fixed(f"d({p.parameter.name})", p) if pulled(p, partition.trained) else None for p in self.pieces
+            self.fixed(f"d({p.parameter.name})", p) if is_pulled(p, partition.trained) else None for p in self.pieces
         ]
         self.norm: View | None = None
         if partition.norm is not None:
             self.norm = self.memory.new("squared norm", (1,), NORM_DTYPE, FIXED)
 
-    def fixed(self, name: str, piece: Piece) -> View:
+    def fixed(self, name: str, piece: ServerPiece) -> View:
         return self.memory.new(name, extent(piece.box), FLOAT, FIXED)
 
     def compile(self, slots: int) -> WorkerProgram:
@@ -57,8 +57,8 @@ class ServerCompiler:
         phases = {UPDATE: Program("train", [], updates)}
         for group in range(cluster.groups):
             ranks = cluster.ranks(group)
-            phases[push(group)] = Program("train", [], self.pushes(group), ranks=ranks)
-            phases[pull(group)] = Program("train", [], self.pulls(group), ranks=ranks)
+            phases[push_phase(group)] = Program("train", [], self.pushes(group), ranks=ranks)
+            phases[pull_phase(group)] = Program("train", [], self.pulls(group), ranks=ranks)
         return WorkerProgram(
             self.server, partition.workers, float_size(partition.job), self.memory.buffers,
             partition.holdings[self.server], self.values, self.gradients, phases, slots,
@@ -68,7 +68,7 @@ class ServerCompiler:
         """What a group sends: running statistics go straight to where they are kept."""
         found: list[Instruction] = []
         for piece, value, gradient in zip(self.pieces, self.values, self.gradients, strict=True):
-            if pushed(piece, self.partition.trained, group):
+            if is_pushed(piece, self.partition.trained, group):
                 name = f"d({piece.parameter.name})"
                 found.append(Receive(gradient or value, piece.pusher, push_channel(piece, group), name))
         if self.norm is not None and self.partition.norm is not None:
@@ -81,6 +81,6 @@ class ServerCompiler:
         return [
             Send(value, worker, pull_channel(piece, group, worker), piece.parameter.name)
             for piece, value in zip(self.pieces, self.values, strict=True)
-            if pulled(piece, self.partition.trained)
+            if is_pulled(piece, self.partition.trained)
             for worker in piece.pullers
         ]

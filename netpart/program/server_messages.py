@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netpart.graph.holdings import Holding, Piece
+from netpart.graph.holdings import Holding, ServerPiece
 from netpart.graph.partition import Partition
 from netpart.program.buffers import View
 from netpart.program.instructions import PHASE_CODES, Channel, Receive, Send, Way
@@ -15,7 +15,7 @@ WHOLE_NORM = 1
 """In place of a message of a schedule: the norm of the gradient, not a piece of it."""
 
 
-class Served:
+class ServerMessages:
     """Emits the part of ``worker`` in group ``group`` of the exchange with its servers."""
 
     def __init__(self, partition: Partition, worker: int, group: int) -> None:
@@ -24,7 +24,11 @@ class Served:
     def push(self, holding: Holding, source: View | None) -> Iterator[Send]:
         """Sends what falls to this worker of the gradient of a holding, or of the values of a running statistic."""
         for piece in self.within(holding):
-            if piece.pusher == self.worker and source is not None and pushed(piece, self.partition.trained, self.group):
+            if (
+                piece.pusher == self.worker
+                and source is not None
+                and is_pushed(piece, self.partition.trained, self.group)
+            ):
                 view = source.crop(piece.box, holding.box)
                 yield Send(view, piece.server, push_channel(piece, self.group), f"d({piece.parameter.name})")
 
@@ -38,29 +42,29 @@ class Served:
         """Receives the values that the servers have made."""
         for value, holding in zip(values, holdings, strict=True):
             for piece in self.within(holding):
-                if pulled(piece, self.partition.trained):
+                if is_pulled(piece, self.partition.trained):
                     view = value.crop(piece.box, holding.box)
                     channel = pull_channel(piece, self.group, self.worker)
                     yield Receive(view, piece.server, channel, piece.parameter.name)
 
-    def within(self, holding: Holding) -> Iterator[Piece]:
+    def within(self, holding: Holding) -> Iterator[ServerPiece]:
         """The pieces of a holding."""
         for piece in self.partition.pieces:
             if piece.parameter.name == holding.parameter.name and contains(holding.box, piece.box):
                 yield piece
 
 
-def pulled(piece: Piece, trained: set[str]) -> bool:
+def is_pulled(piece: ServerPiece, trained: set[str]) -> bool:
     """True if servers make new values of a piece: it has a gradient, and is no running statistic."""
     return piece.parameter.name in trained and piece.parameter.spec.running is None
 
 
-def pushed(piece: Piece, trained: set[str], group: int) -> bool:
+def is_pushed(piece: ServerPiece, trained: set[str], group: int) -> bool:
     """True if ``group`` sends a piece: every gradient, and group 0 its running statistics, which are those kept."""
     return piece.parameter.name in trained and (piece.parameter.spec.running is None or group == 0)
 
 
-def push_channel(piece: Piece, group: int) -> Channel:
+def push_channel(piece: ServerPiece, group: int) -> Channel:
     """On which a group sends a piece of the gradient."""
     return Channel(TRAIN, Way.PUSH, group, piece.number)
 
@@ -70,6 +74,6 @@ def norm_channel(server: int, group: int) -> Channel:
     return Channel(TRAIN, Way.PUSH, group, server, WHOLE_NORM)
 
 
-def pull_channel(piece: Piece, group: int, worker: int) -> Channel:
+def pull_channel(piece: ServerPiece, group: int, worker: int) -> Channel:
     """On which ``worker`` of a group gets the values of a piece."""
     return Channel(TRAIN, Way.PULL, group, piece.number, worker)

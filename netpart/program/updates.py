@@ -14,7 +14,7 @@ from dataclasses import replace
 from netpart.graph.graph import Part
 from netpart.graph.holdings import Bucket
 from netpart.program.buffers import View
-from netpart.program.collective_instructions import Exchanges
+from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.gradient_norm import NormCompiler
 from netpart.program.instructions import (
     Channel,
@@ -28,8 +28,8 @@ from netpart.program.instructions import (
 )
 from netpart.program.parameters import Key, ParameterMemory
 from netpart.program.schedules.delays import parameter_delays
-from netpart.program.server_messages import Served
-from netpart.spec import whole
+from netpart.program.server_messages import ServerMessages
+from netpart.spec import whole_region
 
 
 class UpdateCompiler:
@@ -41,13 +41,13 @@ class UpdateCompiler:
     def __init__(self, parameters: ParameterMemory, group: int = 0) -> None:
         partition, worker, memory = parameters.partition, parameters.worker, parameters.memory
         self.parameters, self.buckets, self.holdings = parameters, parameters.buckets, parameters.holdings
-        self.exchanges = Exchanges(partition.job)
+        self.exchanges = ExchangeFactory(partition.job)
         sharded = ((n, bucket.cells[0]) for n, bucket in self.buckets if bucket.sharded)
         self.shared = {parameters.holding(cell.parameter.name, cell.box): n for n, cell in sharded}
         self.gathers: list[CollectiveStart] = []
         self.remaining: dict[int, set[Key]] = {}
         self.started: dict[int, CollectiveStart] = {}
-        self.served = Served(partition, worker, group) if partition.servers else None
+        self.served = ServerMessages(partition, worker, group) if partition.servers else None
         self.delays = parameter_delays(partition)
         self.norm: NormCompiler | None = None
         if partition.norm is not None and worker in partition.norm.workers:
@@ -92,7 +92,7 @@ class UpdateCompiler:
     def exchange(self, b: int, channel: Channel, view: View, name: str) -> CollectiveStart:
         """Sums the gradients of a bucket in ``view``, or completes the values there."""
         bucket = self.bucket(b)
-        region = bucket.cells[0].box if bucket.sharded else whole(view.shape)
+        region = bucket.cells[0].box if bucket.sharded else whole_region(view.shape)
         found = self.exchanges.of_bucket(bucket)[channel.way]
         return self.exchanges.within(found, view, region, self.parameters.worker, self.parameters.memory, channel, name)
 

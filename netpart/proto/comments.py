@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from netpart.errors import FieldPath, Position
-from netpart.proto.positions import tokens
+from netpart.proto.positions import tokenize_text
 
 OWN = "#:"
 """Starts a comment that netpart has written itself, and that it writes anew instead of keeping it."""
@@ -32,7 +32,7 @@ def read_comments(text: str, starts: Mapping[FieldPath, Position]) -> Comments:
     comments, lines = Comments(), text.split("\n")
     fields = sorted(starts, key=lambda path: (starts[path].line, starts[path].column, len(path)))
     places = [(starts[path].line, starts[path].column) for path in fields]
-    for words, line, column in tokens(text, comments=True):
+    for words, line, column in tokenize_text(text, comments=True):
         if not words.startswith("#") or words.startswith(OWN):
             continue
         first, behind = bisect_left(places, (line, 0)), bisect_left(places, (line, column))

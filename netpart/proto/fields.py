@@ -11,7 +11,7 @@ from typing import cast
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from netpart.proto.words import FIELDS, VALUES, plain, same_word
+from netpart.proto.words import FIELDS, VALUES, plain_word, same_word
 
 FEW = 12
 """Up to this many names are listed in full where none is close to the wrong one."""
@@ -33,14 +33,14 @@ WHOLE = (
 """The kinds of fields that hold whole numbers."""
 
 
-def descriptor(message: type[Message] | Message) -> Descriptor:
+def message_descriptor(message: type[Message] | Message) -> Descriptor:
     """The descriptor of a message; its type has two names, for protobuf in Python and in C."""
     return cast(Descriptor, message.DESCRIPTOR)
 
 
-def fields_of(message: type[Message] | Message) -> Mapping[str, FieldDescriptor]:
+def message_fields(message: type[Message] | Message) -> Mapping[str, FieldDescriptor]:
     """The fields of a message by name."""
-    return descriptor(message).fields_by_name
+    return message_descriptor(message).fields_by_name
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
@@ -48,7 +48,7 @@ def is_repeated(field: FieldDescriptor) -> bool:
     return isinstance(field.default_value, list)
 
 
-def kind(field: FieldDescriptor) -> str:
+def value_kind(field: FieldDescriptor) -> str:
     """Says what a value of ``field`` is, e.g. ``a LayerType`` or ``a whole number of 32 bits``."""
     if field.enum_type:
         return f"a value of {field.enum_type.name}"
@@ -57,12 +57,12 @@ def kind(field: FieldDescriptor) -> str:
     return KINDS[field.cpp_type]
 
 
-def blocks_with(block: Descriptor, name: str) -> list[str]:
+def blocks_with_field(block: Descriptor, name: str) -> list[str]:
     """The fields of ``block`` that hold blocks with a field ``name``."""
     return [f.name for f in block.fields if f.message_type and name in f.message_type.fields_by_name]
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest_hint(name: str, known: Iterable[str]) -> str:
     """A hint with the ``known`` names closest to ``name``: all of them if none is close and they are few."""
     names = list(known)
     if close := difflib.get_close_matches(name, names, 2):
@@ -70,27 +70,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names)}" if 0 < len(names) <= FEW else ""
 
 
-def nearest_field(name: str, known: Iterable[str]) -> str:
+def nearest_field_hint(name: str, known: Iterable[str]) -> str:
     """A hint to the field that ``name`` means, in other frameworks or nearly, or where all fields are explained."""
     known = list(known)
     if same := same_word(name, known):
         return f"did you mean {same}?"
-    foreign = FIELDS.get(plain(name), ("", ""))[1]
-    return foreign or nearest(name, known) or "docs/language.md and proto/ explain the fields"
+    foreign = FIELDS.get(plain_word(name), ("", ""))[1]
+    return foreign or nearest_hint(name, known) or "docs/language.md and proto/ explain the fields"
 
 
-def nearest_value(field: FieldDescriptor, value: str) -> str:
+def nearest_value_hint(field: FieldDescriptor, value: str) -> str:
     """A hint to the value of an enum that ``value`` means, in other frameworks or nearly."""
     enum = cast(EnumDescriptor, field.enum_type)
     known, kind = list(enum.values_by_name), enum.name
-    foreign, same = VALUES.get(kind, {}).get(plain(value)), same_word(value, known)
+    foreign, same = VALUES.get(kind, {}).get(plain_word(value)), same_word(value, known)
     all_types = "docs/layers.md lists all" if kind == "LayerType" else ""
     if foreign and not same:
         return "; ".join(filter(None, (foreign, all_types)))
-    return f"did you mean {same}?" if same else nearest(value, known) or all_types
+    return f"did you mean {same}?" if same else nearest_hint(value, known) or all_types
 
 
-def meaning(field: FieldDescriptor) -> str:
+def field_meaning(field: FieldDescriptor) -> str:
     """What proto/ says that ``field`` is, "" of a field that is not explained there."""
     from netpart.resources import resource_folder
 

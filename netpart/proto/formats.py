@@ -18,7 +18,7 @@ FORMATS = {
 """How the text of a format begins, after comments."""
 
 
-def other_format(text: str, file: str) -> ConfigError | None:
+def other_format_error(text: str, file: str) -> ConfigError | None:
     """The error for ``text`` in another format, by its beginning; None if it may be a job with mistakes."""
     begin = COMMENTS.match(text)
     rest = text[begin.end() if begin else 0 :][:4096]

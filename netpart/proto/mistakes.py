@@ -12,9 +12,17 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.text_format import ParseError
 
 from netpart.errors import ConfigError, FieldPath, Position
-from netpart.proto.fields import WHOLE, blocks_with, descriptor, kind, meaning, nearest_field, nearest_value
+from netpart.proto.fields import (
+    WHOLE,
+    blocks_with_field,
+    field_meaning,
+    message_descriptor,
+    nearest_field_hint,
+    nearest_value_hint,
+    value_kind,
+)
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.positions import END, Token, tokens
+from netpart.proto.positions import END, Token, tokenize_text
 
 _UNKNOWN_FIELD = re.compile(r'has no field named "([^"]*)"')
 _EXTENSION = re.compile(r'^Extension "([^"]*)" not registered')
@@ -31,7 +39,7 @@ _PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
 
 
 @dataclass
-class Block:
+class OpenBlock:
     """A block that is open where the error is; ``label`` is the layer's name if it has been read, ``bracket`` opens a
     list in it that is not closed."""
 
@@ -44,16 +52,16 @@ class Block:
 
 
 @dataclass
-class Place:
+class ErrorContext:
     """What surrounds the error: open blocks, outermost first; the token there and the one before it; the field."""
 
-    blocks: list[Block]
+    blocks: list[OpenBlock]
     token: Token = END
     previous: Token = END
     name: Token = END
 
     @property
-    def inner(self) -> Block:
+    def inner(self) -> OpenBlock:
         return self.blocks[-1]
 
     @property
@@ -68,34 +76,34 @@ class Place:
         return ".".join([*labels, *fields]) or "job"
 
 
-def diagnose(error: ParseError, text: str, file: str) -> ConfigError:
+def diagnose_error(error: ParseError, text: str, file: str) -> ConfigError:
     """The ConfigError for ``error``, which parsing ``text`` as a JobProto raised."""
     message = _PREFIX.sub("", str(error))
     line, column = error.GetLine() or 1, error.GetColumn() or 1
-    place = surroundings(text, line, column)
+    place = find_error_context(text, line, column)
     if _UNCLOSED.match(message):
-        place = surroundings(text, inf, inf)
+        place = find_error_context(text, inf, inf)
         line, column = place.inner.line, place.inner.column
-    made = _explain(place, message)
+    made = _explain_mistake(place, message)
     made.position = Position(file, line, column)
     return made
 
 
-def surroundings(text: str, line: float, column: float) -> Place:
+def find_error_context(text: str, line: float, column: float) -> ErrorContext:
     """Reads ``text`` up to a line and column and says what is open there."""
-    place = Place([Block("", descriptor(JobProto), 1, 1, "")])
-    known = tokens(text)
+    place = ErrorContext([OpenBlock("", message_descriptor(JobProto), 1, 1, "")])
+    known = tokenize_text(text)
     for place.token in known:
         if (place.token.line, place.token.column) >= (line, column):
-            place.token = _dotted(place, known)
+            place.token = _dotted_token(place, known)
             return place
-        _advance(place, place.token)
+        _follow_token(place, place.token)
         place.previous = place.token
     place.token = END
     return place
 
 
-def _dotted(place: Place, rest: Iterator[Token]) -> Token:
+def _dotted_token(place: ErrorContext, rest: Iterator[Token]) -> Token:
     """The token of ``place``; of a value with points in it, as nn.Linear, all of it."""
     token = place.token
     while place.previous.text == ":" and token.text[:1].isalpha() and next(rest, END).text == ".":
@@ -103,7 +111,7 @@ def _dotted(place: Place, rest: Iterator[Token]) -> Token:
     return token
 
 
-def _advance(place: Place, token: Token) -> None:
+def _follow_token(place: ErrorContext, token: Token) -> None:
     """Follows one token: names, brackets and the names of layers."""
     if token.text in (":", "{", "<") and place.previous.text.isidentifier():
         place.name = place.previous
@@ -112,7 +120,7 @@ def _advance(place: Place, token: Token) -> None:
     if token.text in ("{", "<"):
         name, field = place.name, place.field
         inner = field.message_type if field else None
-        place.blocks.append(Block(name.text, inner, name.line, name.column, name.text))
+        place.blocks.append(OpenBlock(name.text, inner, name.line, name.column, name.text))
     elif token.text in ("}", ">") and len(place.blocks) > 1:
         closed = place.blocks.pop()
         place.name = Token(closed.name, closed.line, closed.column)
@@ -120,7 +128,7 @@ def _advance(place: Place, token: Token) -> None:
         place.inner.label = token.text.strip("\"'")
 
 
-def _explain(place: Place, message: str) -> ConfigError:
+def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
     """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
     if found := _UNKNOWN_FIELD.search(message):
         return _unknown_field(place, found[1])
@@ -149,24 +157,24 @@ def _explain(place: Place, message: str) -> ConfigError:
     return ConfigError(place.who(), expected[1] if expected else "protobuf text", got, hint)
 
 
-def _unknown_field(place: Place, name: str) -> ConfigError:
+def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
     """A field that its block does not have: perhaps an outer or an inner one has it."""
     block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
     if name.isdigit() and place.previous.text == ",":
         hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
         return ConfigError(place.who(), expected, repr(name), hint)
-    hint = belongs_outside(place, name) or _belongs_inside(place, name) or nearest_field(name, known)
+    hint = outer_block_hint(place, name) or _inner_block_hint(place, name) or nearest_field_hint(name, known)
     return ConfigError(place.who(), expected, repr(name), hint)
 
 
-def _unknown_extension(place: Place, name: str) -> ConfigError:
+def _unknown_extension(place: ErrorContext, name: str) -> ConfigError:
     """An extension, ``[package.name]``, that no package has registered: the conf of a layer of somebody else."""
     hint = "install the package whose layer it is for (docs/writing-a-layer.md), or remove it"
     return ConfigError(place.who(), "a field, or an extension that a package has registered", f"[{name}]", hint)
 
 
-def belongs_outside(place: Place, name: str) -> str:
+def outer_block_hint(place: ErrorContext, name: str) -> str:
     """A hint if an outer block has field ``name``: the inner one was not closed."""
     for outer in reversed(place.blocks[:-1]):
         if outer.descriptor and name in outer.descriptor.fields_by_name:
@@ -176,14 +184,14 @@ def belongs_outside(place: Place, name: str) -> str:
     return ""
 
 
-def _belongs_inside(place: Place, name: str) -> str:
+def _inner_block_hint(place: ErrorContext, name: str) -> str:
     """A hint if blocks that may stand here have field ``name``."""
-    owners = blocks_with(place.inner.descriptor, name) if place.inner.descriptor else []
+    owners = blocks_with_field(place.inner.descriptor, name) if place.inner.descriptor else []
     where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
     return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
 
 
-def _unclosed_list(place: Place) -> ConfigError:
+def _unclosed_list(place: ErrorContext) -> ConfigError:
     """A list whose elements are followed by neither a comma nor its end."""
     got = "the end of the file" if place.token is END else repr(place.token.text)
     hint = f"a list is written {place.name.text}: [1, 2]"
@@ -192,7 +200,7 @@ def _unclosed_list(place: Place) -> ConfigError:
     )
 
 
-def _wrong_bracket(place: Place) -> ConfigError:
+def _wrong_bracket(place: ErrorContext) -> ConfigError:
     """A closing bracket that nothing waits for."""
     if len(place.blocks) == 1:
         return ConfigError("job", "a field or the end of the file", repr(place.token.text), "remove this bracket")
@@ -200,32 +208,34 @@ def _wrong_bracket(place: Place) -> ConfigError:
     return ConfigError(place.who(), "a field, or the bracket that closes the block", got, "{ closes with }, < with >")
 
 
-def _wrong_value(place: Place, field: FieldDescriptor, message: str) -> ConfigError:
+def _wrong_value(place: ErrorContext, field: FieldDescriptor, message: str) -> ConfigError:
     """A value that its field cannot have."""
     got, who = place.token.text, place.who(field.name)
     if place.token is END:
-        return ConfigError(who, kind(field), "the end of the file", f"write a value behind {field.name}")
+        return ConfigError(who, value_kind(field), "the end of the file", f"write a value behind {field.name}")
     if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):
         unit = _UNIT.fullmatch(got[1:-1])
         plain_hint = f"write it without quotes: {field.name}: {got[1:-1]}"
-        return ConfigError(who, kind(field), got, number_hint(field.name, got) if unit else plain_hint)
+        return ConfigError(who, value_kind(field), got, number_hint(field.name, got) if unit else plain_hint)
     if field.enum_type:
-        return ConfigError(who, kind(field), got, nearest_value(field, got.rpartition(".")[2]))
+        return ConfigError(who, value_kind(field), got, nearest_value_hint(field, got.rpartition(".")[2]))
     if field.cpp_type in WHOLE and not _DIGITS.fullmatch(got):
-        return ConfigError(who, kind(field), got, "; ".join(filter(None, (_digits(field), explained(field)))))
+        return ConfigError(
+            who, value_kind(field), got, "; ".join(filter(None, (_digits_hint(field), meaning_hint(field))))
+        )
     if field.message_type:
-        return ConfigError(who, kind(field), got, _block_hint(field))
+        return ConfigError(who, value_kind(field), got, _block_hint(field))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] in TYPOGRAPHIC:
-        return ConfigError(who, kind(field), got, f'write it with straight quotes: {field.name}: "..."')
+        return ConfigError(who, value_kind(field), got, f'write it with straight quotes: {field.name}: "..."')
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and got[0] not in ('"', "'"):
-        return ConfigError(who, kind(field), got, f'put it in quotes: {field.name}: "{got}"')
-    return ConfigError(who, kind(field), got, _other_hint(field, got))
+        return ConfigError(who, value_kind(field), got, f'put it in quotes: {field.name}: "{got}"')
+    return ConfigError(who, value_kind(field), got, _other_value_hint(field, got))
 
 
-def _other_hint(field: FieldDescriptor, got: str) -> str:
+def _other_value_hint(field: FieldDescriptor, got: str) -> str:
     """How a value is written that is no number, no truth value or no text, or is too large."""
     if field.cpp_type in WHOLE:
-        return explained(field)
+        return meaning_hint(field)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return f"write {field.name}: true, or {field.name}: false"
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
@@ -242,14 +252,14 @@ def number_hint(name: str, got: str, equals: str = ": ") -> str:
     return f"a number has no unit: write {value}"
 
 
-def _digits(field: FieldDescriptor) -> str:
+def _digits_hint(field: FieldDescriptor) -> str:
     """How a whole number is written."""
     return f"write it in digits, as in {field.name}: 10" if field.name != "partition_dim" else ""
 
 
-def explained(field: FieldDescriptor) -> str:
+def meaning_hint(field: FieldDescriptor) -> str:
     """What a field is, as a hint."""
-    return f"{field.name} is: {text}" if (text := meaning(field)) else ""
+    return f"{field.name} is: {text}" if (text := field_meaning(field)) else ""
 
 
 def _block_hint(field: FieldDescriptor) -> str:
@@ -262,17 +272,17 @@ def _block_hint(field: FieldDescriptor) -> str:
     return f"write {field.name} {{ {examples.get(field.name, '...')} }}"
 
 
-def is_extension(error: ParseError) -> bool:
+def is_extension_error(error: ParseError) -> bool:
     """True if the text has an extension that nobody has registered."""
     return bool(_EXTENSION.match(_PREFIX.sub("", str(error))))
 
 
 def missing_fields(job: JobProto) -> list[ConfigError]:
     """The errors for the required fields that ``job`` does not set."""
-    return [_absent(job, _field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
+    return [_missing_field(job, _field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
 
 
-def _absent(job: JobProto, path: FieldPath) -> ConfigError:
+def _missing_field(job: JobProto, path: FieldPath) -> ConfigError:
     """The error for required field ``path``: where it belongs is the block around it."""
     block = ".".join(str(step) for step in path[:-1] if isinstance(step, str))
     who = _layer_label(job, path) if path[:2] == ("neuralnet", "layer") else block

@@ -18,69 +18,69 @@ from typing import Any, cast
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from netpart.errors import ConfigError, FieldPath, Position, clipped
+from netpart.errors import ConfigError, FieldPath, Position, clip_text
 from netpart.proto.fields import (
-    blocks_with,
-    descriptor,
-    fields_of,
+    blocks_with_field,
     is_repeated,
-    kind,
-    nearest,
-    nearest_field,
+    message_descriptor,
+    message_fields,
+    nearest_field_hint,
+    nearest_hint,
+    value_kind,
 )
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import PHASES, in_phase
 from netpart.proto.values import read_value, value_hint
-from netpart.proto.words import FIELDS, plain
+from netpart.proto.words import FIELDS, plain_word
 
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
-class Option(Position):
+class OptionPosition(Position):
     """The place of a field that an override has set: the command line."""
 
     def __str__(self) -> str:
-        return clipped(self.file)
+        return clip_text(self.file)
 
 
 @dataclass(frozen=True)
-class Target:
+class OverrideTarget:
     """A message to change and its path in the JobProto."""
 
     message: Message
     at: FieldPath
 
 
-def apply(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
+def apply_overrides(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
     """Applies ``overrides`` to ``job`` in order; returns path -> place of every field they set.
 
     Raises ConfigError that quotes the override and names the nearest layers, fields or values.
     """
     changed: dict[FieldPath, Position] = {}
     for text in overrides:
-        changed |= dict.fromkeys(Override(text).apply(job), Option(f"--set {text}", 1, 1))
+        changed |= dict.fromkeys(Override(text).apply(job), OptionPosition(f"--set {text}", 1, 1))
     return changed
 
 
-def _inside(message: Message, name: str) -> str:
+def _inner_field_hint(message: Message, name: str) -> str:
     """A hint if blocks of ``message`` have field ``name``: those that it has, or else those that it may have."""
-    known = fields_of(message)
-    owners = [owner for owner in blocks_with(descriptor(message), name) if not is_repeated(known[owner])]
+    known = message_fields(message)
+    owners = [owner for owner in blocks_with_field(message_descriptor(message), name) if not is_repeated(known[owner])]
     owners = [owner for owner in owners if message.HasField(owner)] or owners
     return f"did you mean {' or '.join(f'{owner}.{name}' for owner in owners[:3])}?" if owners else ""
 
 
-def _meant(message: Message, name: str) -> str:
+def _meant_field_hint(message: Message, name: str) -> str:
     """A hint to the field of ``message``, or of a block in it, that other frameworks call ``name``."""
-    place = FIELDS.get(plain(name), ("", ""))[0].rpartition(".")[2]
-    return (_inside(message, place) if place else "") or nearest_field(name, fields_of(message))
+    place = FIELDS.get(plain_word(name), ("", ""))[0].rpartition(".")[2]
+    return (_inner_field_hint(message, place) if place else "") or nearest_field_hint(name, message_fields(message))
 
 
-def _elsewhere(job: JobProto, name: str) -> str:
+def _deeper_field_hint(job: JobProto, name: str) -> str:
     """A hint to fields called ``name``, here or in other frameworks, further down in ``job``."""
-    place, hint = FIELDS.get(plain(name), ("", ""))
+    place, hint = FIELDS.get(plain_word(name), ("", ""))
     wanted = {name, place.rpartition(".")[2] or name}
-    paths = list(dict.fromkeys(path for path in _fields_below(job) if path.rpartition(".")[2] in wanted))
+    paths = list(dict.fromkeys(path for path in _field_paths_below(job) if path.rpartition(".")[2] in wanted))
     if not paths and place and "data." not in place:
         paths = [place]
     if not paths:
@@ -88,11 +88,11 @@ def _elsewhere(job: JobProto, name: str) -> str:
     return f"did you mean {' or '.join(paths[:3])}?"
 
 
-def _fields_below(job: JobProto) -> Iterator[str]:
+def _field_paths_below(job: JobProto) -> Iterator[str]:
     """Every field of the blocks that ``job`` has, as --set names it."""
     blocks: list[tuple[str, Message]] = [("", job)]
     for prefix, block in blocks:
-        yield from (prefix + name for name, field in fields_of(block).items() if not field.message_type)
+        yield from (prefix + name for name, field in message_fields(block).items() if not field.message_type)
         for field, value in block.ListFields():
             if isinstance(value, Message):
                 blocks.append((f"{prefix}{field.name}.", value))
@@ -117,7 +117,7 @@ class Override:
         targets, steps = self.resolve(job)
         return [path for target in targets for path in self.set(target, steps)]
 
-    def resolve(self, job: JobProto) -> tuple[list[Target], list[str]]:
+    def resolve(self, job: JobProto) -> tuple[list[OverrideTarget], list[str]]:
         """The layers the override starts with, or else the job; and the steps from there to the field."""
         layers = _layers_by_key(job)
         named = [key for key in layers if self.target.startswith(f"{key}.")]
@@ -126,24 +126,24 @@ class Override:
             key = max(named, key=len)
             self.check_clash(key, layers[key])
             return layers[key], self.target[len(key) + 1 :].split(".")
-        if first in fields_of(JobProto):
-            return [Target(job, ())], self.target.split(".")
+        if first in message_fields(JobProto):
+            return [OverrideTarget(job, ())], self.target.split(".")
         raise self.unknown_target(first, layers, job)
 
-    def check_clash(self, key: str, layers: list[Target]) -> None:
-        if key in fields_of(JobProto):
+    def check_clash(self, key: str, layers: list[OverrideTarget]) -> None:
+        if key in message_fields(JobProto):
             number = layers[0].at[-1]
             hint = f"for the layer write neuralnet.layer[{number}], or rename it"
             raise self.wrong("a layer or a field of the job", f"{key!r}, which is both", hint)
 
-    def unknown_target(self, first: str, layers: dict[str, list[Target]], job: JobProto) -> ConfigError:
+    def unknown_target(self, first: str, layers: dict[str, list[OverrideTarget]], job: JobProto) -> ConfigError:
         if self.target in layers:
             return self.wrong("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
         keys = [key for key in layers if ("@" in key) == ("@" in first)]
-        hint = _elsewhere(job, first) or nearest(first, [*keys, *fields_of(JobProto)])
+        hint = _deeper_field_hint(job, first) or nearest_hint(first, [*keys, *message_fields(JobProto)])
         return self.wrong("a layer or a field of the job", repr(first), hint)
 
-    def set(self, target: Target, steps: list[str]) -> list[FieldPath]:
+    def set(self, target: OverrideTarget, steps: list[str]) -> list[FieldPath]:
         """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
         paths: list[FieldPath] = []
         for step in steps[:-1]:
@@ -157,20 +157,22 @@ class Override:
         paths.append(self.assign(target, field, index))
         return paths
 
-    def step(self, target: Target, step: str) -> tuple[FieldDescriptor, int | None]:
+    def step(self, target: OverrideTarget, step: str) -> tuple[FieldDescriptor, int | None]:
         """Reads ``name`` or ``name[index]`` as a field of the target."""
         found = _STEP.fullmatch(step)
-        known = fields_of(target.message)
+        known = message_fields(target.message)
         name = found[1] if found else step
         if not found or name not in known:
-            expected = f"a field of {descriptor(target.message).name}"
-            raise self.wrong(expected, repr(step), _inside(target.message, name) or _meant(target.message, name))
+            expected = f"a field of {message_descriptor(target.message).name}"
+            raise self.wrong(
+                expected, repr(step), _inner_field_hint(target.message, name) or _meant_field_hint(target.message, name)
+            )
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)
         return known[name], index
 
-    def check_index(self, target: Target, field: FieldDescriptor, index: int) -> None:
+    def check_index(self, target: OverrideTarget, field: FieldDescriptor, index: int) -> None:
         if not is_repeated(field):
             raise self.wrong(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
         count = len(getattr(target.message, field.name))
@@ -179,22 +181,24 @@ class Override:
             expected = f"an index up to {most}" if most >= 0 else "an element that is there"
             raise self.wrong(expected, f"[{index}]", f"{field.name} has {count} elements")
 
-    def descend(self, target: Target, field: FieldDescriptor, index: int | None, paths: list[FieldPath]) -> Target:
+    def descend(
+        self, target: OverrideTarget, field: FieldDescriptor, index: int | None, paths: list[FieldPath]
+    ) -> OverrideTarget:
         """The block that ``field`` of the target holds; adds an element for the index after the last."""
         if not field.message_type:
-            raise self.wrong("a block", f"{field.name}, which holds {kind(field)}", f"stop at {field.name}")
+            raise self.wrong("a block", f"{field.name}, which holds {value_kind(field)}", f"stop at {field.name}")
         child = getattr(target.message, field.name)
         if not is_repeated(field):
-            return Target(child, (*target.at, field.name))
+            return OverrideTarget(child, (*target.at, field.name))
         if index is None:
             raise self.wrong(f"{field.name}[INDEX]", field.name, f"there are {len(child)}, counted from 0")
         at = (*target.at, field.name, index)
         if index == len(child):
             child.add()
             paths.append(at)
-        return Target(child[index], at)
+        return OverrideTarget(child[index], at)
 
-    def clear(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
+    def clear(self, target: OverrideTarget, field: FieldDescriptor, index: int | None) -> FieldPath:
         """Makes the field as if it had not been written; an element goes from its list."""
         at: FieldPath = (*target.at, field.name)
         if index is not None:
@@ -203,7 +207,7 @@ class Override:
             target.message.ClearField(cast(Any, field.name))
         return at
 
-    def assign(self, target: Target, field: FieldDescriptor, index: int | None) -> FieldPath:
+    def assign(self, target: OverrideTarget, field: FieldDescriptor, index: int | None) -> FieldPath:
         at: FieldPath = (*target.at, field.name)
         if not is_repeated(field):
             setattr(target.message, field.name, self.read(field, self.value))
@@ -222,15 +226,15 @@ class Override:
         try:
             return read_value(field, value)
         except ValueError:
-            raise self.wrong(kind(field), repr(value), value_hint(field, value)) from None
+            raise self.wrong(value_kind(field), repr(value), value_hint(field, value)) from None
 
 
-def _layers_by_key(job: JobProto) -> dict[str, list[Target]]:
+def _layers_by_key(job: JobProto) -> dict[str, list[OverrideTarget]]:
     """Layers by name, and by ``name@phase`` for the phases each is in."""
-    found: dict[str, list[Target]] = {}
+    found: dict[str, list[OverrideTarget]] = {}
     for i, layer in enumerate(job.neuralnet.layer):
         at = ("neuralnet", "layer", i)
         phases = [f"{layer.name}@{phase}" for phase in PHASES if in_phase(layer, phase, at)]
         for key in (layer.name, *phases):
-            found.setdefault(key, []).append(Target(layer, at))
+            found.setdefault(key, []).append(OverrideTarget(layer, at))
     return found

@@ -21,7 +21,7 @@ def data_fields(job: JobProto) -> Iterator[tuple[Message, str]]:
         yield from ((block, field.name) for block in blocks for field, _ in block.ListFields() if field.name in FIELDS)
 
 
-def move(job: JobProto, source: Path, target: Path) -> None:
+def rebase_paths(job: JobProto, source: Path, target: Path) -> None:
     """Rewrites the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
 
     A file that is not beside the source but in the working directory is found there by any job, so its name stays.

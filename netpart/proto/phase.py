@@ -23,7 +23,7 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
     return PHASES[phase] not in layer.exclude
 
 
-def is_for(block: CutProto | ShardProto, phase: str) -> bool:
+def counts_in_phase(block: CutProto | ShardProto, phase: str) -> bool:
     """True if a cut or shard counts in ``phase``: one that names none counts in all."""
     return not block.HasField("phase") or block.phase == PHASES[phase]
 

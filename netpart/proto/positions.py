@@ -27,7 +27,7 @@ class Token(NamedTuple):
 END = Token("", 0, 0)
 
 
-def tokens(text: str, comments: bool = False) -> Iterator[Token]:
+def tokenize_text(text: str, comments: bool = False) -> Iterator[Token]:
     """Yields the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
     tokenizer = text_format.Tokenizer(text.split("\n"), skip_comments=not comments)
     while not tokenizer.AtEnd():
@@ -39,7 +39,7 @@ def tokens(text: str, comments: bool = False) -> Iterator[Token]:
         yield Token(token, place.GetLine(), place.GetColumn())
 
 
-def positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, Position]:
+def field_positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, Position]:
     """Positions of all fields of ``text``, a valid message of type ``root``.
 
     A field's position is that of its name; an element of a list ``[a, b]`` has its own. A repeated field is
@@ -55,7 +55,7 @@ class _Locator:
     def __init__(self, text: str, file: str) -> None:
         self.file = file
         self.found: dict[FieldPath, Position] = {}
-        self.stream = tokens(text)
+        self.stream = tokenize_text(text)
         self.token = next(self.stream, END)
 
     def take(self) -> Token:

@@ -9,12 +9,12 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.proto.fields import is_repeated, meaning
+from netpart.proto.fields import field_meaning, is_repeated
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import ANY, CHARACTERS, RANGES, VALUES
 
 
-class Long(NamedTuple):
+class LongList(NamedTuple):
     """A list that is too long to be meant, by its number of values."""
 
     values: int
@@ -23,33 +23,33 @@ class Long(NamedTuple):
 Value = tuple[FieldDescriptor, FieldPath, Any]
 
 
-def out_of_range(job: JobProto) -> Iterator[ConfigError]:
+def find_out_of_range(job: JobProto) -> Iterator[ConfigError]:
     """The errors for all values of ``job`` beyond their limits (``limits.py``), with their paths."""
-    for field, at, value in _values(job, ()):
-        if isinstance(value, Long):
-            yield ConfigError(_label(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
+    for field, at, value in _block_values(job, ()):
+        if isinstance(value, LongList):
+            yield ConfigError(_set_path(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
         elif isinstance(value, str):
-            yield from _wrong_text(_label(job, at), at, value)
+            yield from _wrong_text(_set_path(job, at), at, value)
         elif not isinstance(value, bool | bytes):
-            yield from _wrong_number(_label(job, at), field, at, value)
+            yield from _wrong_number(_set_path(job, at), field, at, value)
 
 
-def _values(block: Message, at: FieldPath) -> Iterator[Value]:
+def _block_values(block: Message, at: FieldPath) -> Iterator[Value]:
     """Every value that is set in ``block`` and in the blocks below it, with its field and its path."""
     for field, value in block.ListFields():
         here = (*at, f"[{field.full_name}]" if field.is_extension else field.name)
         if not is_repeated(field):
-            yield from _below(field, here, value)
+            yield from _values_below(field, here, value)
         elif not field.message_type and len(value) > VALUES:
-            yield field, here, Long(len(value))
+            yield field, here, LongList(len(value))
         else:
             for i, element in enumerate(value):
-                yield from _below(field, (*here, i), element)
+                yield from _values_below(field, (*here, i), element)
 
 
-def _below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
+def _values_below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
     """The value itself, or those of the block that it is."""
-    return _values(value, at) if field.message_type else iter([(field, at, value)])
+    return _block_values(value, at) if field.message_type else iter([(field, at, value)])
 
 
 def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) -> Iterator[ConfigError]:
@@ -57,7 +57,7 @@ def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float)
     block = cast(Descriptor, field.containing_type)
     allowed = RANGES.get(block.name, {}).get(field.name, ANY)
     if not allowed.holds(value):
-        text = meaning(field)
+        text = field_meaning(field)
         hint = f"{field.name} is: {text}" if text else ""
         yield ConfigError(who, str(allowed), f"{value:.15g}", hint, at=at)
 
@@ -71,7 +71,7 @@ def _wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
         yield ConfigError(who, "text", "a character of value 0", hint, at=at)
 
 
-def _label(job: JobProto, at: FieldPath) -> str:
+def _set_path(job: JobProto, at: FieldPath) -> str:
     """A path as --set writes it: ``ip.innerproduct_conf.num_output``."""
     steps: Sequence[str | int] = at
     if at[:2] == ("neuralnet", "layer") and len(at) > 3:

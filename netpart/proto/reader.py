@@ -13,17 +13,17 @@ from typing import TypeVar
 
 from google.protobuf import text_format
 
-from netpart.errors import ConfigError, Faults, FieldPath, JobError, Position, came
+from netpart.errors import ConfigError, FaultList, FieldPath, JobError, Position, os_error_text
 from netpart.files import read_file
-from netpart.proto.fields import descriptor, nearest
+from netpart.proto.fields import message_descriptor, nearest_hint
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import JOB
-from netpart.proto.mistakes import is_extension, missing_fields
-from netpart.proto.override import apply
+from netpart.proto.mistakes import is_extension_error, missing_fields
+from netpart.proto.override import apply_overrides
 from netpart.proto.phase import check_phases, in_phase
-from netpart.proto.positions import positions
-from netpart.proto.ranges import out_of_range
-from netpart.proto.slips import slips
+from netpart.proto.positions import field_positions
+from netpart.proto.ranges import find_out_of_range
+from netpart.proto.slips import collect_mistakes
 
 _LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=JobError)
@@ -76,44 +76,44 @@ class Job:
 
     @cached_property
     def _written(self) -> dict[FieldPath, Position]:
-        return positions(self.text, self.name, descriptor(JobProto))
+        return field_positions(self.text, self.name, message_descriptor(JobProto))
 
     def __repr__(self) -> str:
         return f"Job({self.name}, {len(self.proto.neuralnet.layer)} layers)"
 
 
-def load(path: str | Path, overrides: Iterable[str] = ()) -> Job:
+def read_job(path: str | Path, overrides: Iterable[str] = ()) -> Job:
     """Reads the job in file ``path`` and applies ``overrides`` (see netpart.proto.override).
 
-    Raises ConfigError for a file that cannot be read and everything ``loads`` raises.
+    Raises ConfigError for a file that cannot be read and everything ``read_job_text`` raises.
     """
-    return _read(decode(read_bytes(Path(path)), str(path)), str(path), Path(path), overrides)
+    return _read_checked_job(decode_utf8(read_job_bytes(Path(path)), str(path)), str(path), Path(path), overrides)
 
 
-def loads(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job:
+def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job:
     """Reads the job in ``text``; ``name`` stands for the file in errors.
 
     Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
     override that fits nothing, a value out of its range, and layers that mix include and exclude.
     """
-    return _read(text, name, None, overrides)
+    return _read_checked_job(text, name, None, overrides)
 
 
-def _read(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
+def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
     try:
-        proto = parse(text)
+        proto = parse_job_proto(text)
     except text_format.ParseError:
-        raise slips(text, name) from None
+        raise collect_mistakes(text, name) from None
     job = Job(proto, path, name, text)
     try:
-        job = Job(proto, path, name, text, apply(proto, overrides))
-        _check(proto)
+        job = Job(proto, path, name, text, apply_overrides(proto, overrides))
+        _check_job_proto(proto)
     except ConfigError as error:
         raise job.explain(error) from None
     return job
 
 
-def parse(text: str) -> JobProto:
+def parse_job_proto(text: str) -> JobProto:
     """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
 
     Raises ParseError.
@@ -121,47 +121,47 @@ def parse(text: str) -> JobProto:
     try:
         return text_format.Parse(text, JobProto())
     except text_format.ParseError as error:
-        if not is_extension(error):
+        if not is_extension_error(error):
             raise
-        _import_packages()
+        _import_layer_packages()
         return text_format.Parse(text, JobProto())
 
 
-def _import_packages() -> None:
+def _import_layer_packages() -> None:
     """Imports the packages that bring layer types, for these register the extensions that they read."""
     for entry in metadata.entry_points(group="netpart.layers"):
         with suppress(Exception):  # one that cannot be imported is reported where its layer is built
             entry.load()
 
 
-def _check(proto: JobProto) -> None:
+def _check_job_proto(proto: JobProto) -> None:
     """Raises ConfigError for what the schema demands and the text parser lets pass."""
-    faults = Faults()
+    faults = FaultList()
     faults.found += missing_fields(proto)
-    faults.found += out_of_range(proto)
+    faults.found += find_out_of_range(proto)
     with faults.noted():
         check_phases(proto.neuralnet)
     faults.refuse()
 
 
-def read_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
+def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
     """The content of ``path``, which is to be ``kind``; raises ConfigError with the nearest names in its folder."""
     try:
         return read_file(path, JOB)
     except FileNotFoundError:
-        raise ConfigError(str(path), kind, "none", _neighbours(path)) from None
+        raise ConfigError(str(path), kind, "none", _nearest_file_hint(path)) from None
     except OSError as error:
-        raise ConfigError(str(path), kind, came(error)) from None
+        raise ConfigError(str(path), kind, os_error_text(error)) from None
 
 
-def _neighbours(path: Path) -> str:
+def _nearest_file_hint(path: Path) -> str:
     """A hint for a file that does not exist: what does exist there."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
-    return nearest(path.name, sorted(p.name for p in path.parent.glob("*.conf")))
+    return nearest_hint(path.name, sorted(p.name for p in path.parent.glob("*.conf")))
 
 
-def decode(data: bytes, name: str) -> str:
+def decode_utf8(data: bytes, name: str) -> str:
     """UTF-8 text of ``data``, without a byte-order mark; raises ConfigError at the first wrong byte.
 
     A carriage return alone ends a line, too: of protobuf's comments it would not.
@@ -175,4 +175,4 @@ def decode(data: bytes, name: str) -> str:
         raise ConfigError(name, "UTF-8 text", got, hint, position=Position(name, line, column)) from None
 
 
-__all__ = ["Job", "in_phase", "load", "loads"]
+__all__ = ["Job", "in_phase", "read_job", "read_job_text"]

@@ -9,11 +9,11 @@ from itertools import accumulate, islice, takewhile
 from google.protobuf import text_format
 from google.protobuf.text_format import ParseError
 
-from netpart.errors import ConfigError, JobError, together
-from netpart.proto.formats import other_format
+from netpart.errors import ConfigError, JobError, combine_faults
+from netpart.proto.formats import other_format_error
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.mistakes import belongs_outside, diagnose, surroundings
-from netpart.proto.positions import Token, tokens
+from netpart.proto.mistakes import diagnose_error, find_error_context, outer_block_hint
+from netpart.proto.positions import Token, tokenize_text
 
 MOST = 50
 """Mistakes that are looked for: the text is read again for each."""
@@ -22,21 +22,23 @@ LARGE = 1 << 20
 OPEN = {"{": "}", "<": ">", "[": "]"}
 
 
-def slips(text: str, file: str) -> JobError:
+def collect_mistakes(text: str, file: str) -> JobError:
     """The mistakes of ``text``, which is no JobProto, each with its place; one if it is in another format."""
-    return other_format(text, file) or together(islice(_mistakes(text, file), MOST if len(text) < LARGE else 1))
+    return other_format_error(text, file) or combine_faults(
+        islice(_each_mistake(text, file), MOST if len(text) < LARGE else 1)
+    )
 
 
-def _mistakes(text: str, file: str) -> Iterator[ConfigError]:
+def _each_mistake(text: str, file: str) -> Iterator[ConfigError]:
     """The mistakes of ``text`` in turn, up to one beyond which nothing can be said."""
     last, rest = (0, 0), text
     while error := _parse_error(rest):
-        found = diagnose(error, rest, file)
+        found = diagnose_error(error, rest, file)
         place = error.GetLine() or 1, error.GetColumn() or 1
         if place <= last:
             return
         yield found
-        last, rest = place, _without(rest, *place)
+        last, rest = place, _blank_mistake(rest, *place)
 
 
 def _parse_error(text: str) -> ParseError | None:
@@ -48,22 +50,22 @@ def _parse_error(text: str) -> ParseError | None:
     return None
 
 
-def _without(text: str, line: int, column: int) -> str:
+def _blank_mistake(text: str, line: int, column: int) -> str:
     """``text`` with blanks instead of the field at a place; as it is where that is not all that is wrong there."""
-    known = list(tokens(text))
+    known = list(tokenize_text(text))
     k = bisect_left(known, (line, column), key=lambda token: (token.line, token.column))
-    if k == len(known) or belongs_outside(surroundings(text, line, column), known[k].text):
+    if k == len(known) or outer_block_hint(find_error_context(text, line, column), known[k].text):
         return text
     first = _field_start(known, k)
     last = None if first is None else _field_end(known, first)
-    return text if first is None or last is None else _blanked(text, known[first], known[last])
+    return text if first is None or last is None else _blank_tokens(text, known[first], known[last])
 
 
 def _field_start(known: Sequence[Token], k: int) -> int | None:
     """The index of the name of the field whose name or value is token ``k``."""
-    if _text_at(known, k + 1) in (":", "{", "<"):
+    if _token_text(known, k + 1) in (":", "{", "<"):
         return k
-    if _text_at(known, k - 1) == "[" and _text_at(known, k - 2) != ":":
+    if _token_text(known, k - 1) == "[" and _token_text(known, k - 2) != ":":
         return k - 1
     before = takewhile(lambda j: known[j].text not in ("{", "}", "<", ">"), range(k - 1, 0, -1))
     return next((j - 1 for j in before if known[j].text == ":"), None)
@@ -71,18 +73,18 @@ def _field_start(known: Sequence[Token], k: int) -> int | None:
 
 def _field_end(known: Sequence[Token], first: int) -> int | None:
     """The index of the last token of the field whose name, or the bracket before it, is token ``first``."""
-    at = _closing(known, first) if known[first].text == "[" else first
+    at = _closing_bracket(known, first) if known[first].text == "[" else first
     if at is None:
         return None
-    at += 2 if _text_at(known, at + 1) == ":" else 1
-    if _text_at(known, at) in ("", "}", ">"):
+    at += 2 if _token_text(known, at + 1) == ":" else 1
+    if _token_text(known, at) in ("", "}", ">"):
         return None
-    while _text_at(known, at + 1) == ".":  # nn.Linear
+    while _token_text(known, at + 1) == ".":  # nn.Linear
         at += 2
-    return _closing(known, at) if known[at].text in OPEN else min(at, len(known) - 1)
+    return _closing_bracket(known, at) if known[at].text in OPEN else min(at, len(known) - 1)
 
 
-def _closing(known: Sequence[Token], at: int) -> int | None:
+def _closing_bracket(known: Sequence[Token], at: int) -> int | None:
     """The index of the bracket that closes the one at ``at``."""
     waiting: list[str] = []
     for k in range(at, len(known)):
@@ -95,12 +97,12 @@ def _closing(known: Sequence[Token], at: int) -> int | None:
     return None
 
 
-def _text_at(known: Sequence[Token], k: int) -> str:
+def _token_text(known: Sequence[Token], k: int) -> str:
     """A token's text; none beyond the ends."""
     return known[k].text if 0 <= k < len(known) else ""
 
 
-def _blanked(text: str, first: Token, last: Token) -> str:
+def _blank_tokens(text: str, first: Token, last: Token) -> str:
     """``text`` with blanks from token ``first`` to token ``last``; all other tokens keep their place."""
     starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
     lo, hi = (starts[token.line - 1] + token.column - 1 for token in (first, last))

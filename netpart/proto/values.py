@@ -10,8 +10,8 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 
-from netpart.proto.fields import WHOLE, is_repeated, nearest_value
-from netpart.proto.mistakes import explained, number_hint
+from netpart.proto.fields import WHOLE, is_repeated, nearest_value_hint
+from netpart.proto.mistakes import meaning_hint, number_hint
 
 _READERS: dict[int, Callable[[str], Any]] = {
     FieldDescriptor.CPPTYPE_INT32: partial(text_format.ParseInteger, is_signed=True),
@@ -36,22 +36,22 @@ def read_value(field: FieldDescriptor, text: str) -> Any:
 def value_hint(field: FieldDescriptor, text: str) -> str:
     """How a value of ``field`` is written, where ``text`` is none."""
     if field.enum_type:
-        return nearest_value(field, text)
+        return nearest_value_hint(field, text)
     if is_repeated(field) and len(text.split()) > 1:
         return f"separate them by commas: {field.name}={','.join(text.split())}"
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         return f"write {field.name}=true or {field.name}=false"
     if field.cpp_type in WHOLE:
-        return _whole_hint(field, text)
+        return _whole_number_hint(field, text)
     if _DECIMAL_COMMA.fullmatch(text):
         return f"numbers have a point, not a comma: {field.name}={text.replace(',', '.')}"
     return number_hint(field.name, text, "=")
 
 
-def _whole_hint(field: FieldDescriptor, text: str) -> str:
+def _whole_number_hint(field: FieldDescriptor, text: str) -> str:
     """How a whole number is written."""
     if _ROUND.fullmatch(text):
         return f"write it in digits: {field.name}={float(text):.0f}"
     if "," in text and not is_repeated(field):
         return f"{field.name} takes one number: {field.name}={text.partition(',')[0].strip() or 1}"
-    return explained(field) or f"write it in digits, as in {field.name}=10"
+    return meaning_hint(field) or f"write it in digits, as in {field.name}=10"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 
-def _read(text: str) -> dict[str, tuple[str, str]]:
+def _read_word_table(text: str) -> dict[str, tuple[str, str]]:
     """A table: by each word how --set names what it means, or "", and the hint. A line that begins with spaces goes on
     with the one above."""
     found: dict[str, tuple[str, str]] = {}
@@ -21,12 +21,12 @@ def _read(text: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _hints(text: str) -> dict[str, str]:
+def _read_hint_table(text: str) -> dict[str, str]:
     """A table of hints alone."""
-    return {word: hint for word, (_, hint) in _read(text).items()}
+    return {word: hint for word, (_, hint) in _read_word_table(text).items()}
 
 
-LAYER_TYPES: dict[str, str] = _hints("""
+LAYER_TYPES: dict[str, str] = _read_hint_table("""
 linear dense fc fullyconnected ip affine: a fully connected layer is kInnerProduct
 conv conv2d cnn: a convolution is kConvolution
 depthwiseconv2d separableconv2d: a depthwise convolution is kConvolution with as many groups as channels
@@ -72,7 +72,7 @@ lstm rnn gru bilstm simplernn: recurrent layers are not there yet
 """)
 """Types of layers. What is netpart's name but for the k, as ReLU, needs no line here."""
 
-FIELDS: dict[str, tuple[str, str]] = _read("""
+FIELDS: dict[str, tuple[str, str]] = _read_word_table("""
 lr baselr learningrate = updater.learning_rate.base_lr: the rate is written learning_rate { type: kFixed base_lr:
     0.05 } in updater
 lrpolicy = updater.learning_rate.type: the rate is written learning_rate { type: kFixed base_lr: 0.05 } in updater
@@ -140,7 +140,7 @@ delimiter sep = data.store_conf.separator: it is store_conf { separator: ";" }
 
 VALUES: dict[str, dict[str, str]] = {
     "LayerType": LAYER_TYPES,
-    "InitMethod": _hints("""
+    "InitMethod": _read_hint_table("""
 xavier glorot xavieruniform glorotuniform kaiming he kaiminguniform heuniform msra lecun: kUniformSqrtFanIn and
     kGaussianSqrtFanIn scale by the inputs, kUniformSqrtFanInOut by inputs and outputs
 zeros zero: zeros are kConstant with value: 0
@@ -148,12 +148,12 @@ ones one: ones are kConstant with value: 1
 normal randomnormal truncatednormal: it is kGaussian
 random randomuniform: it is kUniform
 """),
-    "UpdaterType": _hints("""
+    "UpdaterType": _read_hint_table("""
 momentum: it is kSGD with momentum: 0.9
 adamax: it is kAdamMax
 nag: it is kNesterov
 """),
-    "ChangeMethod": _hints("""
+    "ChangeMethod": _read_hint_table("""
 constant const: it is kFixed
 exp exponentiallr: it is kExponential
 multistep multisteplr piecewise: it is kFixedStep
@@ -161,15 +161,15 @@ steplr: it is kStep
 cosineannealing cosineannealinglr: it is kCosine
 poly polynomial: kLinear falls in a straight line, kCosine along half a cosine
 """),
-    "AlgType": _hints("""
+    "AlgType": _read_hint_table("""
 backprop backpropagation sgd: it is kBP
 """),
-    "Scheme": _hints("""
+    "Scheme": _read_hint_table("""
 dataparallel ddp dp: it is DATA
 tensorparallel tp megatron modelparallel: it is COLUMN_ROW
 pp gpipe: it is PIPELINE
 """),
-    "DType": _hints("""
+    "DType": _read_hint_table("""
 float fp32 single f32: it is FLOAT32
 double fp64 f64: it is FLOAT64
 float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOAT16
@@ -177,7 +177,7 @@ float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOA
 }
 """Values of enums, by the name of the enum."""
 
-VERBS: dict[str, str] = _hints("""
+VERBS: dict[str, str] = _read_hint_table("""
 train fit start launch exec: run
 join node: worker
 generate write: sample
@@ -193,14 +193,14 @@ heatmap cam saliency: gradcam
 """)
 """Verbs of the command line."""
 
-VERB_NOTES: dict[str, str] = _hints("""
+VERB_NOTES: dict[str, str] = _read_hint_table("""
 test eval evaluate score: run tests as it trains; `netpart run JOB --resume --steps 0` tests a checkpoint
 predict infer inference: `netpart gradcam` says what a trained net sees in a sample, `netpart sample` lets one write
     text
 """)
 """What no verb does by itself."""
 
-OPTIONS: dict[str, str] = _hints("""
+OPTIONS: dict[str, str] = _read_hint_table("""
 lr baselr learningrate: write --set updater.learning_rate.base_lr=0.1
 epochs epoch numepochs maxiter iterations numsteps maxsteps: write --steps N; an epoch is the samples / batchsize
 np n numworkers nworkers nproc nprocpernode gpus: write --workers 3
@@ -208,7 +208,7 @@ batchsize batch b: write --set data.store_conf.batchsize=64, where data is the i
 """)
 """Options of the command line."""
 
-ZOO: dict[str, str] = _hints("""
+ZOO: dict[str, str] = _read_hint_table("""
 lenet lenet5 mnist cnn convnet digits: mnist/conv
 mlp perceptron: mlp/column-row
 gpt nanogpt transformer llm: gpt/tiny
@@ -223,12 +223,12 @@ mri alzheimer: resattnet/resattnet18
 """Jobs of the zoo by what people call them."""
 
 
-def plain(word: str) -> str:
+def plain_word(word: str) -> str:
     """``word`` as the tables have it."""
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
 def same_word(word: str, known: Iterable[str]) -> str:
     """The one of ``known`` that is ``word`` but for capitals, underscores and the k before names of types."""
-    wanted = plain(word)
-    return next((name for name in known if wanted in (plain(name), plain(name.removeprefix("k")))), "")
+    wanted = plain_word(word)
+    return next((name for name in known if wanted in (plain_word(name), plain_word(name.removeprefix("k")))), "")

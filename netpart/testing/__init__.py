@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from netpart.layers.layer import Layer
     from netpart.spec import Shape, Spec
-    from netpart.testing.cuts import Cut
-    from netpart.testing.play import Data
+    from netpart.testing.cuts import RandomCut
+    from netpart.testing.play import LayerData
 
 LAWS = ("shape", "cost", "gradient", "cut")
 
@@ -40,19 +40,20 @@ def check_layer(
     """
     from google.protobuf import text_format
 
-    from netpart.layers.foreign import foreign
+    from netpart.layers.foreign import find_conf_errors
     from netpart.proto.job_pb2 import LayerProto
     from netpart.spec import Spec
     from netpart.testing.cuts import random_cut
-    from netpart.testing.laws import cost_law, cut_law, gradient_law, make_data, shape_law
+    from netpart.testing.laws import cost_law, cut_law, gradient_law, shape_law
+    from netpart.testing.play import make_layer_data
 
     specs = tuple(source if isinstance(source, Spec) else Spec(source) for source in sources)
     user_type = "" if "type:" in conf else f'user_type: "{kind.types[0]}"'
     proto = text_format.Parse(f'name: "it" {user_type} {conf}', LayerProto())
-    for error in foreign(kind, kind.__name__, proto):
+    for error in find_conf_errors(kind, kind.__name__, proto):
         raise error
     layer = kind(proto, specs)
-    held: dict[str, Callable[[Data, Cut, int], None]] = {
+    held: dict[str, Callable[[LayerData, RandomCut, int], None]] = {
         "shape": lambda data, cut, seed: shape_law(layer, data),
         "cost": lambda data, cut, seed: cost_law(layer, data, cut),
         "gradient": lambda data, cut, seed: gradient_law(layer, data, seed, objective),
@@ -62,4 +63,4 @@ def check_layer(
         if law not in held:
             raise ValueError(f"{law}: expected a law out of {', '.join(LAWS)}")
         for seed in range(examples):
-            held[law](make_data(layer, seed), random_cut(layer, Random(seed)), seed)
+            held[law](make_layer_data(layer, seed), random_cut(layer, Random(seed)), seed)

@@ -16,7 +16,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Cut:
+class RandomCut:
     """Cells on the output times terms of the contraction."""
 
     cells: tuple[Cell, ...]
@@ -31,15 +31,15 @@ class Cut:
         return f"the parts {[region for region, _ in self.cells]}{terms}"
 
 
-def random_cut(layer: Layer, random: Random) -> Cut:
+def random_cut(layer: Layer, random: Random) -> RandomCut:
     """A legal cut: uneven, on any set of the layer's axes, perhaps overlapping, perhaps on its inputs."""
     axes = [a for a in layer.cuts() if isinstance(a, int) and random.randrange(2)]
     widen = random.choice([0, 0, 1, 2])
     spans = [_random_ranges(n, random) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
-    cells = tuple((tuple(_widened(layer, box, widen, random)), box) for box in product(*spans))
+    cells = tuple((tuple(_widen_box(layer, box, widen, random)), box) for box in product(*spans))
     space = layer.contraction() if INPUT in layer.cuts() and random.randrange(2) else None
     terms = (None,) if space is None else tuple(product(*(_random_ranges(n, random) for n in space)))
-    return Cut(cells, terms)
+    return RandomCut(cells, terms)
 
 
 def _random_ranges(n: int, random: Random) -> list[Span]:
@@ -48,7 +48,7 @@ def _random_ranges(n: int, random: Random) -> list[Span]:
     return list(pairwise([0, *sorted(inner), n]))
 
 
-def _widened(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
+def _widen_box(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
     """``box`` with up to ``most`` elements more on each side of every axis that may be cut."""
     for axis, (lo, hi) in enumerate(box):
         if axis in layer.cuts() and most:

@@ -9,9 +9,19 @@ import numpy as np
 from netpart.kernels.counting import CountingKernels
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer
-from netpart.spec import INT, whole
-from netpart.testing.cuts import Cut
-from netpart.testing.play import KERNELS, Data, Played, close, finite, make_data, play, scatter, take
+from netpart.spec import INT, whole_region
+from netpart.testing.cuts import RandomCut
+from netpart.testing.play import (
+    KERNELS,
+    LayerData,
+    PlayedPart,
+    all_finite,
+    is_close,
+    make_layer_data,
+    play_part,
+    scatter_add,
+    take_region,
+)
 
 TOLERANCE = {"float64": 1e-11, "float32": 2e-5}
 """Largest difference between the sum of the parts and the whole, relative to the largest element, by compute dtype."""
@@ -25,33 +35,35 @@ class LawBroken(AssertionError):
     """A layer type does not do what it says. The message names the layer, the part, and where to look."""
 
 
-def _hold(truth: object, layer: Layer, trouble: str, hint: str) -> None:
+def _require_law(truth: object, layer: Layer, trouble: str, hint: str) -> None:
     """Raises LawBroken unless ``truth``."""
     if not truth:
         raise LawBroken(f"{layer!r} on {[spec.shape for spec in layer.inputs]}: {trouble}; {hint}")
 
 
-def has_gradient(layer: Layer) -> bool:
+def has_backward(layer: Layer) -> bool:
     """True if the type has a backward of its own."""
     return type(layer).backward is not Layer.backward
 
 
-def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
+def shape_law(layer: Layer, data: LayerData, kernels: Kernels = KERNELS) -> None:
     """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
     needs_law(layer)
-    played = play(layer, data, backward=has_gradient(layer), kernels=kernels)
-    _hold(played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}")
+    played = play_part(layer, data, backward=has_backward(layer), kernels=kernels)
+    _require_law(
+        played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}"
+    )
     unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
-    _hold(
-        finite([played.y]) and not unwritten,
+    _require_law(
+        all_finite([played.y]) and not unwritten,
         layer,
         "forward leaves elements of y unwritten, or makes them NaN",
         "see infer and forward",
     )
     for name, gradients in (("dx", played.dx), ("dw", played.dw)):
         for k, gradient in enumerate(gradients):
-            _hold(
-                finite([gradient]),
+            _require_law(
+                all_finite([gradient]),
                 layer,
                 f"backward leaves elements of {name}[{k}] unwritten",
                 "it overwrites them all",
@@ -61,113 +73,124 @@ def shape_law(layer: Layer, data: Data, kernels: Kernels = KERNELS) -> None:
 def needs_law(layer: Layer) -> None:
     """Law 1, in part: the whole output needs all of every input and parameter."""
     needs, inputs = layer.needs(layer.output.whole), tuple(spec.whole for spec in layer.inputs)
-    _hold(needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}")
-    params = tuple(whole(param.shape) for param in layer.params)
-    _hold(
+    _require_law(
+        needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}"
+    )
+    params = tuple(whole_region(param.shape) for param in layer.params)
+    _require_law(
         needs.params == params, layer, f"the whole output needs {needs.params} of its parameters", f"expected {params}"
     )
 
 
-def cost_law(layer: Layer, data: Data, cut: Cut) -> None:
+def cost_law(layer: Layer, data: LayerData, cut: RandomCut) -> None:
     """Law 2: the price of every part is what the counting kernels counted."""
     for region, _, term in cut.parts():
         cost, forward, both = layer.cost(region, term), CountingKernels(np, "float64"), CountingKernels(np, "float64")
-        play(layer, data, region, term, backward=False, kernels=forward)
-        play(layer, data, region, term, backward=has_gradient(layer), kernels=both)
+        play_part(layer, data, region, term, backward=False, kernels=forward)
+        play_part(layer, data, region, term, backward=has_backward(layer), kernels=both)
         said, counted = (cost.forward, cost.backward), (forward.flops, both.flops - forward.flops)
         hint = "correct cost(); what an Op of your own computes is not counted"
-        _hold(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
+        _require_law(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
 
 
-def gradient_law(layer: Layer, data: Data, seed: int, objective: float = 1.0, kernels: Kernels = KERNELS) -> None:
+def gradient_law(layer: Layer, data: LayerData, seed: int, objective: float = 1.0, kernels: Kernels = KERNELS) -> None:
     """Law 3: backward, with ``kernels``, is the derivative of forward, by central differences in a random direction.
 
     ``objective`` is that of a loss over its first metric, per row of the global mini-batch. The differences are those
     of the reference kernels in float64: float32 has no digits for them.
     """
-    if not has_gradient(layer):
+    if not has_backward(layer):
         return
-    played, rng, tolerance = play(layer, data, kernels=kernels), np.random.default_rng(seed), SLOPE[str(kernels.dtype)]
+    played, rng, tolerance = (
+        play_part(layer, data, kernels=kernels),
+        np.random.default_rng(seed),
+        SLOPE[str(kernels.dtype)],
+    )
     names = [f"dx[{k}]" for k in range(len(played.dx))] + [f"dw[{k}]" for k in range(len(played.dw))]
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, played.dw, strict=True)]
     for name, array, gradient in zip(names, data.x + data.w, played.dx + trained, strict=True):
         if gradient is None:
             continue
         direction = rng.uniform(-1, 1, array.shape)
-        expected, found = _slope(layer, data, array, direction, objective), float((gradient * direction).sum())
+        expected, found = (
+            _directional_slope(layer, data, array, direction, objective),
+            float((gradient * direction).sum()),
+        )
         trouble = f"{name} says {found:.9g} along a direction in which forward changes by {expected:.9g}"
-        _hold(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
+        _require_law(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
 
 
-def _slope(layer: Layer, data: Data, array: Any, direction: Any, objective: float) -> float:
+def _directional_slope(layer: Layer, data: LayerData, array: Any, direction: Any, objective: float) -> float:
     """How the objective changes as ``array``, one of ``data``, moves along ``direction``."""
     array += STEP * direction
-    above = value(layer, data, objective)
+    above = objective_value(layer, data, objective)
     array -= 2 * STEP * direction
-    below = value(layer, data, objective)
+    below = objective_value(layer, data, objective)
     array += STEP * direction
     return (above - below) / (2 * STEP)
 
 
-def value(layer: Layer, data: Data, objective: float) -> float:
+def objective_value(layer: Layer, data: LayerData, objective: float) -> float:
     """What backward differentiates: the loss, or else the output projected on ``data.dy``."""
-    played = play(layer, data, backward=False)
+    played = play_part(layer, data, backward=False)
     if layer.is_loss:
         return objective * float(played.metrics[0]) / layer.output.shape[0]
     return float((played.y * data.dy).sum())
 
 
-def cut_law(layer: Layer, data: Data, cut: Cut, kernels: Kernels = KERNELS) -> None:
+def cut_law(layer: Layer, data: LayerData, cut: RandomCut, kernels: Kernels = KERNELS) -> None:
     """Law 4: the parts of a legal cut, computed from what ``needs`` names, make the whole, forward and backward.
 
     ``kernels`` compute the parts, and the reference kernels, in float64, the whole.
     """
     tolerance = TOLERANCE[str(kernels.dtype)]
-    expected = play(layer, data, backward=has_gradient(layer))
-    played: list[Played] = []
+    expected = play_part(layer, data, backward=has_backward(layer))
+    played: list[PlayedPart] = []
     for region, own in cut.cells:
         terms = [
-            play(layer, data, region, term, own=own, backward=has_gradient(layer), kernels=kernels)
+            play_part(layer, data, region, term, own=own, backward=has_backward(layer), kernels=kernels)
             for term in cut.terms
         ]
-        read = all(finite([part.y, *part.dx, *part.dw]) for part in terms)
-        _hold(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
-        same = close(sum(part.y for part in terms), take(expected.y, region), tolerance)
-        _hold(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
+        read = all(all_finite([part.y, *part.dx, *part.dw]) for part in terms)
+        _require_law(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
+        same = is_close(sum(part.y for part in terms), take_region(expected.y, region), tolerance)
+        _require_law(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
         _statistics_law(layer, terms, expected, tolerance)
         played += terms
-    same = close(sum(part.metrics for part in played), expected.metrics, tolerance)
-    _hold(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
+    same = is_close(sum(part.metrics for part in played), expected.metrics, tolerance)
+    _require_law(same, layer, f"the metrics of {cut} do not add up", "report those of the owned rows")
     for k, gradient in enumerate(expected.dx):
         pieces = [(p.dx[k], p.needs.inputs[k]) for p in played]
-        _hold(_adds_up(gradient, pieces, tolerance), layer, *_gradients(f"dx[{k}]", cut))
+        _require_law(_gradients_add_up(gradient, pieces, tolerance), layer, *_gradient_trouble(f"dx[{k}]", cut))
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, expected.dw, strict=True)]
     for k, gradient in enumerate(trained):
         pieces = [(p.dw[k], p.needs.params[k]) for p in played]
-        _hold(_adds_up(gradient, pieces, tolerance), layer, *_gradients(f"dw[{k}]", cut))
+        _require_law(_gradients_add_up(gradient, pieces, tolerance), layer, *_gradient_trouble(f"dw[{k}]", cut))
 
 
-def _statistics_law(layer: Layer, terms: list[Played], expected: Played, tolerance: float) -> None:
+def _statistics_law(layer: Layer, terms: list[PlayedPart], expected: PlayedPart, tolerance: float) -> None:
     """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
-            found, wanted = sum(part.dw[k] for part in terms), take(share, terms[0].needs.params[k])
-            _hold(close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward")
+            found, wanted = sum(part.dw[k] for part in terms), take_region(share, terms[0].needs.params[k])
+            _require_law(
+                is_close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward"
+            )
 
 
-def _gradients(name: str, cut: Cut) -> tuple[str, str]:
+def _gradient_trouble(name: str, cut: RandomCut) -> tuple[str, str]:
     """What is wrong and where to look if gradients do not add up."""
     return f"{name} of {cut} do not add up to that of the whole", "see needs and backward"
 
 
-def _adds_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
+def _gradients_add_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
     """True if the gradients of all parts, scattered over the regions they came from, make ``gradient``."""
     if gradient is None:
         return True
     total = np.zeros(gradient.shape)
     for piece, region in pieces:
-        scatter(total, piece, region)
-    return close(total, gradient, tolerance)
+        scatter_add(total, piece, region)
+    return is_close(total, gradient, tolerance)
 
 
-__all__ = ["LawBroken", "cost_law", "cut_law", "gradient_law", "make_data", "needs_law", "shape_law"]
+__all__ = ["LawBroken", "cost_law", "cut_law", "gradient_law", "make_layer_data", "needs_law", "shape_law"]

@@ -14,7 +14,7 @@ from netpart.kernels.op import Clock, Op
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
-from netpart.spec import FLOAT, INT, Region, Shape, extent, relative, whole
+from netpart.spec import FLOAT, INT, Region, Shape, extent, relative_slices, whole_region
 
 Arrays = list[Any]
 
@@ -22,19 +22,19 @@ SEED, STEP = 11, 5
 KERNELS = Kernels(np, "float64")
 
 
-def poison(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -> Any:
+def poisoned_array(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -> Any:
     """An array whose contents nobody may rely on: NaN, or an absurd integer; ``compute`` is the dtype of FLOAT."""
     kind = np.dtype({FLOAT: compute, INT: "int32"}.get(dtype, dtype))
     return np.full(shape, np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind in "iu" else True, kind)
 
 
-def run(op: Op) -> None:
+def run_poisoned(op: Op) -> None:
     """Runs an Op in poisoned scratch."""
-    op.run(*(poison(shape, dtype) for shape, dtype in op.scratch))
+    op.run(*(poisoned_array(shape, dtype) for shape, dtype in op.scratch))
 
 
 @dataclass
-class Data:
+class LayerData:
     """Whole arrays for a layer: inputs, parameters, and the gradient of the output."""
 
     x: Arrays
@@ -42,7 +42,7 @@ class Data:
     dy: Any
 
 
-def make_data(layer: Layer, seed: int) -> Data:
+def make_layer_data(layer: Layer, seed: int) -> LayerData:
     """Random data with distinct numbers, none near 0, so that neither a tie nor a kink is near.
 
     The offsets of the sources differ, and not by a fraction of their sizes: nor do two sources have a number in common.
@@ -58,11 +58,11 @@ def make_data(layer: Layer, seed: int) -> Data:
         return rng.integers(0, classes, shape, "int32")
 
     x = [numbers(s.shape, k) if s.dtype == FLOAT else labels(s.shape, k) for k, s in enumerate(layer.inputs)]
-    return Data(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
+    return LayerData(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
 
 
 @dataclass
-class Played:
+class PlayedPart:
     """What one part left behind; ``dx`` and ``dw`` are empty where backward was not played."""
 
     needs: Needs
@@ -72,98 +72,99 @@ class Played:
     dw: Arrays
 
 
-def take(array: Any, region: Region | None) -> Any:
+def take_region(array: Any, region: Region | None) -> Any:
     """A contiguous copy of a region, None of none."""
-    return None if region is None else array[relative(region, whole(array.shape))].copy()
+    return None if region is None else array[relative_slices(region, whole_region(array.shape))].copy()
 
 
-def play(
+def play_part(
     layer: Layer,
-    data: Data,
+    data: LayerData,
     region: Region | None = None,
     term: Region | None = None,
     *,
     own: Region | None = None,
     backward: bool = True,
     kernels: Kernels = KERNELS,
-) -> Played:
+) -> PlayedPart:
     """Plays one part forward and backward; ``own`` is the box of its region that it answers for (default: all).
 
     Arrays have the compute dtype of ``kernels`` and lie in the order that these like; parameters lie as written.
     """
     region = layer.output.whole if region is None else region
     own = region if own is None else own
-    needs, lay = layer.needs(region, term), partial(_lying, layer, kernels)
+    needs, lay = layer.needs(region, term), partial(_in_kernel_order, layer, kernels)
     call = Call(
         region, needs, term,
-        x=[lay(take(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
-        w=[_computed(take(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
-        y=[lay(poison(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)],
-        aux=[lay(poison(*aux, kernels.dtype)) for aux in layer.aux(type(kernels), region)],
+        x=[lay(take_region(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],
+        w=[_in_compute_dtype(take_region(w, need), kernels) for w, need in zip(data.w, needs.params, strict=True)],
+        y=[lay(poisoned_array(extent(r), s.dtype)) for r, s in zip(layer.outputs_of(region), layer.outputs,
+        strict=True)],
+        aux=[lay(poisoned_array(*aux, kernels.dtype)) for aux in layer.aux(type(kernels), region)],
         metrics=np.zeros(len(layer.metrics)), owned=_owned_elements(region, own),
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
-    run(layer.forward(kernels, call))
+    run_poisoned(layer.forward(kernels, call))
     y = call.y[0].copy()
     if backward:
-        _forget(layer, call)
-        call.dy = [lay(_own_gradient(data.dy, region, own))]
-        call.dx = [None if x is None or x.dtype != kernels.dtype else lay(poison(x.shape)) for x in call.x]
+        _poison_unread(layer, call)
+        call.dy = [lay(_owned_gradient(data.dy, region, own))]
+        call.dx = [None if x is None or x.dtype != kernels.dtype else lay(poisoned_array(x.shape)) for x in call.x]
         call.dw = [
-            None if w is None or spec.read_only else _computed(poison(w.shape), kernels)
+            None if w is None or spec.read_only else _in_compute_dtype(poisoned_array(w.shape), kernels)
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
-        run(layer.backward(kernels, call))
-    return Played(needs, y, call.metrics, call.dx, call.dw)
+        run_poisoned(layer.backward(kernels, call))
+    return PlayedPart(needs, y, call.metrics, call.dx, call.dw)
 
 
-def _computed(array: Any, kernels: Kernels) -> Any:
+def _in_compute_dtype(array: Any, kernels: Kernels) -> Any:
     """``array`` in the compute dtype of ``kernels`` if it holds float64, else itself."""
     return array.astype(kernels.dtype) if array is not None and array.dtype == np.float64 else array
 
 
-def _lying(layer: Layer, kernels: Kernels, array: Any) -> Any:
+def _in_kernel_order(layer: Layer, kernels: Kernels, array: Any) -> Any:
     """A tensor of ``layer`` as ``kernels`` are given it in a run: their dtype, and channels last if both like that."""
-    found = _computed(array, kernels)
+    found = _in_compute_dtype(array, kernels)
     last = kernels.channels_last and layer.memory_order != MemoryOrder.PLAIN
     if found is None or not last or not found.ndim == layer.output.rank > 2:
         return found
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(found, 1, -1)), -1, 1)
 
 
-def _forget(layer: Layer, call: Call) -> None:
+def _poison_unread(layer: Layer, call: Call) -> None:
     """Poisons what backward, as the layer says, does not read again."""
     for name, arrays in (("x", call.x), ("y", call.y)):
         for array in arrays if name not in layer.rereads else ():
             if array is not None:
-                array[...] = poison(array.shape, array.dtype)
+                array[...] = poisoned_array(array.shape, array.dtype)
 
 
 def _owned_elements(region: Region, own: Region) -> Any:
     """Mask of the elements of ``region`` that lie in ``own``, None if all do."""
     mask = np.zeros(extent(region), bool)
-    mask[relative(own, region)] = True
+    mask[relative_slices(own, region)] = True
     return None if mask.all() else mask
 
 
-def _own_gradient(dy: Any, region: Region, own: Region) -> Any:
+def _owned_gradient(dy: Any, region: Region, own: Region) -> Any:
     """The gradient of ``region``, 0 outside ``own``: what a part returns that computed more than it owns."""
     part = np.zeros(extent(region))
-    part[relative(own, region)] = take(dy, own)
+    part[relative_slices(own, region)] = take_region(dy, own)
     return part
 
 
-def scatter(total: Any, part: Any, region: Region | None) -> None:
+def scatter_add(total: Any, part: Any, region: Region | None) -> None:
     """Adds a part's gradient to the whole."""
     if region is not None:
-        total[relative(region, whole(total.shape))] += part
+        total[relative_slices(region, whole_region(total.shape))] += part
 
 
-def close(a: Any, b: Any, tolerance: float) -> bool:
+def is_close(a: Any, b: Any, tolerance: float) -> bool:
     """True if ``a`` is ``b`` within ``tolerance``, relative to the largest element."""
     return bool(np.abs(np.asarray(a) - b).max(initial=0) <= tolerance * (1 + np.abs(b).max(initial=0)))
 
 
-def finite(arrays: Sequence[Any]) -> bool:
+def all_finite(arrays: Sequence[Any]) -> bool:
     """True if no poison is left in float arrays."""
     return all(np.isfinite(a).all() for a in arrays if a is not None)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from netpart.choices import CAM_METHODS
-from netpart.data.resize import stretch
-from netpart.data.scans.nifti import Scan
+from netpart.data.resize import resize_array
+from netpart.data.scans.nifti import NiftiScan
 from netpart.errors import ConfigError
 from netpart.layers.inputs.nifti import NiftiInput
 from netpart.layers.inputs.rows import RowInput
@@ -29,7 +29,7 @@ from netpart.layers.layer import Layer
 from netpart.proto.layer_pb2 import LayerType
 from netpart.proto.phase import PHASES, in_phase
 from netpart.spec import Shape
-from netpart.trained.input_lattice import lattice, spread
+from netpart.trained.input_lattice import interpolate_map, layer_lattice
 from netpart.trained.session import PHASE, Session, Values
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
 
 
-class Ends(NamedTuple):
+class ClassifierLayers(NamedTuple):
     """The layers between which a net classifies: its samples, and the scores of the classes."""
 
     samples: str
@@ -47,7 +47,7 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class SampleExplanation:
     """``map`` (*space), 0 to 1, of ``sample`` (channels, *space) in the net's input; ``scan`` is where that came from,
     if from a scan. ``target`` is the class that is explained, ``label`` what the sample is."""
 
@@ -57,16 +57,16 @@ class Explanation:
     target: int
     label: int
     probabilities: tuple[float, ...]
-    scan: Scan | None
+    scan: NiftiScan | None
 
     @property
     def in_scan(self) -> Values:
         """The map in the voxels of the scan, or else of the net's input."""
-        return self.map if self.scan is None else stretch(self.map, self.scan.shape)
+        return self.map if self.scan is None else resize_array(self.map, self.scan.shape)
 
 
 @dataclass(frozen=True)
-class Method:
+class CamMethod:
     """How a map is made: ``weigh`` makes the weights of a layer's output of the score's gradient (channels, *space)
     towards it; ``room`` is the extent along each axis that the layer should have, if none is named."""
 
@@ -74,17 +74,17 @@ class Method:
     room: int
 
 
-def _averaged(gradient: Values) -> Values:
+def _average_over_space(gradient: Values) -> Values:
     """The mean over space, (channels, 1, ...)."""
     return np.asarray(gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True))
 
 
 GRADCAM, HIRESCAM = CAM_METHODS
-METHODS = {GRADCAM: Method(_averaged, 4), HIRESCAM: Method(np.asarray, 16)}
+METHODS = {GRADCAM: CamMethod(_average_over_space, 4), HIRESCAM: CamMethod(np.asarray, 16)}
 """Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
 
 
-class Explainer:
+class SampleExplainer:
     """The test net of a job, whole, that explains one sample after another.
 
     ``layer`` is by default the last with as much room as ``method``, one of METHODS, wants. ``checkpoint``: trained
@@ -93,19 +93,19 @@ class Explainer:
     """
 
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
-        ends = self._ends = _classifying(job.proto)
+        ends = self._ends = _find_classifier(job.proto)
         session = self._session = Session(job, [ends.scores], checkpoint, score=ends.scores)
         self._seed, self.method = job.proto.seed, METHODS[method]
-        self.layer = layer or _last_with_space(session, self.method.room)
-        _check_space(session, self.layer)
-        self._lattice = lattice(session.nodes, ends.samples, self.layer)
+        self.layer = layer or _last_spatial_layer(session, self.method.room)
+        _check_spatial_layer(session, self.layer)
+        self._lattice = layer_lattice(session.nodes, ends.samples, self.layer)
 
     @property
     def source(self) -> Layer:
         """The input layer of the samples."""
         return self._session.input(self._ends.samples).like
 
-    def explain(self, number: int, target: int | None = None) -> Explanation:
+    def explain(self, number: int, target: int | None = None) -> SampleExplanation:
         """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
 
         Raises ConfigError for a class or a sample that is none; DataError for data that cannot be read.
@@ -119,21 +119,23 @@ class Explainer:
             raise ConfigError("--class", f"a class from 0 to {len(scores) - 1}", str(target))
         session.score_of(target)
         session.run({})
-        found = class_map(session.value(self.layer)[0], session.gradient(self.layer)[0], self.method)
+        found = class_activation_map(session.value(self.layer)[0], session.gradient(self.layer)[0], self.method)
         shape = sample.shape[-found.ndim :]
         odds = np.exp(scores - scores.max())
-        return Explanation(
-            _scaled(spread(found, self._lattice, shape)), sample[0], self.layer, target, label,
-            tuple((odds / odds.sum()).tolist()), _scan_of(source, number),
+        return SampleExplanation(
+            _scale_to_one(interpolate_map(found, self._lattice, shape)), sample[0], self.layer, target, label,
+            tuple((odds / odds.sum()).tolist()), _sample_scan(source, number),
         )  # fmt: skip
 
 
-def explain(job: Job, checkpoint: Path | None, number: int, layer: str = "", target: int | None = None) -> Explanation:
+def explain_sample(
+    job: Job, checkpoint: Path | None, number: int, layer: str = "", target: int | None = None
+) -> SampleExplanation:
     """Explains one sample by Grad-CAM: see Explainer."""
-    return Explainer(job, checkpoint, layer).explain(number, target)
+    return SampleExplainer(job, checkpoint, layer).explain(number, target)
 
 
-def class_map(values: Values, gradient: Values, method: Method = METHODS[GRADCAM]) -> Values:
+def class_activation_map(values: Values, gradient: Values, method: CamMethod = METHODS[GRADCAM]) -> Values:
     """What ``values`` (channels, *space) and the score's ``gradient`` towards them say for the class, of any scale.
 
     0 where nothing speaks for it.
@@ -141,23 +143,25 @@ def class_map(values: Values, gradient: Values, method: Method = METHODS[GRADCAM
     return np.asarray(np.maximum((method.weigh(gradient) * values).sum(axis=0), 0))
 
 
-def _scaled(values: Values) -> Values:
+def _scale_to_one(values: Values) -> Values:
     """``values`` of 0 or more, the largest made 1 unless it is 0."""
     return np.asarray(values / max(float(values.max()), float(np.finfo(values.dtype).tiny)))
 
 
-def _classifying(job: JobProto) -> Ends:
+def _find_classifier(job: JobProto) -> ClassifierLayers:
     """Finds the one kSoftmaxLoss of the test net. Raises ConfigError."""
     confs = [conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)]
-    found = [Ends(c.srclayers[1], c.srclayers[0]) for c in confs if c.type in LOSSES and len(c.srclayers) == 2]
+    found = [
+        ClassifierLayers(c.srclayers[1], c.srclayers[0]) for c in confs if c.type in LOSSES and len(c.srclayers) == 2
+    ]
     if len(found) != 1:
         raise ConfigError("gradcam", "a job with one kSoftmaxLoss", f"{len(found)} of them", "explain a classifier")
     return found[0]
 
 
-def _last_with_space(session: Session, room: int) -> str:
+def _last_spatial_layer(session: Session, room: int) -> str:
     """The last layer whose output has ``room`` places along each axis, or as many as any has. Raises ConfigError."""
-    shapes = _with_space(session)
+    shapes = _spatial_layers(session)
     places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
         raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
@@ -165,22 +169,22 @@ def _last_with_space(session: Session, room: int) -> str:
     return [name for name, found in places.items() if found >= enough][-1]
 
 
-def _check_space(session: Session, name: str) -> None:
+def _check_spatial_layer(session: Session, name: str) -> None:
     """Raises ConfigError unless ``name`` is a layer of the net that has channels and space."""
-    known = _with_space(session)
+    known = _spatial_layers(session)
     if name not in known:
         raise ConfigError("--layer", f"a layer with channels and space: {', '.join(known)}", repr(name))
 
 
-def _with_space(session: Session) -> dict[str, Shape]:
+def _spatial_layers(session: Session) -> dict[str, Shape]:
     """The layers whose outputs are (batch, channels, *space), with space of two or three axes."""
     shapes = {name: node.layer.output.shape for name, node in session.nodes.items()}
     return {name: shape for name, shape in shapes.items() if len(shape) in (4, 5)}
 
 
-def _scan_of(source: Layer, number: int) -> Scan | None:
+def _sample_scan(source: Layer, number: int) -> NiftiScan | None:
     """The file of sample ``number``, if it comes from one."""
-    return Scan(source.table()[number].path) if isinstance(source, NiftiInput) else None
+    return NiftiScan(source.table()[number].path) if isinstance(source, NiftiInput) else None
 
 
 def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:

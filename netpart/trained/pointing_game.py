@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.scans.nifti import Scan
+from netpart.data.scans.nifti import NiftiScan
 from netpart.errors import ConfigError
 from netpart.layers.inputs.nifti import NiftiInput
-from netpart.spec import Shape, whole
+from netpart.spec import Shape, whole_region
 
 if TYPE_CHECKING:
-    from netpart.trained.gradcam import Explainer, Explanation
+    from netpart.trained.gradcam import SampleExplainer, SampleExplanation
 
 OPTION = "--region"
 
 
 @dataclass(frozen=True)
-class Hit:
+class PointingHit:
     """Where in its scan the map of sample ``number`` is largest, in voxels, and if that is ``inside`` the region."""
 
     number: int
-    explanation: Explanation
+    explanation: SampleExplanation
     place: Shape
     inside: bool
 
 
-class Region:
+class TargetRegion:
     """The voxels of a NIfTI file that are not 0; raises DataError for a file that cannot be read."""
 
     def __init__(self, path: Path) -> None:
-        scan = Scan(path)
-        self.path, self.voxels, self.affine = path, scan.read(whole(scan.shape)) != 0, scan.affine
+        scan = NiftiScan(path)
+        self.path, self.voxels, self.affine = path, scan.read(whole_region(scan.shape)) != 0, scan.affine
 
-    def hit(self, number: int, found: Explanation) -> Hit:
+    def hit(self, number: int, found: SampleExplanation) -> PointingHit:
         """Looks up the largest value of a map; one that is 0 everywhere points nowhere.
 
         Raises ConfigError unless scan and region have the same voxels.
@@ -49,16 +49,18 @@ class Region:
             said = f"the {found.scan.shape} voxels of {found.scan.path}, placed alike"
             raise ConfigError(OPTION, said, f"{self.voxels.shape} of {self.path}", "resample the region to the scans")
         heat = found.in_scan
-        place = peak(heat)
-        return Hit(number, found, place, bool(heat[place] > 0 and self.voxels[place]))
+        place = find_map_peak(heat)
+        return PointingHit(number, found, place, bool(heat[place] > 0 and self.voxels[place]))
 
 
-def peak(heat: NDArray[Any]) -> Shape:
+def find_map_peak(heat: NDArray[Any]) -> Shape:
     """Where a map is largest; the first of several places."""
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
-def play(explainer: Explainer, region: Region, target: int | None = None) -> Iterator[Hit]:
+def play_pointing_game(
+    explainer: SampleExplainer, region: TargetRegion, target: int | None = None
+) -> Iterator[PointingHit]:
     """Explains every scan of the test data; with ``target`` those of that class, for that class.
 
     Raises ConfigError for a job that reads no scans, and where ``target`` has none.

@@ -24,25 +24,25 @@ UNIFORM_BITS = 53
 
 
 @dataclass(frozen=True)
-class Style:
+class SamplingStyle:
     """How the next byte is chosen: among the ``top_k`` most probable (0: all), of probabilities p^(1/temperature)."""
 
     temperature: float = 1.0
     top_k: int = 0
 
 
-class Ends(NamedTuple):
+class PredictorLayers(NamedTuple):
     """The layers between which a net predicts: its text, and the logits of the next byte."""
 
     text: str
     logits: str
 
 
-class Writer:
+class TextWriter:
     """Predicts with the job's test net, one row of it; ``window`` is the number of bytes that it sees."""
 
     def __init__(self, job: Job, checkpoint: Path | None = None, device: str = "cpu") -> None:
-        self.ends = ends(job.proto)
+        self.ends = find_predictor(job.proto)
         self.session = Session(job, [self.ends.logits], checkpoint, device=device)
         self.window = self.session.nodes[self.ends.text].layer.output.shape[1]
 
@@ -55,16 +55,16 @@ class Writer:
         self.session.run({self.ends.text: np.pad(seen, (0, self.window - len(seen)))[None]})
         return self.session.value(self.ends.logits)[0, len(seen) - 1, :BYTES]
 
-    def write(self, prompt: bytes, count: int, style: Style, seed: int) -> Iterator[int]:
+    def write(self, prompt: bytes, count: int, style: SamplingStyle, seed: int) -> Iterator[int]:
         """``count`` bytes that continue ``prompt`` (at least one byte); which ones depends on ``seed`` alone."""
-        key, text = philox.key(seed, self.ends.logits, "sample"), bytearray(prompt)
+        key, text = philox.stream_key(seed, self.ends.logits, "sample"), bytearray(prompt)
         for step in range(count):
-            (draw,) = philox.integers(key, step, 0, (0, 1), 1 << UNIFORM_BITS)
-            text.append(choose(self.logits(bytes(text[-self.window :])), style, draw / (1 << UNIFORM_BITS)))
+            (draw,) = philox.draw_integers(key, step, 0, (0, 1), 1 << UNIFORM_BITS)
+            text.append(sample_byte(self.logits(bytes(text[-self.window :])), style, draw / (1 << UNIFORM_BITS)))
             yield text[-1]
 
 
-def choose(logits: Values, style: Style, uniform: float) -> int:
+def sample_byte(logits: Values, style: SamplingStyle, uniform: float) -> int:
     """The class that ``uniform``, in [0, 1), falls on; the most probable one at temperature 0."""
     scores = logits.astype(np.float64)
     if style.temperature == 0:
@@ -75,17 +75,19 @@ def choose(logits: Values, style: Style, uniform: float) -> int:
     return int(np.searchsorted(sums, uniform * sums[-1], side="right"))
 
 
-def ends(job: JobProto) -> Ends:
+def find_predictor(job: JobProto) -> PredictorLayers:
     """Finds the one kSoftmaxLoss of the test net that judges predictions of a kTextInput. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
-    found = [Ends(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if _judges_text(conf, confs)]
+    found = [
+        PredictorLayers(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if _is_text_loss(conf, confs)
+    ]
     if len(found) != 1:
         got, hint = f"{len(found)} of them", "only a net that predicts text can write some"
         raise ConfigError("sample", "a job with one kSoftmaxLoss whose labels are those of a kTextInput", got, hint)
     return found[0]
 
 
-def _judges_text(conf: LayerProto, confs: dict[str, LayerProto]) -> bool:
+def _is_text_loss(conf: LayerProto, confs: dict[str, LayerProto]) -> bool:
     """True if ``conf`` is a softmax loss over the labels of a text input."""
     losses = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
     if conf.type not in losses or len(conf.srclayers) != 2:

@@ -13,19 +13,19 @@ from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net, Node, Source
-from netpart.graph.partition import Micro, Partition, partition_net, whole_on_worker_0
-from netpart.graph.passes.synchronise import synchronise
+from netpart.graph.partition import MicroBatch, Partition, partition_net, uncut_placements
+from netpart.graph.passes.synchronise import plan_parameters
 from netpart.kernels.device import array_module
-from netpart.layers.inputs.given import Given
+from netpart.layers.inputs.given import InputPlaceholder
 from netpart.layers.score import Score
 from netpart.program.buffers import View
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import kernels_of
+from netpart.program.kernels import job_kernel_class
 from netpart.program.program import Program
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.proto.phase import in_phase
-from netpart.worker.initial_values import fill, shapes
+from netpart.worker.initial_values import checkpoint_shapes, fill_from_checkpoint
 from netpart.worker.player import Player
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ class Session:
         score: str = "",
     ) -> None:  # fmt: skip
         build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
-        net = _given(build_net(upstream(job.proto, outputs), PHASE, job.folder, rows))
-        net = _scored(net, score) if score else net
+        net = _replace_inputs(build_net(upstream_job(job.proto, outputs), PHASE, job.folder, rows))
+        net = _append_score(net, score) if score else net
         self.nodes = net.by_name
         self.partition = _whole_partition(job.proto, net)
         xp, device = array_module(device)
-        program = compile_worker(self.partition, 0, keep=True, kernels=kernels_of(job.proto, device))
+        program = compile_worker(self.partition, 0, keep=True, kernels=job_kernel_class(job.proto, device))
         self.player = Player(program, None, xp, seed=job.proto.seed)
         if checkpoint is None:
             self.player.parameters.initialise()
         else:
             with open_checkpoint(checkpoint) as saved:
-                saved.verify(shapes(self.player.program.holdings))
-                fill(self.player, saved, {"": self.player.parameters.values})
+                saved.verify(checkpoint_shapes(self.player.program.holdings))
+                fill_from_checkpoint(self.player, saved, {"": self.player.parameters.values})
 
     def run(self, values: Mapping[str, Values], step: int = 0) -> None:
         """Runs the net forward on ``values``: input layer -> an array that fits its first output.
@@ -80,9 +80,9 @@ class Session:
             if isinstance(node.layer, Score):
                 node.layer.target = target
 
-    def input(self, name: str) -> Given:
+    def input(self, name: str) -> InputPlaceholder:
         """The input layer ``name``."""
-        inputs = {name: node.layer for name, node in self.nodes.items() if isinstance(node.layer, Given)}
+        inputs = {name: node.layer for name, node in self.nodes.items() if isinstance(node.layer, InputPlaceholder)}
         if name not in inputs:
             raise ConfigError("values", f"an input of the net: {', '.join(inputs)}", repr(name), "name one of them")
         return inputs[name]
@@ -115,7 +115,7 @@ class Session:
         return found
 
 
-def _scored(net: Net, name: str) -> Net:
+def _append_score(net: Net, name: str) -> Net:
     """``net`` with a Score of layer ``name`` at its end, and a backward pass from there."""
     source = net.by_name[name]
     score = Score(name, source.layer.output)
@@ -123,7 +123,7 @@ def _scored(net: Net, name: str) -> Net:
     return replace(net, nodes=[*net.nodes, node], explained=True)
 
 
-def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
+def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
     """``job`` with the layers of its test net that ``outputs`` depend on, and those that read a kSlice among them, as
     their order says who reads which part. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
@@ -146,9 +146,9 @@ def upstream(job: JobProto, outputs: Iterable[str]) -> JobProto:
     return part
 
 
-def _given(net: Net) -> Net:
+def _replace_inputs(net: Net) -> Net:
     """``net`` with its input layers given by the caller."""
-    nodes = [replace(n, layer=Given(n.layer)) if n.layer.is_input else n for n in net.nodes]
+    nodes = [replace(n, layer=InputPlaceholder(n.layer)) if n.layer.is_input else n for n in net.nodes]
     for node in nodes:
         if node.layer.is_input and not node.layer.output.shape:
             hint = "use a kRecordInput instead"
@@ -158,6 +158,6 @@ def _given(net: Net) -> Net:
 
 def _whole_partition(job: JobProto, net: Net) -> Partition:
     """The partition of one net that stays whole on one worker."""
-    graph = partition_net(net, whole_on_worker_0(net), 1)
-    plan = synchronise([graph], 1, float_size(job), job.bucket_bytes)
-    return Partition(job, 1, {PHASE: [Micro(graph, (0, net.rows))]}, plan.holdings, plan.buckets)
+    graph = partition_net(net, uncut_placements(net), 1)
+    plan = plan_parameters([graph], 1, float_size(job), job.bucket_bytes)
+    return Partition(job, 1, {PHASE: [MicroBatch(graph, (0, net.rows))]}, plan.holdings, plan.buckets)

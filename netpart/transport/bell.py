@@ -34,7 +34,7 @@ class _Timespec(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-class Bell:
+class Doorbell:
     """The first eight bytes of ``memory``, word and whether its owner is asleep, as ``rank`` rings or waits for them.
 
     ``spin`` is how long, in seconds, ``wait`` looks by itself before it sleeps. It offers the core to others between

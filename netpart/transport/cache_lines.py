@@ -6,6 +6,6 @@ LINE = 64
 """Bytes of a cache line."""
 
 
-def up(nbytes: int, unit: int = LINE) -> int:
+def round_up(nbytes: int, unit: int = LINE) -> int:
     """The next multiple of ``unit``."""
     return -(-nbytes // unit) * unit

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.cache_lines import up
-from netpart.transport.device_memory import EVENTS, Exports, Imports, address, reaches
-from netpart.transport.frames import Array, Channel, Header
+from netpart.transport.cache_lines import round_up
+from netpart.transport.device_memory import EVENTS, DeviceExports, DeviceImports, can_access_peer, device_array_address
+from netpart.transport.frames import Array, Channel, FrameHeader
 from netpart.transport.promise import NOWHERE, Promise
 from netpart.transport.shm import MORE, ShmTransport
 from netpart.transport.transport import Endpoint
@@ -37,7 +37,7 @@ SLOTS = 0
 """The block that has the slots; others are those of ``allocate``."""
 
 
-class Slot(NamedTuple):
+class DeviceSlot(NamedTuple):
     """A place of a message: its array on the device, and the number of the event that its sender records."""
 
     array: Any
@@ -56,10 +56,10 @@ class CudaIpcTransport(ShmTransport):
         super().__init__(rank, run_id, ranks)
         self.xp, self.device_peers = xp, frozenset(near) - {rank}
         with self.told("events that other processes can wait for"):
-            self._exports = Exports(xp)
+            self._exports = DeviceExports(xp)
         self._exports.blocks.append(None)
         self._slot_bytes = 0
-        self._imports: dict[int, Imports] = {}
+        self._imports: dict[int, DeviceImports] = {}
 
     @contextmanager
     def told(self, wanted: str) -> Iterator[None]:
@@ -75,15 +75,19 @@ class CudaIpcTransport(ShmTransport):
             self._exports.blocks.append(self._exports.block(nbytes))
         return self._exports.blocks[-1]
 
-    def _found(self, header: Header, ahead: int, place: Array | None) -> tuple[int, int]:
+    def _found(self, header: FrameHeader, ahead: int, place: Array | None) -> tuple[int, int]:
         """A block, numbered below NOWHERE, and the offset in it; a message of another rank has a slot of the host."""
         if header.source not in self.device_peers:
             return NOWHERE, 0
         for number, block in enumerate(self._exports.blocks):
-            if place is not None and block is not None and 0 <= address(place) - address(block) < block.nbytes:
-                return NOWHERE - 1 - number, address(place) - address(block)
-        self._slot_bytes += ahead * _distance(header)
-        return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * _distance(header)
+            if (
+                place is not None
+                and block is not None
+                and 0 <= device_array_address(place) - device_array_address(block) < block.nbytes
+            ):
+                return NOWHERE - 1 - number, device_array_address(place) - device_array_address(block)
+        self._slot_bytes += ahead * _slot_stride(header)
+        return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * _slot_stride(header)
 
     def bind(self, address: str = "") -> str:
         if self._slot_bytes:
@@ -100,26 +104,26 @@ class CudaIpcTransport(ShmTransport):
             if not more:
                 wanted = f"the handles of rank {peer} in its address"
                 raise TransportError(f"rank {self.rank}: expected {wanted}, got {addresses[peer]}; it has no GPU")
-            self._imports[peer] = Imports(self.xp, exports)
+            self._imports[peer] = DeviceImports(self.xp, exports)
         super().connect(addresses)
 
     def _own_places(self, promise: Promise) -> Sequence[Any]:
         if promise.descriptor > NOWHERE:
             return super()._own_places(promise)
-        return _places(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
+        return _device_slots(self._exports.blocks[NOWHERE - 1 - promise.descriptor], promise, promise.header.source)
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
         if promise.descriptor > NOWHERE:
             return super()._places_of(peer, descriptors, promise)
         with self.told(f"to open device memory of rank {peer}"):
-            return _places(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
+            return _device_slots(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
 
     @property
     def _stream(self) -> Any:
         return self.xp.cuda.get_current_stream()
 
     def _write(self, slot: Any, array: Any) -> None:
-        if not isinstance(slot, Slot):
+        if not isinstance(slot, DeviceSlot):
             super()._write(slot, array)
             return
         if slot.array.size and array.flags.c_contiguous:
@@ -130,7 +134,7 @@ class CudaIpcTransport(ShmTransport):
 
     def receive(self, channel: Channel, step: int) -> Any:
         found: Any = super().receive(channel, step)
-        if not isinstance(found, Slot):
+        if not isinstance(found, DeviceSlot):
             return found
         event = self._imports[found.peer].event(found.event)
         self.xp.cuda.runtime.streamWaitEvent(self._stream.ptr, event)
@@ -146,20 +150,20 @@ class CudaIpcTransport(ShmTransport):
         self._imports.clear()
 
 
-def _places(block: Any, promise: Promise, peer: int) -> list[Slot]:
+def _device_slots(block: Any, promise: Promise, peer: int) -> list[DeviceSlot]:
     """The slots of a channel between this rank and ``peer``, one behind the other from the promise's offset on; the one
     place in memory of ``allocate``."""
     header, found = promise.header, []
     for i in range(promise.ahead if promise.descriptor == NOWHERE - 1 - SLOTS else 1):
-        start = promise.offset + i * _distance(header)
+        start = promise.offset + i * _slot_stride(header)
         array = block[start : start + header.nbytes].view(header.dtype).reshape(header.shape)
-        found.append(Slot(array, start // LINE % EVENTS, peer))
+        found.append(DeviceSlot(array, start // LINE % EVENTS, peer))
     return found
 
 
-def _distance(header: Header) -> int:
+def _slot_stride(header: FrameHeader) -> int:
     """Bytes from a slot to the next; even empty ones lie apart, as their events do."""
-    return up(max(header.nbytes, 1), LINE)
+    return round_up(max(header.nbytes, 1), LINE)
 
 
 __all__ = ["CudaIpcTransport"]
@@ -177,4 +181,4 @@ def near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
     """The ranks on GPUs that reach the one of ``rank``, and that it reaches."""
     numbers = {other: int(number) for other, device in enumerate(devices) if (number := device.partition(":")[2])}
     own = numbers[rank]
-    return {other for other, gpu in numbers.items() if reaches(xp, own, gpu) and reaches(xp, gpu, own)}
+    return {other for other, gpu in numbers.items() if can_access_peer(xp, own, gpu) and can_access_peer(xp, gpu, own)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.transport.cache_lines import up
+from netpart.transport.cache_lines import round_up
 
 EVENTS = 32
 """Events of a rank: more let a receiver wait for less that came later, see cuda_ipc.py."""
@@ -19,7 +19,7 @@ CHUNK = 2 << 20
 """Bytes of a page of device memory: a handle opens whole pages, so no other memory lies in those of a block."""
 
 
-class Exports:
+class DeviceExports:
     """What this process lets others open. ``xp`` is cupy; ``blocks`` are flat arrays of bytes, None for an empty one.
 
     Blocks are never freed: peers may have them open for longer than anybody here looks. They end with the process.
@@ -35,8 +35,8 @@ class Exports:
 
         Raises the array module's CUDARuntimeError if there are not as many.
         """
-        size = up(nbytes, CHUNK)
-        block = _mapped(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
+        size = round_up(nbytes, CHUNK)
+        block = _wrap_device_bytes(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
         block.fill(0)
         return block
 
@@ -49,7 +49,7 @@ class Exports:
         return ",".join((" ".join(map(":".join, blocks)), " ".join(events)))
 
 
-class Imports:
+class DeviceImports:
     """What another process exports, by the text of its Exports; each is opened when first asked for."""
 
     def __init__(self, xp: Any, text: str) -> None:
@@ -63,7 +63,7 @@ class Imports:
         if number not in self._open:
             handle, nbytes = self._blocks[number].split(":")
             pointer = self.xp.cuda.runtime.ipcOpenMemHandle(bytes.fromhex(handle))
-            self._open[number] = _mapped(self.xp, pointer, int(nbytes))
+            self._open[number] = _wrap_device_bytes(self.xp, pointer, int(nbytes))
         return self._open[number]
 
     def event(self, number: int) -> int:
@@ -82,7 +82,7 @@ class Imports:
         self._heard.clear()
 
 
-def _mapped(xp: Any, pointer: int, nbytes: int) -> Any:
+def _wrap_device_bytes(xp: Any, pointer: int, nbytes: int) -> Any:
     """Device memory at ``pointer`` as an array of bytes.
 
     It is said to be the current device's, even where it is a peer's: kernels and copies of this device reach it by its
@@ -92,11 +92,11 @@ def _mapped(xp: Any, pointer: int, nbytes: int) -> Any:
     return xp.ndarray((nbytes,), np.uint8, xp.cuda.MemoryPointer(memory, 0))
 
 
-def address(array: Any) -> int:
+def device_array_address(array: Any) -> int:
     """Where the first element of an array of the device lies."""
     return int(array.data.ptr)
 
 
-def reaches(xp: Any, one: int, other: int) -> bool:
+def can_access_peer(xp: Any, one: int, other: int) -> bool:
     """True if GPU ``one`` of this host can write memory of GPU ``other``."""
     return one == other or bool(xp.cuda.runtime.deviceCanAccessPeer(one, other))

@@ -33,12 +33,12 @@ DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f
 _CODES = {dtype: code for code, dtype in enumerate(DTYPES, start=1)}
 
 
-class Foreign(TransportError):
+class ForeignFrame(TransportError):
     """A frame that is not of this run: whoever can connect can send one, so it says nothing about the peers."""
 
 
 @dataclass(frozen=True)
-class Header:
+class FrameHeader:
     """What a message is: who sent which step of which channel, and the tensor that follows."""
 
     source: int
@@ -52,33 +52,35 @@ class Header:
         """Bytes of the payload."""
         return prod(self.shape) * self.dtype.itemsize
 
-    def at(self, step: int) -> Header:
+    def at(self, step: int) -> FrameHeader:
         """The same of another step."""
-        return Header(self.source, self.channel, step, self.dtype, self.shape)
+        return FrameHeader(self.source, self.channel, step, self.dtype, self.shape)
 
     def __str__(self) -> str:
-        return f"{describe(self.channel)}: {self.dtype} {self.shape} of step {self.step} from rank {self.source}"
+        return f"{format_channel(self.channel)}: {self.dtype} {self.shape} of step {self.step} from rank {self.source}"
 
 
-def describe(channel: Channel) -> str:
+def format_channel(channel: Channel) -> str:
     """Names a channel in an error."""
     return "channel " + " ".join(
         f"{name}={int(n)}" for name, n in zip(("phase", "way", "micro", "edge", "chunk"), channel, strict=True)
     )
 
 
-def check_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> None:
+def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> None:
     """Raises TransportError for a tensor that no frame can carry."""
     if dtype not in _CODES:
         known = ", ".join(str(d) for d in DTYPES)
-        raise TransportError(f"{describe(channel)}: expected one of the dtypes {known}, got {dtype}; convert it first")
+        raise TransportError(
+            f"{format_channel(channel)}: expected one of the dtypes {known}, got {dtype}; convert it first"
+        )
     if len(shape) > LARGEST_RANK:
-        raise TransportError(f"{describe(channel)}: expected at most {LARGEST_RANK} axes, got shape {shape}")
+        raise TransportError(f"{format_channel(channel)}: expected at most {LARGEST_RANK} axes, got shape {shape}")
 
 
-def pack(header: Header, run_id: bytes) -> bytes:
+def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
     """Writes a header (HEADER.size bytes). Raises TransportError for what no frame can carry."""
-    check_tensor(header.channel, header.dtype, header.shape)
+    check_frame_tensor(header.channel, header.dtype, header.shape)
     rank = len(header.shape)
     extents = header.shape + (0,) * (LARGEST_RANK - rank)
     identity = (MAGIC, VERSION, run_id, _CODES[header.dtype], rank, header.source)
@@ -88,7 +90,7 @@ def pack(header: Header, run_id: bytes) -> bytes:
         raise TransportError(f"{header}: expected unsigned numbers that fit the header, got {error}") from None
 
 
-def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
+def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
     """Reads and checks the header of a whole frame: ``unpack_header``, and its bytes must be there."""
     header = unpack_header(frame, run_id)
     if header.nbytes != len(frame) - HEADER.size:
@@ -96,23 +98,23 @@ def unpack(frame: bytes | memoryview, run_id: bytes) -> Header:
     return header
 
 
-def unpack_header(frame: bytes | memoryview, run_id: bytes) -> Header:
+def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
     """Reads and checks the header in front of ``frame``.
 
     Raises Foreign for a frame that is not of run ``run_id``, TransportError for one that is and is broken:
     another version, an unknown dtype, extents that do not make up its bytes.
     """
     if len(frame) < HEADER.size:
-        raise Foreign(f"expected a header of {HEADER.size} bytes, got a frame of {len(frame)}")
+        raise ForeignFrame(f"expected a header of {HEADER.size} bytes, got a frame of {len(frame)}")
     magic, version, run, code, rank, source, *fields = HEADER.unpack_from(frame)
     if magic != MAGIC or run != run_id:
-        raise Foreign(f"expected frames of run {run_id.hex()}, got one that begins with {bytes(frame[:14]).hex()}")
+        raise ForeignFrame(f"expected frames of run {run_id.hex()}, got one that begins with {bytes(frame[:14]).hex()}")
     if version != VERSION:
         raise TransportError(f"rank {source}: expected frames of version {VERSION}, got {version}; install one version")
     if not 1 <= code <= len(DTYPES) or rank > LARGEST_RANK or any(fields[7 + rank :]):
         raise TransportError(f"rank {source}: expected a known dtype and {LARGEST_RANK} axes, got {code} and {rank}")
     phase, way, micro, edge, chunk, step, nbytes = fields[:7]
-    header = Header(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
+    header = FrameHeader(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
     if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
         raise TransportError(f"{header}: expected a tensor of at most {LARGEST_BYTES} bytes, were its empty axes not")
     if nbytes != header.nbytes:
@@ -120,6 +122,6 @@ def unpack_header(frame: bytes | memoryview, run_id: bytes) -> Header:
     return header
 
 
-def payload(frame: memoryview, header: Header) -> Array:
+def frame_payload(frame: memoryview, header: FrameHeader) -> Array:
     """The tensor of a frame (flat bytes) without a copy: it lies in the frame's memory and keeps it alive."""
     return np.frombuffer(frame, np.uint8)[HEADER.size :].view(header.dtype).reshape(header.shape)

@@ -23,14 +23,14 @@ from typing import BinaryIO
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.cache_lines import LINE, up
+from netpart.transport.cache_lines import LINE, round_up
 from netpart.transport.frames import RUN_ID_BYTES, Array
 
 RUN_ID, TABLE = slice(LINE, LINE + RUN_ID_BYTES), 2 * LINE
 ROW = Struct("<QQ")
 
 
-def refusal() -> str:
+def shared_memory_refusal() -> str:
     """Why this host cannot share memory in this way; "" if it can."""
     if not hasattr(os, "memfd_create"):
         return f"it needs Linux's memfd_create, and this is {platform.system()} without it"
@@ -46,7 +46,7 @@ def refusal() -> str:
     return ""
 
 
-def share(rank: int, nbytes: int) -> int:
+def create_shared_memory(rank: int, nbytes: int) -> int:
     """The descriptor of new memory, all of it there: what lacks is known now, and no step pays for its pages.
 
     Raises TransportError if there is not as much.
@@ -63,13 +63,13 @@ def share(rank: int, nbytes: int) -> int:
     return descriptor
 
 
-def lay_out(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.mmap, list[mmap.mmap]]:
+def lay_out_lanes(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.mmap, list[mmap.mmap]]:
     """Shares memory for lanes of so many bytes: its descriptor, what is in front of them, and the lanes.
 
     Raises TransportError if there is not as much.
     """
     first = _front_bytes(len(sizes))
-    descriptor = share(rank, first + sum(sizes))
+    descriptor = create_shared_memory(rank, first + sum(sizes))
     front, lanes = mmap.mmap(descriptor, first), []
     front[RUN_ID] = run_id
     for peer, nbytes in enumerate(sizes):
@@ -79,19 +79,19 @@ def lay_out(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.m
     return descriptor, front, lanes
 
 
-def look_up(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap, mmap.mmap]:
+def open_peer_lane(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap, mmap.mmap]:
     """What is in front of a peer's lanes, and there the lane of ``rank``, one of ``ranks``.
 
     Raises OSError if it cannot be opened or is of another run.
     """
     with path.open("r+b") as file:
-        front = _mapped(file, 0, _front_bytes(ranks))
+        front = _map_shared_range(file, 0, _front_bytes(ranks))
         if front[RUN_ID] != run_id:
             raise OSError("memory of another run")
-        return front, _mapped(file, *ROW.unpack_from(front, TABLE + rank * ROW.size))
+        return front, _map_shared_range(file, *ROW.unpack_from(front, TABLE + rank * ROW.size))
 
 
-def _mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
+def _map_shared_range(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
     """``nbytes`` of shared memory from ``start`` on. Raises OSError where a peer promised more than it shares."""
     room = os.fstat(file.fileno()).st_size - start
     if (start | nbytes) % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= room:
@@ -99,7 +99,7 @@ def _mapped(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
     return mmap.mmap(file.fileno(), nbytes, offset=start)
 
 
-def piece(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
+def map_peer_bytes(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
     """Bytes of memory that a peer shares. Raises OSError if it cannot be opened."""
     skipped, access = offset % mmap.ALLOCATIONGRANULARITY, mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
     with path.open("r+b" if writable else "rb") as file:
@@ -107,11 +107,11 @@ def piece(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
     return np.frombuffer(memory, np.uint8)[skipped:]
 
 
-def address(array: Array) -> int:
+def host_array_address(array: Array) -> int:
     """Where the first element of an array lies."""
     return int(array.__array_interface__["data"][0])
 
 
 def _front_bytes(ranks: int) -> int:
     """Bytes in front of the lanes, in whole pages."""
-    return up(TABLE + ranks * ROW.size, mmap.ALLOCATIONGRANULARITY)
+    return round_up(TABLE + ranks * ROW.size, mmap.ALLOCATIONGRANULARITY)

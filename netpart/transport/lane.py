@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.cache_lines import LINE, up
-from netpart.transport.frames import HEADER, Array, Channel, Header, describe, pack, unpack_header
+from netpart.transport.cache_lines import LINE, round_up
+from netpart.transport.frames import HEADER, Array, Channel, FrameHeader, format_channel, pack_header, unpack_header
 from netpart.transport.promise import WITH_SENDER, Promise
 
 WORD, ENTRY = 8, 16
@@ -45,16 +45,16 @@ SPARE = 8
 """Entries that fit the ring beyond what was promised, so that who breaks a promise can be named."""
 
 
-Place = Callable[[Promise], Sequence[Any]]
+PlaceFinder = Callable[[Promise], Sequence[Any]]
 """Finds the places that the messages of a channel have in turn: as its header announces them."""
 
 
-def _nowhere(promise: Promise) -> Sequence[Any]:
+def _no_places(promise: Promise) -> Sequence[Any]:
     """The places of messages where none has any."""
     raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
 
 
-def capacity(promises: Sequence[Promise]) -> int:
+def ring_capacity(promises: Sequence[Promise]) -> int:
     """Entries that the ring holds: one more per channel than may be on its way, which is a mistake to be named."""
     return SPARE + sum(promise.ahead + 1 for promise in promises)
 
@@ -66,25 +66,25 @@ def _ring_start(promises: Sequence[Promise]) -> int:
 
 def _slots_start(promises: Sequence[Promise]) -> int:
     """Where the first slot begins."""
-    return up(_ring_start(promises) + capacity(promises) * ENTRY)
+    return round_up(_ring_start(promises) + ring_capacity(promises) * ENTRY)
 
 
 def lane_bytes(promises: Sequence[Promise]) -> int:
     """Bytes of a lane for ``promises``, in whole pages."""
-    return up(_slots_start(promises) + sum(promise.nbytes for promise in promises), mmap.ALLOCATIONGRANULARITY)
+    return round_up(_slots_start(promises) + sum(promise.nbytes for promise in promises), mmap.ALLOCATIONGRANULARITY)
 
 
-class Stream:
+class LaneStream:
     """What a lane knows of one channel: its number among the promises, what was promised, its slots in turn."""
 
     __slots__ = ("channel", "dtype", "header", "number", "shape", "slots")
 
-    def __init__(self, number: int, header: Header, slots: Sequence[Any]) -> None:
+    def __init__(self, number: int, header: FrameHeader, slots: Sequence[Any]) -> None:
         self.number, self.header, self.slots = number, header, cycle(slots)
         self.channel, self.shape, self.dtype = header.channel, header.shape, header.dtype
 
 
-class Lane:
+class MessageLane:
     """One end of a lane: that of who ``sends``, or the other.
 
     ``streams`` by number, ``by_channel`` by channel; by channel too, those of them that are ``staying`` with who sends,
@@ -92,18 +92,18 @@ class Lane:
     """
 
     def __init__(
-        self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place, sends: bool
+        self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: PlaceFinder, sends: bool
     ) -> None:
         self._memory, self._words = memory, memoryview(memory).cast("q")
-        self._ring, self._capacity = _ring_start(promises) // WORD, capacity(promises)
+        self._ring, self._capacity = _ring_start(promises) // WORD, ring_capacity(promises)
         self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
-        self.streams: list[Stream] = []
-        self.kept: dict[Channel, Stream] = {}
-        self.staying: dict[Channel, Stream] = {}
+        self.streams: list[LaneStream] = []
+        self.kept: dict[Channel, LaneStream] = {}
+        self.staying: dict[Channel, LaneStream] = {}
         at = _slots_start(promises)
         for number, promise in enumerate(promises):
-            places = place(promise) if promise.placed else _slots(memory, at, promise, sends != bool(promise.kept))
-            stream = Stream(number, promise.header, places)
+            places = place(promise) if promise.placed else _lane_slots(memory, at, promise, sends != bool(promise.kept))
+            stream = LaneStream(number, promise.header, places)
             if promise.kept:
                 self.kept[stream.channel] = stream
             else:
@@ -114,16 +114,18 @@ class Lane:
         self.by_channel = {stream.channel: stream for stream in self.streams}
 
     @classmethod
-    def make(cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: Place = _nowhere) -> Lane:
+    def make(
+        cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: PlaceFinder = _no_places
+    ) -> MessageLane:
         """Writes the receiver's promises into fresh memory, those of what it keeps last; the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
-            row = pack(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset, promise.kept
+            row = pack_header(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset, promise.kept
             PROMISE.pack_into(memory, PROMISES + i * PROMISE.size, *row)
         return cls(memory, promises, run_id, place, sends=False)
 
     @classmethod
-    def open(cls, memory: mmap.mmap, run_id: bytes, place: Place = _nowhere) -> Lane:
+    def open(cls, memory: mmap.mmap, run_id: bytes, place: PlaceFinder = _no_places) -> MessageLane:
         """Reads the promises from the receiver's memory; the sender's end."""
         count, most = memoryview(memory).cast("q")[COUNT // WORD], (len(memory) - PROMISES) // PROMISE.size
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
@@ -134,10 +136,10 @@ class Lane:
             )
         return cls(memory, promises, run_id, place, sends=True)
 
-    def join(self, back: Lane) -> str:
+    def join(self, back: MessageLane) -> str:
         """Finds what stays with the sender where ``back`` says, the lane to him; returns how they differ, or ""."""
         ours, theirs = ({c: stream.header for c, stream in of.items()} for of in (self.staying, back.kept))
-        alone = ", ".join(map(describe, sorted(ours.keys() ^ theirs.keys())))
+        alone = ", ".join(map(format_channel, sorted(ours.keys() ^ theirs.keys())))
         if ours != theirs:
             return f"{alone} on one side alone" if alone else "other shapes or types"
         for channel, stream in back.kept.items():
@@ -158,15 +160,15 @@ class Lane:
         words[at], words[at + 1] = number, step
         self._sent = words[SENT // WORD] = sent + 1
 
-    def complain(self, header: Header) -> None:
+    def complain(self, header: FrameHeader) -> None:
         """Tells the receiver of a message that it did not promise to take; the first one stays."""
-        packed = pack(header, self._run_id)
+        packed = pack_header(header, self._run_id)
         if not self._complained:
             self._memory[COMPLAINT : COMPLAINT + HEADER.size] = packed
         self._complained = True
         self.write(UNPROMISED, header.step)
 
-    def complaint(self) -> Header:
+    def complaint(self) -> FrameHeader:
         """What the sender complains of. Raises TransportError if its header is broken."""
         return unpack_header(self._memory[COMPLAINT : COMPLAINT + HEADER.size], self._run_id)
 
@@ -190,13 +192,13 @@ class Lane:
         words[TAKEN // WORD] = self._taken
 
 
-def _slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
+def _lane_slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
     """The slots of a channel, the first at ``at``."""
-    flat, step = np.frombuffer(memory, np.uint8), up(promise.header.nbytes)
-    return [shaped(flat[at + i * step :], promise.header, writable) for i in range(promise.ahead)]
+    flat, step = np.frombuffer(memory, np.uint8), round_up(promise.header.nbytes)
+    return [slot_array(flat[at + i * step :], promise.header, writable) for i in range(promise.ahead)]
 
 
-def shaped(flat: Array, header: Header, writable: bool) -> Array:
+def slot_array(flat: Array, header: FrameHeader, writable: bool) -> Array:
     """The first of some bytes as the array that ``header`` announces."""
     array = flat[: header.nbytes].view(header.dtype).reshape(header.shape)
     array.flags.writeable = writable

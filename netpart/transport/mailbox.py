@@ -18,14 +18,14 @@ import numpy as np
 
 from netpart.errors import TransportError
 from netpart.spec import Shape
-from netpart.transport.frames import Array, Channel, Header, check_tensor, describe
+from netpart.transport.frames import Array, Channel, FrameHeader, check_frame_tensor, format_channel
 
 WINDOW = 2
 """Messages that may wait on one channel: with one message a step, the steps a sender may be ahead."""
 
 
 @dataclass
-class _Stream:
+class _ExpectedStream:
     """What was promised on a channel and what waits there; ``newest`` is the step of the last arrival."""
 
     peer: int
@@ -56,7 +56,7 @@ class Mailbox:
     def __init__(self, rank: int) -> None:
         self.rank, self.arrivals = rank, 0
         self.limit: int | None = None
-        self._streams: dict[Channel, _Stream] = {}
+        self._streams: dict[Channel, _ExpectedStream] = {}
         self._lock = RLock()
         self._changed = Condition(self._lock)
         self._seen, self._error = 0, ""
@@ -77,19 +77,21 @@ class Mailbox:
         At most ``ahead`` of them wait to be taken. Raises TransportError if no frame can carry them or something else
         was promised before.
         """
-        check_tensor(channel, dtype, shape)
-        stream = _Stream(peer, shape, dtype, ahead)
+        check_frame_tensor(channel, dtype, shape)
+        stream = _ExpectedStream(peer, shape, dtype, ahead)
         if self.limit is not None and stream.nbytes > self.limit:
             raise TransportError(
-                f"rank {self.rank}, {describe(channel)}: expected at most {self.limit} bytes, got {stream}; "
+                f"rank {self.rank}, {format_channel(channel)}: expected at most {self.limit} bytes, got {stream}; "
                 "expect it before bind, or pass largest"
             )
         with self._lock:
             known = self._streams.setdefault(channel, stream)
         if str(known) != str(stream):
-            raise TransportError(f"rank {self.rank}, {describe(channel)}: expected one promise, {known}, got {stream}")
+            raise TransportError(
+                f"rank {self.rank}, {format_channel(channel)}: expected one promise, {known}, got {stream}"
+            )
 
-    def accepts(self, header: Header) -> bool:
+    def accepts(self, header: FrameHeader) -> bool:
         """True if the message keeps its promise; if not, the error is recorded and the message must be dropped."""
         with self._lock:
             mistake = "" if self._error else self._mistake(header)
@@ -97,7 +99,7 @@ class Mailbox:
             self.fail(f"rank {self.rank}, {header}: {mistake}")
         return not self._error
 
-    def _mistake(self, header: Header) -> str:
+    def _mistake(self, header: FrameHeader) -> str:
         stream = self._streams.get(header.channel)
         if stream is None:
             return "expected nothing on this channel; all workers must play programs of one plan"
@@ -111,7 +113,7 @@ class Mailbox:
             return f"expected at most {many}; senders must await receivers"
         return ""
 
-    def put(self, header: Header, array: Array) -> None:
+    def put(self, header: FrameHeader, array: Array) -> None:
         """Adds a message that was accepted and wakes whoever waits."""
         with self._lock:
             self._streams[header.channel].add(header.step, array)
@@ -154,13 +156,15 @@ class Mailbox:
             self.check()
             stream = self._streams.get(channel)
             if stream is None:
-                raise TransportError(f"rank {self.rank}, {describe(channel)}: expected a promise before a receive")
+                raise TransportError(
+                    f"rank {self.rank}, {format_channel(channel)}: expected a promise before a receive"
+                )
             if not stream.waiting and step > stream.newest:
                 return None
             if stream.waiting and stream.waiting[0][0] == step:
                 return stream.waiting.popleft()[1]
-        who = f"rank {self.rank}, {describe(channel)}"
-        self.fail(f"{who}: expected step {step} from rank {stream.peer}, got {_came(stream)}")
+        who = f"rank {self.rank}, {format_channel(channel)}"
+        self.fail(f"{who}: expected step {step} from rank {stream.peer}, got {_describe_arrival(stream)}")
         raise TransportError(self._error)
 
     def listen(self, seconds: float) -> None:
@@ -176,7 +180,7 @@ class Mailbox:
             return news
 
 
-def _came(stream: _Stream) -> str:
+def _describe_arrival(stream: _ExpectedStream) -> str:
     if stream.waiting:
         return f"step {stream.waiting[0][0]}: a message was lost or the two count differently"
     return f"a message of step {stream.newest} before, which was taken"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import Array, Channel, Header, check_tensor
+from netpart.transport.frames import Array, Channel, FrameHeader, check_frame_tensor
 from netpart.transport.transport import WINDOW, Transport
 
 
@@ -38,14 +38,14 @@ class MemoryTransport(Transport):
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
-        check_tensor(channel, array.dtype, array.shape)
+        check_frame_tensor(channel, array.dtype, array.shape)
         mailbox = self._hub[peer].mailbox
-        header = Header(self.rank, channel, step, array.dtype, array.shape)
+        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
         if mailbox.accepts(header):
             mailbox.put(header, self._copied(header, peer, array))
         self._count(channel, array.nbytes, 0)
 
-    def _copied(self, header: Header, peer: int, array: Array) -> Array:
+    def _copied(self, header: FrameHeader, peer: int, array: Array) -> Array:
         buffers = self._buffers.setdefault((peer, header.channel), [])
         buffer = np.empty(header.shape, header.dtype) if len(buffers) <= WINDOW else buffers.pop(0)
         buffers.append(buffer)

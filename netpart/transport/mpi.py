@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Header, pack, payload, unpack
+from netpart.transport.frames import (
+    HEADER,
+    RUN_ID_BYTES,
+    Array,
+    Channel,
+    FrameHeader,
+    frame_payload,
+    pack_header,
+    read_frame_header,
+)
 from netpart.transport.transport import Transport
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ NAP = 100e-6
 
 
 @dataclass
-class _Slot:
+class _PendingFrame:
     """A frame on its way: MPI reads or writes it until ``request`` is done."""
 
     frame: memoryview
@@ -59,8 +68,8 @@ class MpiTransport(Transport):
         self._run_id, self._linger, self._comm, self._open = run_id, linger, comm, True
         self._any, self._status, self._error = MPI.ANY_SOURCE, MPI.Status(), MPI.Exception
         self._places: dict[int, int] = {}
-        self._leaving: dict[int, deque[_Slot]] = {}
-        self._coming: dict[int, deque[_Slot]] = {}
+        self._leaving: dict[int, deque[_PendingFrame]] = {}
+        self._coming: dict[int, deque[_PendingFrame]] = {}
         self._free: dict[int, list[memoryview]] = {}
         self._waiting: dict[Channel, deque[memoryview]] = {}
         self._lent: dict[Channel, memoryview] = {}
@@ -82,14 +91,14 @@ class MpiTransport(Transport):
         self.mailbox.check()
         if peer not in self._places:
             raise self._stranger(peer)
-        header = Header(self.rank, channel, step, array.dtype, array.shape)
-        packed = pack(header, self._run_id)
+        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
+        packed = pack_header(header, self._run_id)
         with self._blaming(f"rank {peer} to be reachable"):
             frame = self._room_to_send(array.nbytes)
             frame[: HEADER.size] = packed
-            np.copyto(payload(frame, header), array)
+            np.copyto(frame_payload(frame, header), array)
             request = self._comm.Isend(frame, self._places[peer], peer)
-        self._leaving.setdefault(array.nbytes, deque()).append(_Slot(frame, request))
+        self._leaving.setdefault(array.nbytes, deque()).append(_PendingFrame(frame, request))
         self._count(channel, array.nbytes, HEADER.size)
 
     def receive(self, channel: Channel, step: int) -> Array | None:
@@ -148,20 +157,20 @@ class MpiTransport(Transport):
         with self._blaming("its peers to be reachable"):
             while (message := self._comm.Improbe(self._any, self.rank, self._status)) is not None:
                 frame = self._room_to_receive(self._status.count)
-                self._coming.setdefault(self._status.source, deque()).append(_Slot(frame, message.Irecv(frame)))
+                self._coming.setdefault(self._status.source, deque()).append(_PendingFrame(frame, message.Irecv(frame)))
             for slots in self._coming.values():
                 while slots and slots[0].request.Test():
                     self._arrived(slots.popleft().frame)
 
     def _arrived(self, frame: memoryview) -> None:
         try:
-            header = unpack(frame, self._run_id)
+            header = read_frame_header(frame, self._run_id)
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
             return
         if self.mailbox.accepts(header):
             self._waiting.setdefault(header.channel, deque()).append(frame)
-            self.mailbox.put(header, payload(frame, header))
+            self.mailbox.put(header, frame_payload(frame, header))
 
     def _room_to_receive(self, nbytes: int) -> memoryview:
         free = self._free.get(nbytes)

@@ -15,7 +15,7 @@ SHARED_MEMORY = "/dev/shm/mpich_shm_"
 """How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
 
 
-def start() -> MPI.Intracomm:
+def start_mpi() -> MPI.Intracomm:
     """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
 
     Raises TransportError if mpi4py or a library of MPI is missing.
@@ -29,11 +29,11 @@ def start() -> MPI.Intracomm:
         got = " ".join(str(error).split())
         raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install 'netpart[mpi]'") from None
     MPI.COMM_WORLD.Barrier()
-    forget_names()
+    unlink_mpich_memory()
     return MPI.COMM_WORLD
 
 
-def end(world: MPI.Intracomm) -> None:
+def end_mpi(world: MPI.Intracomm) -> None:
     """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
 
     MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
@@ -45,13 +45,13 @@ def end(world: MPI.Intracomm) -> None:
     others = [place for place in range(world.size) if place != world.rank]
     farewells = [world.Isend(b"", place, place) for place in others]
     for place in others:
-        while _receive_any(world, place):
+        while _drop_message(world, place):
             pass
     MPI.Request.Waitall(farewells)
     MPI.Finalize()
 
 
-def _receive_any(world: MPI.Intracomm, source: int) -> int:
+def _drop_message(world: MPI.Intracomm, source: int) -> int:
     """Waits for the next message of a rank and drops it; returns its bytes."""
     from mpi4py import MPI
 
@@ -61,7 +61,7 @@ def _receive_any(world: MPI.Intracomm, source: int) -> int:
     return status.count
 
 
-def forget_names() -> None:
+def unlink_mpich_memory() -> None:
     """Removes the names of shared memory that everybody has mapped: it then goes with the last process."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         name = line.split(maxsplit=5)[-1]

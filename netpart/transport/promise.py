@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netpart.transport.cache_lines import up
-from netpart.transport.frames import Header
+from netpart.transport.cache_lines import round_up
+from netpart.transport.frames import FrameHeader
 
 NOWHERE = -1
 """Stands for a descriptor where a message has no place of its own."""
@@ -22,7 +22,7 @@ class Promise:
     who receives on this lane sends it, and the descriptor and the slot are his.
     """
 
-    header: Header
+    header: FrameHeader
     ahead: int
     descriptor: int = NOWHERE
     offset: int = 0
@@ -36,4 +36,4 @@ class Promise:
     @property
     def nbytes(self) -> int:
         """Bytes of its slots."""
-        return 0 if self.placed else self.ahead * up(self.header.nbytes)
+        return 0 if self.placed else self.ahead * round_up(self.header.nbytes)

@@ -23,10 +23,16 @@ import numpy as np
 import numpy.typing as npt
 
 from netpart.errors import TransportError
-from netpart.transport.bell import RANK_BITS, Bell
-from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, Header
-from netpart.transport.host_memory import address, lay_out, look_up, piece, share
-from netpart.transport.lane import ENTRY, Lane, lane_bytes, shaped
+from netpart.transport.bell import RANK_BITS, Doorbell
+from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, FrameHeader
+from netpart.transport.host_memory import (
+    create_shared_memory,
+    host_array_address,
+    lay_out_lanes,
+    map_peer_bytes,
+    open_peer_lane,
+)
+from netpart.transport.lane import ENTRY, MessageLane, lane_bytes, slot_array
 from netpart.transport.promise import NOWHERE, WITH_SENDER, Promise
 from netpart.transport.transport import WINDOW, Endpoint, Transport
 
@@ -54,14 +60,14 @@ class ShmTransport(Transport):
         self._run_id, self._spin = run_id, SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
         self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
         self._kept: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
-        self._ins: list[Lane] = []
-        self._outs: dict[int, tuple[Lane, Bell]] = {}
+        self._ins: list[MessageLane] = []
+        self._outs: dict[int, tuple[MessageLane, Doorbell]] = {}
         self._allocated: dict[int, Array] = {}
-        self._bell: Bell | None = None
+        self._bell: Doorbell | None = None
         self._heard, self._descriptor = 0, -1
 
     def allocate(self, nbytes: int) -> Array:
-        descriptor = share(self.rank, nbytes)
+        descriptor = create_shared_memory(self.rank, nbytes)
         self._allocated[descriptor] = np.frombuffer(mmap.mmap(descriptor, nbytes), np.uint8)
         return self._allocated[descriptor]
 
@@ -71,7 +77,7 @@ class ShmTransport(Transport):
     ) -> None:  # fmt: skip
         self._refuse_late(peer)
         super().expect(channel, peer, shape, dtype, ahead)
-        header = Header(peer, channel, 0, np.dtype(dtype), tuple(shape))
+        header = FrameHeader(peer, channel, 0, np.dtype(dtype), tuple(shape))
         stays = stays and peer not in self.device_peers
         found = (WITH_SENDER, 0) if stays else self._found(header, ahead, place)
         self._promises[peer][channel] = Promise(header, ahead, *found)
@@ -81,7 +87,7 @@ class ShmTransport(Transport):
     ) -> None:
         self._refuse_late(peer)
         if peer not in self.device_peers:
-            header = Header(self.rank, channel, 0, np.dtype(dtype), tuple(shape))
+            header = FrameHeader(self.rank, channel, 0, np.dtype(dtype), tuple(shape))
             self._kept[peer][channel] = Promise(header, 1, *self._found(header, 1, place), kept=1)
 
     def _refuse_late(self, peer: int) -> None:
@@ -89,11 +95,11 @@ class ShmTransport(Transport):
             wanted = f"promises before bind, of ranks below {len(self._promises)}"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
 
-    def _found(self, header: Header, ahead: int, place: Array | None) -> tuple[int, int]:
+    def _found(self, header: FrameHeader, ahead: int, place: Array | None) -> tuple[int, int]:
         """Descriptor and offset of where messages have their place; NOWHERE for any but one in allocated memory."""
         if place is not None:
             for descriptor, memory in self._allocated.items():
-                offset = address(place) - address(memory)
+                offset = host_array_address(place) - host_array_address(memory)
                 if 0 <= offset < memory.nbytes:
                     return descriptor, offset
         return NOWHERE, 0
@@ -103,7 +109,7 @@ class ShmTransport(Transport):
         if promise.descriptor == WITH_SENDER:
             return []
         memory = self._allocated[promise.descriptor][promise.offset :]
-        return [shaped(memory, promise.header, writable=bool(promise.kept))]
+        return [slot_array(memory, promise.header, writable=bool(promise.kept))]
 
     def bind(self, address: str = "") -> str:
         """Makes the memory for all that was promised and returns where peers find it.
@@ -112,10 +118,10 @@ class ShmTransport(Transport):
         """
         promises = [[*of.values(), *kept.values()] for of, kept in zip(self._promises, self._kept, strict=True)]
         sizes = list(map(lane_bytes, promises))
-        self._descriptor, front, memories = lay_out(self.rank, self._run_id, sizes)
+        self._descriptor, front, memories = lay_out_lanes(self.rank, self._run_id, sizes)
         for memory, each in zip(memories, promises, strict=True):
-            self._ins.append(Lane.make(memory, each, self._run_id, self._own_places))
-        self._bell = Bell(front, self.rank, self._spin)
+            self._ins.append(MessageLane.make(memory, each, self._run_id, self._own_places))
+        self._bell = Doorbell(front, self.rank, self._spin)
         return f"{SCHEME}/proc/{os.getpid()}/fd/{self._descriptor}"
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -130,14 +136,14 @@ class ShmTransport(Transport):
                     f"rank {self.rank}: expected memory of rank {peer} at {addresses[peer]}, got {error}; {hint}"
                 ) from None
 
-    def _open(self, peer: int, path: Path) -> tuple[Lane, Bell]:
+    def _open(self, peer: int, path: Path) -> tuple[MessageLane, Doorbell]:
         """This rank's lane in a peer's memory, and the peer's bell."""
-        front, memory = look_up(path, self._run_id, len(self._promises), self.rank)
-        lane = Lane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
+        front, memory = open_peer_lane(path, self._run_id, len(self._promises), self.rank)
+        lane = MessageLane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
         if alone := self._ins[peer].join(lane):
             wanted, hint = f"rank {peer} to keep what stays there", "all workers must play programs of one plan"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got {alone}; {hint}")
-        return lane, Bell(front, self.rank)
+        return lane, Doorbell(front, self.rank)
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
         """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or
@@ -146,7 +152,7 @@ class ShmTransport(Transport):
             stream = self._ins[peer].kept.get(promise.header.channel)
             return [next(stream.slots)] if stream else []
         header, path, writable = promise.header, descriptors / str(promise.descriptor), not promise.kept
-        return [shaped(piece(path, promise.offset, header.nbytes, writable), header, writable)]
+        return [slot_array(map_peer_bytes(path, promise.offset, header.nbytes, writable), header, writable)]
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
@@ -159,7 +165,7 @@ class ShmTransport(Transport):
             bell.fence()
             lane.write(stream.number, step)
         else:
-            lane.complain(Header(self.rank, channel, step, array.dtype, array.shape))
+            lane.complain(FrameHeader(self.rank, channel, step, array.dtype, array.shape))
         bell.ring()
         self._count(channel, array.nbytes, ENTRY)
 
@@ -175,7 +181,7 @@ class ShmTransport(Transport):
             if not lane.silent:
                 self._hear(lane)
 
-    def _hear(self, lane: Lane) -> None:
+    def _hear(self, lane: MessageLane) -> None:
         """Takes in what has come in a lane. Raises TransportError for what no peer sends."""
         try:
             for number, step in lane.read():
@@ -189,7 +195,7 @@ class ShmTransport(Transport):
         self._bell.wait(self._heard, seconds)
         return True
 
-    def _arrived(self, lane: Lane, number: int, step: int) -> None:
+    def _arrived(self, lane: MessageLane, number: int, step: int) -> None:
         """Takes in a message; where it breaks the promise, says how."""
         if not 0 <= number < len(lane.streams):
             self._complain(lane)
@@ -198,7 +204,7 @@ class ShmTransport(Transport):
         if not self.mailbox.admit(stream.channel, step, next(stream.slots)):
             self.mailbox.accepts(stream.header.at(step))
 
-    def _complain(self, lane: Lane) -> None:
+    def _complain(self, lane: MessageLane) -> None:
         try:
             self.mailbox.accepts(lane.complaint())
         except TransportError as error:

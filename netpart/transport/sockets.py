@@ -9,7 +9,7 @@
 | the user, on ipc | an address in the abstract namespace has no owner: the kernel says who connects |
 
 How many frames a message has cannot be limited, so nobody gets so far as to send a message before he has shown a
-secret: over tcp a CURVE key (launch/control/secure_link.py) or a password (``keep_door``), on ipc his user.
+secret: over tcp a CURVE key (launch/control/secure_link.py) or a password (``require_password``), on ipc his user.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ZAP, NAME = "inproc://zeromq.zap.01", b"netpart"
 """Where ZeroMQ asks who may come in (its RFC 27), and the name under which a password is shown."""
 
 
-def limited(context: zmq.Context[Any], kind: int, largest: int, queue: int = QUEUE) -> Socket:
+def limited_socket(context: zmq.Context[Any], kind: int, largest: int, queue: int = QUEUE) -> Socket:
     """A socket of ``kind`` that takes frames of ``largest`` bytes.
 
     ``queue`` is how many messages of each connection may wait, 0 for any number.
@@ -49,14 +49,14 @@ def limited(context: zmq.Context[Any], kind: int, largest: int, queue: int = QUE
     return socket
 
 
-def bind(socket: Socket, address: str) -> str:
+def bind_socket(socket: Socket, address: str) -> str:
     """Lets ``socket`` accept connections at ``address``; returns it with its port. Raises ZMQError."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.bind(address)
     return socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
 
-def connect(socket: Socket, address: str) -> None:
+def connect_socket(socket: Socket, address: str) -> None:
     """Lets ``socket`` go to ``address``. Raises ZMQError."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.connect(address)
@@ -67,19 +67,19 @@ def show_password(socket: Socket, password: bytes) -> None:
     socket.plain_username, socket.plain_password = NAME, password
 
 
-def keep_door(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:
+def require_password(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:
     """Lets ``socket``, before it is bound, accept nobody but who shows ``password``; once per context.
 
     The thread that looks at it sleeps until somebody connects, and ends with the context.
     """
     socket.plain_server = True
     socket.zap_domain = NAME  # its socket is the thread's alone to close, so it is one of a shadow
-    door = limited(zmq.Context.shadow(context), zmq.REP, HANDSHAKE_BYTES)
+    door = limited_socket(zmq.Context.shadow(context), zmq.REP, HANDSHAKE_BYTES)
     door.bind(ZAP)
-    Thread(target=_answer, args=(door, password), name="netpart-door", daemon=True).start()
+    Thread(target=_check_passwords, args=(door, password), name="netpart-door", daemon=True).start()
 
 
-def _answer(door: Socket, password: bytes) -> None:
+def _check_passwords(door: Socket, password: bytes) -> None:
     try:
         while True:
             version, request, _, _, _, _, *shown = door.recv_multipart()

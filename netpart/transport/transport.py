@@ -46,7 +46,7 @@ class Transport(ABC):
         self.rank = rank
         self.device_peers: frozenset[int] = frozenset()
         """The ranks with which arrays of the device are exchanged; with all others those of the host are."""
-        self.copy: Callable[[Array, Array], None] = _assign
+        self.copy: Callable[[Array, Array], None] = _assign_array
         """copy(to, array) enqueues a copy of what lies in pieces on the device; a worker gives that of its kernels."""
         self.mailbox = Mailbox(rank)
         self.counts: dict[Channel, int] = {}
@@ -180,7 +180,7 @@ class Transport(ABC):
         )
 
 
-def _assign(to: Array, array: Array) -> None:
+def _assign_array(to: Array, array: Array) -> None:
     """to = array, as their array module does it."""
     to[...] = array
 

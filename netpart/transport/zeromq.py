@@ -23,8 +23,25 @@ import numpy as np
 import zmq
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, RUN_ID_BYTES, Array, Channel, Foreign, Header, pack, payload, unpack
-from netpart.transport.sockets import HANDSHAKE_BYTES, bind, connect, keep_door, limited, show_password
+from netpart.transport.frames import (
+    HEADER,
+    RUN_ID_BYTES,
+    Array,
+    Channel,
+    ForeignFrame,
+    FrameHeader,
+    frame_payload,
+    pack_header,
+    read_frame_header,
+)
+from netpart.transport.sockets import (
+    HANDSHAKE_BYTES,
+    bind_socket,
+    connect_socket,
+    limited_socket,
+    require_password,
+    show_password,
+)
 from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 HEARTBEAT, LOST = 1000, 5000
@@ -41,14 +58,14 @@ SHORT = {
     "tcp": "tcp://127.0.0.1:*",
     "inproc": "inproc://netpart-{token}-{rank}",
 }
-"""What ``bind`` makes of a scheme alone; the @ is Linux's abstract namespace, which leaves no file behind."""
+"""What ``bind_socket`` makes of a scheme alone; the @ is Linux's abstract namespace, which leaves no file behind."""
 
 _Socket = zmq.Socket[bytes]
 T = TypeVar("T")
 
 
 @dataclass
-class _Slot:
+class _SendSlot:
     """A frame that is sent again and again, not written while ZeroMQ may still read it."""
 
     frame: memoryview
@@ -88,7 +105,7 @@ class ZeroMQTransport(Transport):
         self._run_id, self._largest, self._linger = run_id, largest, int(linger * 1000)
         self._context, self._own_context = context or zmq.Context(), context is None
         self._pushes: dict[int, _Socket] = {}
-        self._slots: dict[int, deque[_Slot]] = {}
+        self._slots: dict[int, deque[_SendSlot]] = {}
         self._pull: _Socket | None = None
         self.address, self.dropped, self.last_dropped = "", 0, ""
 
@@ -104,8 +121,8 @@ class ZeroMQTransport(Transport):
         largest, queue = HEADER.size + self.mailbox.limit + SLACK, QUEUES * self.mailbox.ahead + SPARE
         pull = self._socket(zmq.PULL, wanted, largest, queue)
         if wanted.startswith("tcp:"):
-            keep_door(self._context, pull, self._password)
-        self.address = self._open(pull, bind, wanted)
+            require_password(self._context, pull, self._password)
+        self.address = self._open(pull, bind_socket, wanted)
         self._pull = pull
         return self.address
 
@@ -120,18 +137,18 @@ class ZeroMQTransport(Transport):
             push = self._socket(zmq.PUSH, address, HANDSHAKE_BYTES, 0)
             if address.startswith("tcp:"):
                 show_password(push, self._password)
-            self._open(push, connect, address)
+            self._open(push, connect_socket, address)
             self._pushes[peer] = push
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._pushes:
             raise self._stranger(peer)
-        header = Header(self.rank, channel, step, array.dtype, array.shape)
-        packed = pack(header, self._run_id)
+        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
+        packed = pack_header(header, self._run_id)
         slot = self._slot(array.nbytes)
         slot.frame[: HEADER.size] = packed
-        np.copyto(payload(slot.frame, header), array)
+        np.copyto(frame_payload(slot.frame, header), array)
         slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
         self._count(channel, array.nbytes, HEADER.size)
 
@@ -147,7 +164,7 @@ class ZeroMQTransport(Transport):
         if self._own_context:
             self._context.term()
 
-    def _slot(self, nbytes: int) -> _Slot:
+    def _slot(self, nbytes: int) -> _SendSlot:
         """The slot for a payload of ``nbytes`` that was sent longest ago, or a new one; all channels share them.
 
         Where senders await receivers, few slots suffice and little is waited for here: ZeroMQ has let go of the
@@ -157,7 +174,7 @@ class ZeroMQTransport(Transport):
         if slots and slots[0].is_free(PATIENCE if len(slots) > WINDOW else 0):
             slot = slots.popleft()
         else:
-            slot = _Slot(memoryview(bytearray(HEADER.size + nbytes)))
+            slot = _SendSlot(memoryview(bytearray(HEADER.size + nbytes)))
         slots.append(slot)
         return slot
 
@@ -166,7 +183,7 @@ class ZeroMQTransport(Transport):
         return self._run_id.hex().encode()
 
     def _socket(self, kind: int, address: str, largest: int, queue: int) -> _Socket:
-        socket = limited(self._context, kind, largest, queue)
+        socket = limited_socket(self._context, kind, largest, queue)
         socket.setsockopt(zmq.LINGER, self._linger)
         if address.startswith("tcp:"):
             socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
@@ -195,14 +212,14 @@ class ZeroMQTransport(Transport):
 
     def _arrived(self, frame: memoryview) -> None:
         try:
-            header = unpack(frame, self._run_id)
-        except Foreign as error:
+            header = read_frame_header(frame, self._run_id)
+        except ForeignFrame as error:
             self.dropped, self.last_dropped = self.dropped + 1, str(error)
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
         else:
             if self.mailbox.accepts(header):
-                self.mailbox.put(header, payload(frame, header))
+                self.mailbox.put(header, frame_payload(frame, header))
 
 
 def open_transport(endpoint: Endpoint) -> ZeroMQTransport:

@@ -1,14 +1,15 @@
-"""Update rules: one file per UpdaterType, listed in ``netpart.families``, and ``updater`` that finds them by name."""
+"""Update rules: one file per UpdaterType, listed in ``netpart.families``, and ``build_updater`` that finds them by
+name."""
 
 from __future__ import annotations
 
 from netpart.errors import ConfigError
 from netpart.families import UPDATERS
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
-from netpart.updaters.base import AVERAGE, Scale, Step, Updater
+from netpart.updaters.base import AVERAGE, ParameterScale, Updater, UpdateStep
 
 
-def updater(conf: UpdaterProto) -> Updater:
+def build_updater(conf: UpdaterProto) -> Updater:
     """Builds the updater that ``conf.type`` names, or ``conf.user_type`` if that is kUserUpdater.
 
     Raises ConfigError if there is none of that name (the type has no usable default) or it is ill configured.
@@ -21,4 +22,4 @@ def updater(conf: UpdaterProto) -> Updater:
     return UPDATERS.get(name, who="updater.type", at=("updater", "type"))(conf)
 
 
-__all__ = ["AVERAGE", "Scale", "Step", "Updater", "updater"]
+__all__ = ["AVERAGE", "ParameterScale", "UpdateStep", "Updater", "build_updater"]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater, average, root
-from netpart.updaters.checks import fraction, positive
+from netpart.updaters.base import Updater, UpdateStep, update_average, write_root
+from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdaDelta(Updater):
@@ -21,20 +21,20 @@ class AdaDelta(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        self.rho = fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
-        self.delta = positive(conf.delta, "delta", "without it the first update is 0 for ever")
+        self.rho = check_fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
+        self.delta = check_positive(conf.delta, "delta", "without it the first update is 0 for ever")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("adadelta", self.rho)
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("adadelta", self.rho)
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h, u), (s, other) = state, t
         xp.multiply(g, g, out=s)
-        average(xp, h, self.rho, s, s)
-        xp.multiply(g, root(xp, u, self.delta, s), out=s)
-        xp.divide(s, root(xp, h, self.delta, other), out=s)
+        update_average(xp, h, self.rho, s, s)
+        xp.multiply(g, write_root(xp, u, self.delta, s), out=s)
+        xp.divide(s, write_root(xp, h, self.delta, other), out=s)
         xp.multiply(s, s, out=other)
-        average(xp, u, self.rho, other, other)
+        update_average(xp, u, self.rho, other, other)
         xp.multiply(s, step.lr, out=s)
         xp.subtract(w, s, out=w)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater, root
-from netpart.updaters.checks import positive
+from netpart.updaters.base import Updater, UpdateStep, write_root
+from netpart.updaters.checks import check_positive
 
 
 class AdaGrad(Updater):
@@ -21,16 +21,16 @@ class AdaGrad(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+        self.delta = check_positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("adagrad")
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("adagrad")
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (change,) = state, t
         xp.multiply(g, g, out=change)
         xp.add(h, change, out=h)
-        xp.divide(g, root(xp, h, self.delta, change), out=change)
+        xp.divide(g, write_root(xp, h, self.delta, change), out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

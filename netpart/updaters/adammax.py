@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater, average
-from netpart.updaters.checks import fraction, positive
+from netpart.updaters.base import Updater, UpdateStep, update_average
+from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdamMax(Updater):
@@ -21,17 +21,17 @@ class AdamMax(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        self.beta1 = fraction(conf.adammax_conf.beta1, "adammax_conf.beta1")
-        self.beta2 = fraction(conf.adammax_conf.beta2, "adammax_conf.beta2")
-        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+        self.beta1 = check_fraction(conf.adammax_conf.beta1, "adammax_conf.beta1")
+        self.beta2 = check_fraction(conf.adammax_conf.beta2, "adammax_conf.beta2")
+        self.delta = check_positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("adammax", self.beta1, self.beta2)
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("adammax", self.beta1, self.beta2)
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, u), (change,) = state, t
-        average(xp, m, self.beta1, g, change)
+        update_average(xp, m, self.beta1, g, change)
         xp.abs(g, out=change)
         xp.multiply(u, self.beta2, out=u)
         xp.maximum(u, change, out=u)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater, average, corrected
-from netpart.updaters.checks import fraction, positive
+from netpart.updaters.base import Updater, UpdateStep, bias_correction, update_average
+from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdamW(Updater):
@@ -25,24 +25,24 @@ class AdamW(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        self.beta1 = fraction(conf.adamw_conf.beta1, "adamw_conf.beta1")
-        self.beta2 = fraction(conf.adamw_conf.beta2, "adamw_conf.beta2")
-        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+        self.beta1 = check_fraction(conf.adamw_conf.beta1, "adamw_conf.beta1")
+        self.beta2 = check_fraction(conf.adamw_conf.beta2, "adamw_conf.beta2")
+        self.delta = check_positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("adamw", self.beta1, self.beta2)
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("adamw", self.beta1, self.beta2)
 
-    def factors(self, step: Step) -> tuple[float, float]:
-        c, lr = corrected(step, self.beta1, self.beta2)
+    def factors(self, step: UpdateStep) -> tuple[float, float]:
+        c, lr = bias_correction(step, self.beta1, self.beta2)
         return lr, c**0.5 * self.delta
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, v), (change,) = state, t
         lr, delta = self.factors(step)
-        average(xp, m, self.beta1, g, change)
+        update_average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
-        average(xp, v, self.beta2, change, change)
+        update_average(xp, v, self.beta2, change, change)
         xp.sqrt(v, out=change)
         xp.add(change, delta, out=change)
         xp.divide(m, change, out=change)

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.updates import Formula, Numbers
-from netpart.kernels.verbs import blocks
+from netpart.kernels.updates import StepNumbers, UpdateFormula
+from netpart.kernels.verbs import array_blocks
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.checks import check, fraction, not_negative
-from netpart.updaters.schedule import schedule
+from netpart.updaters.checks import check_field, check_fraction, check_not_negative
+from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
 """Elements of float32 that a block may have in all arrays of an update together: three quarters of a megabyte."""
@@ -34,14 +34,14 @@ AVERAGE = "average"
 
 
 @dataclass(frozen=True)
-class Scale:
+class ParameterScale:
     """A parameter's own factors: ParamProto.lr_scale and ParamProto.wd_scale."""
 
     lr: float = 1.0
     wd: float = 1.0
 
 
-class Step(NamedTuple):
+class UpdateStep(NamedTuple):
     """What a rule may know of the step: its number, counted from 1, and the parameter's learning rate."""
 
     number: int
@@ -64,16 +64,18 @@ class Updater(ABC):
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Checks ``conf``; raises ConfigError naming the field at fault."""
-        self.rate = schedule(conf.learning_rate)
-        self.weight_decay = not_negative(conf.weight_decay, "weight_decay")
+        self.rate = learning_rate_schedule(conf.learning_rate)
+        self.weight_decay = check_not_negative(conf.weight_decay, "weight_decay")
         self.clip = (conf.clip_low, conf.clip_high)
-        check(self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them")
-        self.clip_norm = not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
-        self.keep, self.warmup = fraction(conf.ema_decay, "ema_decay"), conf.ema_warmup
+        check_field(
+            self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them"
+        )
+        self.clip_norm = check_not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
+        self.keep, self.warmup = check_fraction(conf.ema_decay, "ema_decay"), conf.ema_warmup
         self.tests_averages = conf.ema_eval
         for field in ("ema_warmup", "ema_eval"):
             lost = getattr(conf, field) and not self.keep
-            check(not lost, field, "an ema_decay above 0 beside it", conf.ema_decay, "add ema_decay: 0.999")
+            check_field(not lost, field, "an ema_decay above 0 beside it", conf.ema_decay, "add ema_decay: 0.999")
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -81,18 +83,20 @@ class Updater(ABC):
         return (*self.slots, AVERAGE) if self.keep else self.slots
 
     @property
-    def formula(self) -> Formula | None:
+    def formula(self) -> UpdateFormula | None:
         """The rule in the words of kernels that compute all of an update at once; None: only ``update`` knows it."""
         return None
 
-    def factors(self, step: Step) -> tuple[float, float]:
+    def factors(self, step: UpdateStep) -> tuple[float, float]:
         """What the change is multiplied by in ``step``, and what is added to what divides it."""
         return step.lr, self.delta
 
-    def numbers(self, step: int, scale: Scale) -> Numbers:
+    def numbers(self, step: int, scale: ParameterScale) -> StepNumbers:
         """What changes from step to step (0, 1, ...), for a parameter of this ``scale``."""
         lr = self.rate(step) * scale.lr
-        return Numbers(*self.factors(Step(step + 1, lr)), 1 - lr * self.weight_decay * scale.wd, self.kept(step))
+        return StepNumbers(
+            *self.factors(UpdateStep(step + 1, lr)), 1 - lr * self.weight_decay * scale.wd, self.kept(step)
+        )
 
     def begin(self, w: Array, state: Sequence[Array]) -> None:
         """Completes a new state, which is all zeros, of the parameter ``w``: the average begins where it is."""
@@ -100,11 +104,18 @@ class Updater(ABC):
             state[-1][...] = w
 
     @abstractmethod
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         """Updates one block of ``w`` and of the rule's ``state`` in place; ``g`` is only read, ``t`` lost."""
 
     def bind(
-        self, xp: Any, w: Array, g: Array, state: Sequence[Array], scale: Scale, clock: Clock, norm: Array = None
+        self,
+        xp: Any,
+        w: Array,
+        g: Array,
+        state: Sequence[Array],
+        scale: ParameterScale,
+        clock: Clock,
+        norm: Array = None,
     ) -> Op:
         """Binds one update of ``w`` by ``g``, at the learning rate of ``clock.step`` when run.
 
@@ -116,15 +127,15 @@ class Updater(ABC):
         added = 0.0 if self.decoupled else decay
         extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)
         arrays = 2 + len(state) + self.temporaries + extra
-        parts = blocks((w, g, *state), CACHE // arrays if xp.__name__ == "numpy" else w.size)
+        parts = array_blocks((w, g, *state), CACHE // arrays if xp.__name__ == "numpy" else w.size)
         shape = parts[0][0].shape if parts else (0,)
         factors = [] if norm is None else [((1,), norm.dtype), ((1,), w.dtype)]
         rules = len(self.slots)
 
         def run(*scratch: Array) -> None:
-            step = Step(clock.step + 1, self.rate(clock.step) * scale.lr)
+            step = UpdateStep(clock.step + 1, self.rate(clock.step) * scale.lr)
             keep = self.kept(clock.step)
-            factor = None if norm is None else _factor(xp, norm, self.clip_norm, *scratch[:2])
+            factor = None if norm is None else _clip_factor(xp, norm, self.clip_norm, *scratch[:2])
             for part_w, part_g, *part_state in parts:
                 t = [array[: len(part_w)] for array in scratch[len(factors) :]]
                 gradient = self._regularise(xp, part_w, part_g, factor, added, t.pop(), t[0]) if extra else part_g
@@ -132,7 +143,7 @@ class Updater(ABC):
                     xp.multiply(part_w, 1 - step.lr * decay, out=part_w)
                 self.update(xp, step, part_w, gradient, part_state[:rules], t)
                 for mean in part_state[rules:]:
-                    average(xp, mean, keep, part_w, t[0])
+                    update_average(xp, mean, keep, part_w, t[0])
 
         return Op(run, [*factors, *[(shape, w.dtype)] * (self.temporaries + extra)])
 
@@ -155,20 +166,20 @@ class Updater(ABC):
         return f"{type(self).__name__}({self.types[0]} state {', '.join(self.states) or 'none'})"
 
 
-def average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
+def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
     """Moves a running mean: mean <- rho mean + (1 - rho) value; ``t`` is scribbled on and may be ``value``."""
     xp.multiply(mean, rho, out=mean)
     xp.multiply(value, 1 - rho, out=t)
     xp.add(mean, t, out=mean)
 
 
-def root(xp: Any, value: Array, delta: float, out: Array) -> Array:
+def write_root(xp: Any, value: Array, delta: float, out: Array) -> Array:
     """Writes sqrt(value + delta) to ``out`` and returns it."""
     xp.add(value, delta, out=out)
     return xp.sqrt(out, out=out)
 
 
-def corrected(rate: Step, beta1: float, beta2: float) -> tuple[float, float]:
+def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float, float]:
     """(c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t: what corrects moments for their start at zero in step t.
 
     With m and v as they are, m / (1 - beta1^t) / √(v / c) is (√c / (1 - beta1^t)) m / √v (Kingma and Ba, section 2).
@@ -177,7 +188,7 @@ def corrected(rate: Step, beta1: float, beta2: float) -> tuple[float, float]:
     return c, rate.lr * c**0.5 / (1 - beta1**rate.number)
 
 
-def _factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:
+def _clip_factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:
     """What shrinks a gradient of squared ``norm`` to ``most``: 1 if it is not longer. Exact in the wider of the two."""
     xp.sqrt(norm, out=wide)
     xp.maximum(wide, most, out=wide)

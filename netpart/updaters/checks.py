@@ -8,33 +8,33 @@ from typing import Any
 from netpart.errors import ConfigError
 
 
-def check(holds: bool, field: str, expected: str, got: object, hint: str = "") -> None:
+def check_field(holds: bool, field: str, expected: str, got: object, hint: str = "") -> None:
     """Raises ConfigError unless ``holds``; ``field`` is the dotted path below ``updater``."""
     if not holds:
         path = ("updater", *field.split("."))
         raise ConfigError(".".join(path), expected, str(got), hint, at=path)
 
 
-def present(conf: Any, field: str, example: str) -> None:
+def require_field(conf: Any, field: str, example: str) -> None:
     """Raises ConfigError unless the last name of the dotted path ``field`` is set in its message ``conf``."""
     parent, _, name = ("updater." + field).rpartition(".")
     if not conf.HasField(name):
         raise ConfigError(f"{parent}.{name}", "a value", "none", f"add {example}", at=tuple(parent.split(".")))
 
 
-def fraction(value: float, field: str) -> float:
+def check_fraction(value: float, field: str) -> float:
     """Returns ``value``; raises ConfigError unless 0 <= value < 1."""
-    check(0 <= value < 1, field, "a number in [0, 1)", value, "0.9 is usual")
+    check_field(0 <= value < 1, field, "a number in [0, 1)", value, "0.9 is usual")
     return value
 
 
-def positive(value: float, field: str, hint: str = "") -> float:
+def check_positive(value: float, field: str, hint: str = "") -> float:
     """Returns ``value``; raises ConfigError unless it is finite and above 0."""
-    check(0 < value < inf, field, "a number above 0", value, hint)
+    check_field(0 < value < inf, field, "a number above 0", value, hint)
     return value
 
 
-def not_negative(value: float, field: str, hint: str = "") -> float:
+def check_not_negative(value: float, field: str, hint: str = "") -> float:
     """Returns ``value``; raises ConfigError unless it is finite and at least 0."""
-    check(0 <= value < inf, field, "a number of at least 0", value, hint)
+    check_field(0 <= value < inf, field, "a number of at least 0", value, hint)
     return value

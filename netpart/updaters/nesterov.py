@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater
-from netpart.updaters.checks import fraction
+from netpart.updaters.base import Updater, UpdateStep
+from netpart.updaters.checks import check_fraction
 
 
 class Nesterov(Updater):
@@ -21,13 +21,13 @@ class Nesterov(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        self.momentum = fraction(conf.momentum, "momentum")
+        self.momentum = check_fraction(conf.momentum, "momentum")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("nesterov", self.momentum)
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("nesterov", self.momentum)
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (previous, change) = state, t
         xp.multiply(h, self.momentum, out=previous)
         xp.multiply(g, step.lr, out=change)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from netpart.kernels.op import Array
-from netpart.kernels.updates import Formula
+from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Step, Updater, average, root
-from netpart.updaters.checks import fraction, positive, present
+from netpart.updaters.base import Updater, UpdateStep, update_average, write_root
+from netpart.updaters.checks import check_fraction, check_positive, require_field
 
 
 class RMSProp(Updater):
@@ -21,19 +21,19 @@ class RMSProp(Updater):
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
-        present(conf, "rmsprop_conf", "rmsprop_conf { rho: 0.9 }")
-        present(conf.rmsprop_conf, "rmsprop_conf.rho", "rho: 0.9")
-        self.rho = fraction(conf.rmsprop_conf.rho, "rmsprop_conf.rho")
-        self.delta = positive(conf.delta, "delta", "it keeps the division from 0 / 0")
+        require_field(conf, "rmsprop_conf", "rmsprop_conf { rho: 0.9 }")
+        require_field(conf.rmsprop_conf, "rmsprop_conf.rho", "rho: 0.9")
+        self.rho = check_fraction(conf.rmsprop_conf.rho, "rmsprop_conf.rho")
+        self.delta = check_positive(conf.delta, "delta", "it keeps the division from 0 / 0")
 
     @property
-    def formula(self) -> Formula:
-        return Formula("rmsprop", self.rho)
+    def formula(self) -> UpdateFormula:
+        return UpdateFormula("rmsprop", self.rho)
 
-    def update(self, xp: Any, step: Step, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
+    def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (h,), (change,) = state, t
         xp.multiply(g, g, out=change)
-        average(xp, h, self.rho, change, change)
-        xp.divide(g, root(xp, h, self.delta, change), out=change)
+        update_average(xp, h, self.rho, change, change)
+        xp.divide(g, write_root(xp, h, self.delta, change), out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

@@ -14,7 +14,7 @@ from math import cos, pi
 from netpart.errors import ConfigError
 from netpart.families import RATES
 from netpart.proto.updater_pb2 import ChangeMethod, LRGenProto
-from netpart.updaters.checks import check, not_negative, positive, present
+from netpart.updaters.checks import check_field, check_not_negative, check_positive, require_field
 
 Schedule = Callable[[int], float]
 
@@ -26,64 +26,66 @@ def fixed_rate(conf: LRGenProto) -> Schedule:
 
 def linear_rate(conf: LRGenProto) -> Schedule:
     """From base_lr at step 0 to final_lr at step change_freq, and on along the same line after it."""
-    present(conf, "learning_rate.linear_conf", "linear_conf { change_freq: 1000 final_lr: 0.001 }")
+    require_field(conf, "learning_rate.linear_conf", "linear_conf { change_freq: 1000 final_lr: 0.001 }")
     base, final, frequency = conf.base_lr, conf.linear_conf.final_lr, conf.linear_conf.change_freq
-    _frequency(frequency, "linear_conf")
+    _check_frequency(frequency, "linear_conf")
     return lambda step: (1 - step / frequency) * base + step / frequency * final
 
 
 def exponential_rate(conf: LRGenProto) -> Schedule:
     """Halves every change_freq steps, smoothly."""
-    present(conf, "learning_rate.exponential_conf", "exponential_conf { change_freq: 1000 }")
+    require_field(conf, "learning_rate.exponential_conf", "exponential_conf { change_freq: 1000 }")
     base, frequency = conf.base_lr, conf.exponential_conf.change_freq
-    _frequency(frequency, "exponential_conf")
+    _check_frequency(frequency, "exponential_conf")
     return lambda step: base * 2.0 ** (-step / frequency)
 
 
 def inverse_t_rate(conf: LRGenProto) -> Schedule:
-    present(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
+    require_field(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
     base, final = conf.base_lr, conf.inverset_conf.final_lr
-    positive(final, "learning_rate.inverset_conf.final_lr", "it is the step at which the rate has halved")
+    check_positive(final, "learning_rate.inverset_conf.final_lr", "it is the step at which the rate has halved")
     return lambda step: base / (1 + step / final)
 
 
 def inverse_rate(conf: LRGenProto) -> Schedule:
-    present(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
+    require_field(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
     base, gamma, power = conf.base_lr, conf.inverse_conf.gamma, conf.inverse_conf.pow
-    not_negative(gamma, "learning_rate.inverse_conf.gamma")
+    check_not_negative(gamma, "learning_rate.inverse_conf.gamma")
     return lambda step: float(base * (1 + gamma * step) ** -power)
 
 
 def step_rate(conf: LRGenProto) -> Schedule:
     """Multiplied by gamma every change_freq steps, at once."""
-    present(conf, "learning_rate.step_conf", "step_conf { change_freq: 1000 gamma: 0.5 }")
+    require_field(conf, "learning_rate.step_conf", "step_conf { change_freq: 1000 gamma: 0.5 }")
     base, gamma, frequency = conf.base_lr, conf.step_conf.gamma, conf.step_conf.change_freq
-    positive(gamma, "learning_rate.step_conf.gamma")
-    _frequency(frequency, "step_conf")
+    check_positive(gamma, "learning_rate.step_conf.gamma")
+    _check_frequency(frequency, "step_conf")
     return lambda step: float(base * gamma ** (step // frequency))
 
 
 def fixed_step_rate(conf: LRGenProto) -> Schedule:
     """step_lr[i] from step[i] on; before step[0] already step_lr[0]."""
-    present(conf, "learning_rate.fixedstep_conf", "fixedstep_conf { step: 0 step_lr: 0.1 step: 1000 step_lr: 0.01 }")
+    require_field(
+        conf, "learning_rate.fixedstep_conf", "fixedstep_conf { step: 0 step_lr: 0.1 step: 1000 step_lr: 0.01 }"
+    )
     steps, rates = list(conf.fixedstep_conf.step), list(conf.fixedstep_conf.step_lr)
     field, rising = "learning_rate.fixedstep_conf", sorted(set(steps))
     lengths = f"{len(steps)} step and {len(rates)} step_lr"
-    check(0 < len(steps) == len(rates), field, "as many step as step_lr, at least one", lengths, "pair them up")
-    check(steps == rising, f"{field}.step", "rising steps", steps, f"sort step and step_lr by step: {rising}")
+    check_field(0 < len(steps) == len(rates), field, "as many step as step_lr, at least one", lengths, "pair them up")
+    check_field(steps == rising, f"{field}.step", "rising steps", steps, f"sort step and step_lr by step: {rising}")
     for rate in rates:
-        not_negative(rate, f"{field}.step_lr")
+        check_not_negative(rate, f"{field}.step_lr")
     return lambda step: rates[max(0, bisect_right(steps, step) - 1)]
 
 
 def cosine_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine from base_lr to final_lr, then final_lr, or with restart the same again, growth times as long."""
-    present(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
+    require_field(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
     base, way = conf.base_lr, conf.cosine_conf
     frequency, final, restart, growth = way.change_freq, way.final_lr, way.restart, way.growth
-    _frequency(frequency, "cosine_conf")
-    not_negative(final, "learning_rate.cosine_conf.final_lr")
-    check(growth >= 1, "learning_rate.cosine_conf.growth", "at least 1", growth, "1 keeps the length")
+    _check_frequency(frequency, "cosine_conf")
+    check_not_negative(final, "learning_rate.cosine_conf.final_lr")
+    check_field(growth >= 1, "learning_rate.cosine_conf.growth", "at least 1", growth, "1 keeps the length")
 
     def rate(step: int) -> float:
         length = frequency
@@ -91,48 +93,48 @@ def cosine_rate(conf: LRGenProto) -> Schedule:
             step %= length
         while restart and step >= length:
             step, length = step - length, length * growth
-        return _along(base, final, min(1.0, step / length))
+        return _cosine_between(base, final, min(1.0, step / length))
 
     return rate
 
 
 def one_cycle_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine up from base_lr to max_lr in a share ``rise`` of the steps, and half a cosine down to final_lr."""
-    present(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
+    require_field(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
     base, cycle, field = conf.base_lr, conf.onecycle_conf, "learning_rate.onecycle_conf"
     most, final, last = cycle.max_lr, cycle.final_lr, cycle.change_freq - 1
-    _frequency(cycle.change_freq, "onecycle_conf")
-    positive(most, f"{field}.max_lr")
-    not_negative(final, f"{field}.final_lr")
-    check(most >= base, f"{field}.max_lr", f"at least base_lr: {base}", most, "it is the largest rate")
+    _check_frequency(cycle.change_freq, "onecycle_conf")
+    check_positive(most, f"{field}.max_lr")
+    check_not_negative(final, f"{field}.final_lr")
+    check_field(most >= base, f"{field}.max_lr", f"at least base_lr: {base}", most, "it is the largest rate")
     top = cycle.rise * cycle.change_freq - 1
     enough = f"a share of {cycle.change_freq} steps below 1 and of more than one step"
-    check(0 < top < last, f"{field}.rise", enough, cycle.rise, "0.3 is usual")
+    check_field(0 < top < last, f"{field}.rise", enough, cycle.rise, "0.3 is usual")
 
     def rate(step: int) -> float:
         if step <= top:
-            return _along(base, most, step / top)
-        return _along(most, final, min(1.0, (step - top) / (last - top)))
+            return _cosine_between(base, most, step / top)
+        return _cosine_between(most, final, min(1.0, (step - top) / (last - top)))
 
     return rate
 
 
-def _along(start: float, end: float, share: float) -> float:
+def _cosine_between(start: float, end: float, share: float) -> float:
     """The rate after ``share`` of half a cosine from ``start`` to ``end``."""
     return end + (start - end) * (1 + cos(pi * share)) / 2
 
 
-def _warmed(rate: Schedule, steps: int, factor: float) -> Schedule:
+def _with_warmup(rate: Schedule, steps: int, factor: float) -> Schedule:
     """A straight rise in ``steps`` steps from ``factor`` of the first rate to it, then ``rate`` from its beginning."""
     first = rate(0)
     return lambda step: rate(step - steps) if step >= steps else first * (factor + (1 - factor) * step / steps)
 
 
-def _frequency(value: int, block: str) -> None:
-    positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
+def _check_frequency(value: int, block: str) -> None:
+    check_positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
 
 
-def schedule(conf: LRGenProto) -> Schedule:
+def learning_rate_schedule(conf: LRGenProto) -> Schedule:
     """Builds the function from step (0, 1, …) to learning rate; raises ConfigError naming the field at fault."""
     if not conf.HasField("type"):
         where = ("updater", "learning_rate")
@@ -141,8 +143,8 @@ def schedule(conf: LRGenProto) -> Schedule:
     name = user or ChangeMethod.Name(conf.type)
     at = ("updater", "learning_rate", "type")
     build = RATES.get(name, who=".".join(at), at=at)
-    not_negative(conf.base_lr, "learning_rate.base_lr")
+    check_not_negative(conf.base_lr, "learning_rate.base_lr")
     steps, factor = conf.warmup_steps, conf.warmup_factor
-    not_negative(steps, "learning_rate.warmup_steps")
-    check(0 <= factor <= 1, "learning_rate.warmup_factor", "a number in [0, 1]", factor, "0.1 is usual")
-    return _warmed(build(conf), steps, factor) if steps else build(conf)
+    check_not_negative(steps, "learning_rate.warmup_steps")
+    check_field(0 <= factor <= 1, "learning_rate.warmup_factor", "a number in [0, 1]", factor, "0.1 is usual")
+    return _with_warmup(build(conf), steps, factor) if steps else build(conf)

@@ -10,16 +10,16 @@ import numpy as np
 
 from netpart.graph.net import Net, Node, Parameter
 from netpart.spec import FLOAT, INT
-from netpart.verify.difference import Difference, Values, difference, largest
-from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, Comparison
-from netpart.verify.terms import Terms
+from netpart.verify.difference import TensorDifference, Values, largest_difference, tensor_difference
+from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, TensorComparison
+from netpart.verify.terms import TermCounts
 from netpart.worker.ensemble import Ensemble
 
-Row = tuple[str, str, str, int, Difference, float]
+Row = tuple[str, str, str, int, TensorDifference, float]
 """Kind, layer, name, n, difference and error of one comparison."""
 
 
-class Bench:
+class ComparisonBench:
     """Plays both nets and compares all they can be asked; a tensor is put together from its parts.
 
     Where several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in
@@ -29,12 +29,12 @@ class Bench:
     def __init__(self, cut: Ensemble, whole: Ensemble, exact: Ensemble | None = None) -> None:
         self.cut, self.whole, self.exact = cut, whole, exact
         self.ensembles = [ensemble for ensemble in (cut, whole, exact) if ensemble is not None]
-        self.terms = Terms(cut.partition)
+        self.terms = TermCounts(cut.partition)
         self.before: dict[str, Values] = {}
         self.dtype = np.dtype(whole.dtype).name
         self.averages = bool(whole.partition.job.updater.ema_decay)
 
-    def play(self, steps: int) -> Iterator[Comparison]:
+    def play(self, steps: int) -> Iterator[TensorComparison]:
         """Initialises both, trains ``steps`` steps, plays one step of every other phase, and compares all along."""
         for ensemble in self.ensembles:
             ensemble.initialise()
@@ -44,7 +44,7 @@ class Bench:
             if phase != "train":
                 yield from self.step(phase, 0)
 
-    def step(self, phase: str, step: int) -> Iterator[Comparison]:
+    def step(self, phase: str, step: int) -> Iterator[TensorComparison]:
         """One step of both nets and everything that can be compared after it, in the order of computation."""
         self.before = {p.name: self.whole.parameter(p.name) for p in self.whole.partition.parameters}
         metrics = [ensemble.step(phase, step) for ensemble in self.ensembles]
@@ -53,7 +53,7 @@ class Bench:
         if phase == "train":
             rows += [*self.backward(net), *self.updated(net)]
         for kind, layer, name, n, apart, error in rows:
-            yield Comparison(phase, step, kind, layer, name, apart, n, self.dtype, error)
+            yield TensorComparison(phase, step, kind, layer, name, apart, n, self.dtype, error)
 
     def forward(self, phase: str, net: Net) -> Iterator[Row]:
         """Every output of every layer, sources first."""
@@ -71,7 +71,7 @@ class Bench:
         """What the losses report: sums over the rows."""
         for metric, value in expected.items():
             layer, name = metric.rsplit("/", 1)
-            apart = difference(np.array(found[metric]), np.array(value), self.dtype)
+            apart = tensor_difference(np.array(found[metric]), np.array(value), self.dtype)
             error = self.error(np.array(value), [np.array(each[metric]) for each in exact])
             yield METRIC, layer, name, self.terms.outputs[layer] + net.rows, apart, error
 
@@ -82,36 +82,38 @@ class Bench:
             if self.whole.gradient("train", node.name) is not None:
                 apart = self.apart("gradient", "train", node.name)
                 yield GRADIENT, node.name, node.name, self.terms.gradients[node.name], *apart
-            for p in owned(node):
+            for p in owned_parameters(node):
                 if p.name in self.whole.partition.trained:
                     apart, n = self.apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
         """Every parameter after the update, and its average where there is one."""
-        steps = {name: difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
+        steps = {name: tensor_difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
         self.terms.update({name: step.relative for name, step in steps.items()})
         for node in net.nodes:
-            for p in owned(node):
+            for p in owned_parameters(node):
                 name, n = p.name.removeprefix(f"{node.name}/"), self.terms.parameters[p.name]
                 yield PARAMETER, node.name, name, n, *self.apart("parameter", p.name)
                 if self.averages:
                     yield AVERAGE, node.name, name, n, *self.apart("average", p.name)
 
-    def apart(self, what: str, *which: Any) -> tuple[Difference, float]:
+    def apart(self, what: str, *which: Any) -> tuple[TensorDifference, float]:
         """How far the copies of a tensor that all ensembles know by the same name are from the uncut one, and how far
         that is, relatively, from the exact one."""
         expected = getattr(self.whole, what)(*which)
         copies = [getattr(self.cut, what)(*which, pick=pick) for pick in (np.maximum, np.minimum)]
         exact = [getattr(self.exact, what)(*which)] if self.exact else []
-        return largest([difference(copy, expected, self.dtype) for copy in copies]), self.error(expected, exact)
+        return largest_difference([tensor_difference(copy, expected, self.dtype) for copy in copies]), self.error(
+            expected, exact
+        )
 
     def error(self, expected: Values, exact: Sequence[Values]) -> float:
         """How much the uncut net errs, relatively, as far as that can be told."""
-        found = sum(difference(each, expected, self.dtype).relative for each in exact)
+        found = sum(tensor_difference(each, expected, self.dtype).relative for each in exact)
         return found if isfinite(found) else 0.0
 
 
-def owned(node: Node) -> Iterator[Parameter]:
+def owned_parameters(node: Node) -> Iterator[Parameter]:
     """The parameters that a layer initialises."""
     return (p for p in dict.fromkeys(node.params) if p.owner == node.index)

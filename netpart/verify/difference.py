@@ -16,7 +16,7 @@ TINY = 1e-3
 
 
 @dataclass(frozen=True)
-class Difference:
+class TensorDifference:
     """The largest of |a - b|, ||a - b|| / max(||b||, TINY), the largest of |a - b| in ULPs of the larger of both.
 
     All are 0 where both are equal, and infinite if anything is missing or no number.
@@ -27,10 +27,10 @@ class Difference:
     ulp: float = 0.0
 
 
-NOTHING_ALIKE = Difference(inf, inf, inf)
+NOTHING_ALIKE = TensorDifference(inf, inf, inf)
 
 
-def difference(found: Values | None, expected: Values, dtype: str) -> Difference:
+def tensor_difference(found: Values | None, expected: Values, dtype: str) -> TensorDifference:
     """The difference of two tensors of numbers of type ``dtype``."""
     if found is None or found.shape != expected.shape:
         return NOTHING_ALIKE
@@ -40,10 +40,10 @@ def difference(found: Values | None, expected: Values, dtype: str) -> Difference
     if not isfinite(size := float(np.linalg.norm(apart)) / max(float(np.linalg.norm(b)), TINY)):
         return NOTHING_ALIKE
     place = np.spacing(np.maximum(np.abs(a), np.abs(b)).astype(dtype)).astype(np.float64)
-    return Difference(float(apart.max(initial=0)), size, float((apart / place).max(initial=0)))
+    return TensorDifference(float(apart.max(initial=0)), size, float((apart / place).max(initial=0)))
 
 
-def largest(differences: Sequence[Difference]) -> Difference:
+def largest_difference(differences: Sequence[TensorDifference]) -> TensorDifference:
     """The largest of each figure of at least one difference."""
     absolute, relative, ulp = (max(figures) for figures in zip(*map(astuple, differences), strict=True))
-    return Difference(absolute, relative, ulp)
+    return TensorDifference(absolute, relative, ulp)

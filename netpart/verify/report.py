@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.verify.difference import Difference, largest
+from netpart.verify.difference import TensorDifference, largest_difference
 
 LAWS = {"float64": 1e-11, "float32": 1e-5}
 """The law n workers = 1 worker, and what rounding leaves of it in float32 after a few steps (decision 17)."""
@@ -27,7 +27,7 @@ CLASSES = BITWISE, REORDERED, ROUNDING, SEMANTIC = "bitwise", "reordered sum", "
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TensorComparison:
     """How far one tensor of the cut net is from the uncut one's: ``name`` is an output, a parameter or a metric.
 
     ``terms`` is the n of its bound n·eps (``netpart.verify.terms``), ``dtype`` the type of its numbers, ``error`` the
@@ -39,7 +39,7 @@ class Comparison:
     kind: str
     layer: str
     name: str
-    difference: Difference
+    difference: TensorDifference
     terms: int
     dtype: str
     error: float = 0.0
@@ -68,7 +68,7 @@ class Comparison:
     @property
     def category(self) -> str:
         """One of CLASSES."""
-        if self.difference == Difference():
+        if self.difference == TensorDifference():
             return BITWISE
         if self.difference.relative <= self.reordered:
             return REORDERED
@@ -76,7 +76,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as values of JSON; a figure that is no number is None."""
-        row = {**asdict(self), **_finite(self.difference)}
+        row = {**asdict(self), **_finite_figures(self.difference)}
         del row["difference"]
         return {**row, "bound": self.bound, "class": self.category, "holds": self.holds}
 
@@ -87,20 +87,20 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ComparisonSummary:
     """Several comparisons in one: the largest differences, and the worst of them by class and relative difference."""
 
-    difference: Difference
-    worst: Comparison
+    difference: TensorDifference
+    worst: TensorComparison
 
     def to_json(self) -> dict[str, Any]:
         """The summary as values of JSON."""
         worst = {"class": self.worst.category, "terms": self.worst.terms, "bound": self.worst.bound}
-        return {**worst, **_finite(self.difference)}
+        return {**worst, **_finite_figures(self.difference)}
 
 
 @dataclass(frozen=True)
-class Report:
+class VerifyReport:
     """All comparisons of a job, in the order in which its steps compute them."""
 
     job: str
@@ -108,7 +108,7 @@ class Report:
     steps: int
     dtype: str
     micro_batches: int
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[TensorComparison, ...]
     kernels: str
 
     @property
@@ -122,30 +122,30 @@ class Report:
         return all(c.holds for c in self.comparisons)
 
     @cached_property
-    def first(self) -> Comparison | None:
+    def first(self) -> TensorComparison | None:
         """The first comparison that leaves its bound."""
         return next((c for c in self.comparisons if c.category == SEMANTIC), None)
 
     @cached_property
-    def whole(self) -> Summary:
+    def whole(self) -> ComparisonSummary:
         """All comparisons in one."""
-        return _summary(self.comparisons)
+        return _summarise_comparisons(self.comparisons)
 
     @cached_property
-    def layers(self) -> dict[str, Summary]:
+    def layers(self) -> dict[str, ComparisonSummary]:
         """Per layer, in the order of computation, all that was compared of it."""
-        found: dict[str, list[Comparison]] = {}
+        found: dict[str, list[TensorComparison]] = {}
         for c in self.comparisons:
             found.setdefault(c.layer, []).append(c)
-        return {layer: _summary(comparisons) for layer, comparisons in found.items()}
+        return {layer: _summarise_comparisons(comparisons) for layer, comparisons in found.items()}
 
     @cached_property
-    def kinds(self) -> dict[tuple[str, str], Summary]:
+    def kinds(self) -> dict[tuple[str, str], ComparisonSummary]:
         """Per layer and kind."""
-        found: dict[tuple[str, str], list[Comparison]] = {}
+        found: dict[tuple[str, str], list[TensorComparison]] = {}
         for c in self.comparisons:
             found.setdefault((c.layer, c.kind), []).append(c)
-        return {key: _summary(comparisons) for key, comparisons in found.items()}
+        return {key: _summarise_comparisons(comparisons) for key, comparisons in found.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The report as values of JSON: its head, its layers kind by kind, every comparison."""
@@ -160,12 +160,12 @@ class Report:
         }
 
 
-def _summary(comparisons: Sequence[Comparison]) -> Summary:
+def _summarise_comparisons(comparisons: Sequence[TensorComparison]) -> ComparisonSummary:
     """The summary of at least one comparison."""
     worst = max(comparisons, key=lambda c: (CLASSES.index(c.category), c.difference.relative))
-    return Summary(largest([c.difference for c in comparisons]), worst)
+    return ComparisonSummary(largest_difference([c.difference for c in comparisons]), worst)
 
 
-def _finite(difference: Difference) -> dict[str, float | None]:
+def _finite_figures(difference: TensorDifference) -> dict[str, float | None]:
     """The figures of a difference; None for what is no number."""
     return {name: value if isfinite(value) else None for name, value in asdict(difference).items()}

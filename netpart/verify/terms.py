@@ -21,16 +21,16 @@ from collections.abc import Mapping
 from math import ceil
 
 from netpart.graph.net import Net, Node
-from netpart.graph.partition import Micro, Partition
+from netpart.graph.partition import MicroBatch, Partition
 from netpart.layers.part import Needs
-from netpart.spec import Region, Shape, size, whole
+from netpart.spec import Region, Shape, size, whole_region
 
 
-class Terms:
+class TermCounts:
     """n of all that ``cut`` computes, by the names of the uncut net; every count starts at 0."""
 
     def __init__(self, cut: Partition) -> None:
-        self.pieces = {phase: _in_pieces(micros) for phase, micros in cut.phases.items()}
+        self.pieces = {phase: _layers_in_pieces(micros) for phase, micros in cut.phases.items()}
         self.parameters = dict.fromkeys((p.name for p in cut.parameters), 0)
         self.outputs: dict[str, int] = {}
         self.gradients: dict[str, int] = {}
@@ -39,7 +39,7 @@ class Terms:
     def forward(self, net: Net) -> None:
         """Counts what stands behind every layer's output."""
         for node in net.nodes:
-            own = _terms(node) if node.name in self.pieces[net.phase] else 0
+            own = _element_terms(node) if node.name in self.pieces[net.phase] else 0
             self.outputs[node.name] = own + max([self.read(net, node) + self.weight(node), *self.added(node)])
 
     def backward(self, net: Net) -> None:
@@ -47,17 +47,17 @@ class Terms:
         arriving: dict[str, list[int]] = {node.name: [] for node in net.nodes}
         training: dict[str, list[int]] = {name: [] for name in self.parameters}
         for node in reversed(net.nodes):
-            n = self.gradients[node.name] = joined(arriving[node.name])
-            is_cut, needs, read = node.name in self.pieces[net.phase], _one_element(node), self.read(net, node)
+            n = self.gradients[node.name] = sum_terms(arriving[node.name])
+            is_cut, needs, read = node.name in self.pieces[net.phase], _element_needs(node), self.read(net, node)
             for parameter, box in zip(node.params, needs.params, strict=True):
-                own = _spread(node, box, parameter.spec.shape) if is_cut else 0
+                own = _operand_terms(node, box, parameter.spec.shape) if is_cut else 0
                 training[parameter.name].append(own + n + read)
             for k, (source, box) in enumerate(zip(node.sources, needs.inputs, strict=True)):
                 if net.carries_gradient(node, k):
-                    own = _spread(node, box, net.spec(source).shape) if is_cut else 0
+                    own = _operand_terms(node, box, net.spec(source).shape) if is_cut else 0
                     behind = max(read, self.outputs[node.name])
                     arriving[net.nodes[source.node].name].append(own + n + behind + self.weight(node))
-        self.parameter_gradients = {name: joined(counts) for name, counts in training.items()}
+        self.parameter_gradients = {name: sum_terms(counts) for name, counts in training.items()}
 
     def update(self, steps: Mapping[str, float]) -> None:
         """Counts what one step adds to every parameter, after ``backward``: ``steps`` are their ||step|| / ||w||."""
@@ -77,29 +77,29 @@ class Terms:
         return [self.parameters[p.name] + 1 for p in node.params[1:] if self.parameters[p.name]]
 
 
-def _in_pieces(micros: list[Micro]) -> set[str]:
+def _layers_in_pieces(micros: list[MicroBatch]) -> set[str]:
     """The layers that are computed in other shapes than the uncut ones."""
     graph = micros[0].graph
     return {n.name for n in graph.net.nodes if len(micros) > 1 or len(graph.placements[n.index].classes) > 1}
 
 
-def _one_element(node: Node) -> Needs:
+def _element_needs(node: Node) -> Needs:
     """What one element in the middle of a layer's output needs."""
     return node.layer.needs(tuple((n // 2, n // 2 + 1) for n in node.layer.output.shape))
 
 
-def _terms(node: Node) -> int:
+def _element_terms(node: Node) -> int:
     """The numbers that one element is computed from, and one rounding; 0 for a layer that reads nothing."""
-    boxes = [box for box in _one_element(node).inputs if box is not None]
+    boxes = [box for box in _element_needs(node).inputs if box is not None]
     return sum(map(size, boxes)) + 1 if boxes else 0
 
 
-def _spread(node: Node, box: Region | None, shape: Shape) -> int:
+def _operand_terms(node: Node, box: Region | None, shape: Shape) -> int:
     """The outputs that one element of an operand of ``shape`` enters, where one output needs ``box`` of it."""
     pairs = size(node.layer.output.whole) * (0 if box is None else size(box))
-    return 1 + -(-pairs // size(whole(shape)))
+    return 1 + -(-pairs // size(whole_region(shape)))
 
 
-def joined(counts: list[int]) -> int:
+def sum_terms(counts: list[int]) -> int:
     """n of a sum whose addends have these."""
     return max(counts, default=0) + max(len(counts) - 1, 0)

@@ -11,7 +11,7 @@ import numpy as np
 from netpart.kernels.op import Array, Clock, Op
 from netpart.program.instructions import Channel
 from netpart.program.program import Program
-from netpart.worker.collective_player import Progress
+from netpart.worker.collective_player import CollectiveProgress
 from netpart.worker.memory_access import Spans
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 
 @dataclass(slots=True)
-class Running:
+class RunningCollective:
     """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
     its members, and what is done as soon as it is complete (``then_replayed``: when nobody traces).
 
@@ -30,7 +30,7 @@ class Running:
     """
 
     name: str
-    progress: Progress
+    progress: CollectiveProgress
     channels: dict[int, Channel]
     members: tuple[int, ...]
     then: list[Action] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Action:
     take: Callable[[Array], None] | None = None
     peer: int = -1
     channel: Channel | None = None
-    running: Running | None = None
+    running: RunningCollective | None = None
     captured: bool = True
     touched: Spans | None = None
     scratch: int = 0
@@ -68,7 +68,7 @@ Turn = list[tuple[int, Action]]
 
 
 @dataclass
-class Bound:
+class BoundProgram:
     """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read.
 
     ``turns[i]`` are the actions of step i, i + period, .. since no mini-batch was under way, each behind its delay.
@@ -78,7 +78,7 @@ class Bound:
     turns: list[Turn]
     metrics: np.ndarray[Any, Any]
     scratch: list[tuple[Action, Op]] = field(default_factory=list)
-    running: list[Running] = field(default_factory=list)
+    running: list[RunningCollective] = field(default_factory=list)
 
     @property
     def actions(self) -> Iterator[Action]:
@@ -89,7 +89,7 @@ class Bound:
             yield from running.then
 
 
-def compute(action: Action, device: Any, clock: Clock, traced: bool) -> None:
+def run_kernel_action(action: Action, device: Any, clock: Clock, traced: bool) -> None:
     """Runs a kernel; where a GPU does, enqueues it, and waits for it only to trace how long it takes."""
     assert action.run is not None
     if device is None:

@@ -8,22 +8,22 @@ import numpy as np
 
 from netpart.kernels.op import Array
 from netpart.program.instructions import Channel
-from netpart.worker.gpu.pinned_staging import Copies, Staging
+from netpart.worker.gpu.pinned_staging import DeviceCopies, PinnedStaging
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
     from netpart.transport.transport import Transport
 
 
-class Post:
+class ArrayTransfer:
     """What ``transport`` carries from and to arrays of ``kernels``: through the host where a peer takes no others. A
     worker that is alone needs no transport."""
 
     def __init__(self, transport: Transport | None, kernels: Kernels) -> None:
         self.transport, self.xp = transport, kernels.xp
-        self.staging = None if kernels.xp is np else Staging(kernels)
+        self.staging = None if kernels.xp is np else PinnedStaging(kernels)
         if self.staging is not None and transport is not None:
-            transport.copy = Copies(kernels)
+            transport.copy = DeviceCopies(kernels)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         """Sends an array of the device, through the host if the peer takes no others."""

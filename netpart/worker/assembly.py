@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from netpart.spec import Region, Shape, relative, whole
+from netpart.spec import Region, Shape, relative_slices, whole_region
 
 Values = np.ndarray[Any, Any]
 Pick = Callable[[Values, Values], Values]
 """Which of two copies of the same elements to take: ``np.maximum`` or ``np.minimum``."""
 
 
-class Assembly:
+class TensorAssembly:
     """A tensor of ``shape`` put together from boxes; ``pick`` chooses where several hold an element.
 
     Copies are equal if all is well: who wants to know takes the maximum and the minimum of them.
@@ -27,11 +27,11 @@ class Assembly:
 
     def add(self, region: Region, values: Values) -> None:
         """Puts ``values`` in their place."""
-        box = relative(region, whole(self.values.shape))
+        box = relative_slices(region, whole_region(self.values.shape))
         self.values[box] = np.where(self.seen[box], self.pick(self.values[box], values), values)
         self.seen[box] = True
 
 
-def sum_of(addends: Iterable[Values]) -> Values:
+def sum_arrays(addends: Iterable[Values]) -> Values:
     """The sum of arrays of one shape, in order."""
     return reduce(np.add, addends)

@@ -9,7 +9,7 @@ import numpy as np
 
 from netpart.kernels.op import Array, Op
 from netpart.program.instructions import (
-    Add,
+    Accumulate,
     AddSquares,
     Backward,
     CollectiveStart,
@@ -22,37 +22,37 @@ from netpart.program.instructions import (
     Update,
     Zero,
 )  # fmt: skip
-from netpart.program.passes.buffer_sharing import only_read
-from netpart.worker.actions import RUN, START, WAIT, Action, Bound
+from netpart.program.passes.buffer_sharing import read_only_views
+from netpart.worker.actions import RUN, START, WAIT, Action, BoundProgram
 from netpart.worker.layer_calls import LayerCalls
 from netpart.worker.machine import Machine
-from netpart.worker.memory_access import Span, span
-from netpart.worker.messages import Messages
-from netpart.worker.updates import Updates
-from netpart.worker.workspaces import nbytes
+from netpart.worker.memory_access import MemorySpan, memory_span
+from netpart.worker.messages import MessageBinder
+from netpart.worker.updates import UpdateBinder
+from netpart.worker.workspaces import op_scratch_bytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
     from netpart.worker.gpu.communicators import Communicators
 
 
-def bind(
+def bind_phase(
     machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None
-) -> Bound:  # fmt: skip
+) -> BoundProgram:  # fmt: skip
     """Binds one phase of a Machine, for each mini-batch that may be under way, and tells the transport what to
     expect. ``communicators`` are those of NCCL."""
     program = machine.program.phases[phase]
     period, metrics = program.period, machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
-    binders = [Binder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
+    binders = [PhaseBinder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
     turns = [[(d, bound[(turn - d) % period][at]) for at, d in enumerate(delays)] for turn in range(period)]
     ops = [each for binder in binders for each in binder.ops]
     running = [each for binder in binders for each in binder.messages.running.values()]
-    return Bound(program, turns, metrics, ops, running)
+    return BoundProgram(program, turns, metrics, ops, running)
 
 
-class Binder:
+class PhaseBinder:
     """Binds one phase of a Machine for one mini-batch of those that are under way."""
 
     def __init__(
@@ -63,8 +63,8 @@ class Binder:
         self.program = program = machine.program.phases[phase]
         self.arrays = machine.arrays(phase, mini)
         self.layers = LayerCalls(machine, program, self.arrays, metrics)
-        self.updates = Updates(machine, program, self.arrays, machine.arrays(phase, mini - 1))
-        self.messages = Messages(machine, program, self.arrays, transport, communicators)
+        self.updates = UpdateBinder(machine, program, self.arrays, machine.arrays(phase, mini - 1))
+        self.messages = MessageBinder(machine, program, self.arrays, transport, communicators)
         self.ops: list[tuple[Action, Op]] = []
 
     def action(self, instruction: Instruction) -> Action:
@@ -76,17 +76,17 @@ class Binder:
             found.touched = tuple(self.touched(instruction))
         return found
 
-    def touched(self, instruction: Instruction) -> Iterator[Span]:
+    def touched(self, instruction: Instruction) -> Iterator[MemorySpan]:
         """The memory of the device that an instruction touches. Left out is what nothing that is captured writes, and
         complaints, of which each has its own."""
-        left = {id(view) for view in only_read(instruction)}
+        left = {id(view) for view in read_only_views(instruction)}
         for view in instruction.views:
             if isinstance(array := self.arrays(view), self.machine.xp.ndarray):
-                yield span(array, id(view) not in left, view)
+                yield memory_span(array, id(view) not in left, view)
         if isinstance(instruction, Update):
             yield from self.updates.touched(instruction)
         if isinstance(instruction, Forward) and instruction.metrics is not None:
-            yield span(self.metrics, True)
+            yield memory_span(self.metrics, True)
 
     def bound(self, instruction: Instruction) -> Action:
         match instruction:
@@ -98,7 +98,7 @@ class Binder:
                 return self.op("zero", self.kernels.zero(self.arrays(target)))
             case Copy(target, source):
                 return self.op("copy", self.kernels.copy(self.arrays(target), self.arrays(source)))
-            case Add(target, source):
+            case Accumulate(target, source):
                 return self.op("add", self.kernels.add(self.arrays(target), self.arrays(source)))
             case AddSquares(target, source):
                 return self.op("add squares", self.kernels.add_squares(self.arrays(target), self.arrays(source)))
@@ -117,7 +117,7 @@ class Binder:
                 return Action(WAIT, running.name, channel=start.channel, running=running)
 
     def op(self, name: str, op: Op) -> Action:
-        action = Action(RUN, name, run=op.run, captured=op.captured, scratch=nbytes(op))
+        action = Action(RUN, name, run=op.run, captured=op.captured, scratch=op_scratch_bytes(op))
         if op.scratch:
             self.ops.append((action, op))
         return action

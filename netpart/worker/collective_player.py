@@ -7,34 +7,34 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from netpart.collectives.schedule import Message, Schedule
+from netpart.collectives.schedule import BlockMessage, Schedule
 from netpart.errors import TransportError
 from netpart.kernels.arrays import Arrays
 from netpart.kernels.op import Array
-from netpart.kernels.verbs import same
+from netpart.kernels.verbs import same_memory
 from netpart.spec import Shape
 
 HOST = Arrays(np, np.float32)
 """The verbs of arrays of the host, of any dtype."""
-Block = Array | None
-Send = tuple[int, int, Array]
+OptionalArray = Array | None
+OutgoingMessage = tuple[int, int, Array]
 """(place, index of the message, what to send)."""
 
 
 @dataclass(slots=True)
-class Arrival:
+class MessageArrival:
     """A message to come: ``takes`` bring its blocks to where they belong, which is ``place`` if there is one alone that
     is not added to anything."""
 
     source: int
     index: int
     shape: Shape
-    place: Block = None
+    place: OptionalArray = None
     takes: list[Callable[[Array], None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Departure:
+class MessageDeparture:
     """A message to send: ``whole``, in which ``copies`` bring several blocks together."""
 
     target: int
@@ -43,7 +43,7 @@ class Departure:
     copies: list[Callable[[], None]]
 
 
-class Progress:
+class CollectiveProgress:
     """Plays the part of place ``me`` in ``schedule``, again and again.
 
     ``local[b]`` is what this place brings of block b, ``target[b]`` where the result goes or may be kept while it is
@@ -57,11 +57,12 @@ class Progress:
     """
 
     def __init__(
-        self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[Block], target: Sequence[Block],
-        pack: Block = None, verbs: Arrays = HOST,
+        self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[OptionalArray],
+        target: Sequence[OptionalArray],
+        pack: OptionalArray = None, verbs: Arrays = HOST,
     ) -> None:  # fmt: skip
-        self._arrivals: list[Arrival] = []
-        self._released: list[list[Departure]] = [[]]
+        self._arrivals: list[MessageArrival] = []
+        self._released: list[list[MessageDeparture]] = [[]]
         self._touched: dict[int, int] = {}
         self._local, self._target, self._pack, self._verbs = local, target, pack, verbs
         for index, message in enumerate(schedule):
@@ -76,11 +77,11 @@ class Progress:
         self._own = [verbs.copy(target[b], local[b]).run for b in moved]
         self._at = -1
 
-    def _expect(self, index: int, message: Message, sizes: Sequence[int]) -> None:
+    def _expect(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
         """Notes a message to come; the first addend that arrives meets this place's own."""
         blocks = [b for b in message.blocks if sizes[b]]
         alone = len(blocks) == 1
-        arrival = Arrival(message.source, index, self._shape(blocks, sizes))
+        arrival = MessageArrival(message.source, index, self._shape(blocks, sizes))
         arrival.place = self._target[blocks[0]] if alone and not message.add else None
         start = 0
         for b in blocks:
@@ -93,16 +94,16 @@ class Progress:
         self._arrivals.append(arrival)
         self._released.append([])
 
-    def _plan(self, index: int, message: Message, sizes: Sequence[int]) -> None:
+    def _plan(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
         """Notes a message to send as soon as the last of its blocks has arrived."""
         blocks = [b for b in message.blocks if sizes[b]]
         touched = {} if message.own else self._touched
         views = [self._target[b] if b in touched else self._local[b] for b in blocks]
         whole, copies = (views[0], []) if len(blocks) == 1 else self._packed(views)
         after = max((touched.get(b, -1) for b in blocks), default=-1)
-        self._released[after + 1].append(Departure(message.target, index, whole, copies))
+        self._released[after + 1].append(MessageDeparture(message.target, index, whole, copies))
 
-    def _packed(self, views: Sequence[Block]) -> tuple[Array, list[Callable[[], None]]]:
+    def _packed(self, views: Sequence[OptionalArray]) -> tuple[Array, list[Callable[[], None]]]:
         """Memory for ``views`` side by side, and what copies them there."""
         assert self._pack is not None, "a message of several blocks needs memory to be packed in"
         copies, start = [], 0
@@ -130,16 +131,16 @@ class Progress:
         """True once every message of the run has been delivered; False before the first ``start``."""
         return self._at == len(self._arrivals)
 
-    def start(self) -> Iterator[Send]:
+    def start(self) -> Iterator[OutgoingMessage]:
         """Begins a run and returns what can be sent at once; raises RuntimeError while a run is unfinished."""
         if not self.done and self._at != -1:
             raise RuntimeError(f"Progress: start before done, at message {self._at} of {len(self._arrivals)}")
         self._at = 0
         return self._begin()
 
-    def _begin(self) -> Iterator[Send]:
+    def _begin(self) -> Iterator[OutgoingMessage]:
         """What others wait for goes first; then this place's own blocks go where they belong."""
-        yield from map(_departure, self._released[0])
+        yield from map(_pack_departure, self._released[0])
         for copy in self._own:
             copy()
 
@@ -150,7 +151,7 @@ class Progress:
         arrival = self._arrivals[self._at]
         return arrival.source, arrival.index
 
-    def deliver(self, array: Array) -> Iterator[Send]:
+    def deliver(self, array: Array) -> Iterator[OutgoingMessage]:
         """Takes the message that ``expects`` names and returns what can be sent now.
 
         Raises TransportError if none is expected or ``array`` has another shape than it should.
@@ -163,22 +164,22 @@ class Progress:
                 f"Progress: expected {arrival.shape} for message {arrival.index} from place {arrival.source}, got "
                 f"{array.shape}; all members must play the same schedule"
             )
-        _take(arrival, array)
+        _take_blocks(arrival, array)
         self._at += 1
-        return map(_departure, self._released[self._at])
+        return map(_pack_departure, self._released[self._at])
 
     def __repr__(self) -> str:
         return f"Progress({self._at} of {len(self._arrivals)} messages)"
 
 
-def _take(arrival: Arrival, array: Array) -> None:
+def _take_blocks(arrival: MessageArrival, array: Array) -> None:
     """Brings each block of a message to where it belongs, unless a transport has written it there."""
-    if arrival.place is None or not same(arrival.place, array):
+    if arrival.place is None or not same_memory(arrival.place, array):
         for block in arrival.takes:
             block(array)
 
 
-def _departure(d: Departure) -> Send:
+def _pack_departure(d: MessageDeparture) -> OutgoingMessage:
     """What to send, packed if it is several blocks."""
     for copy in d.copies:
         copy()

@@ -16,19 +16,19 @@ import numpy as np
 from netpart.errors import NetpartError
 from netpart.graph.graph import LAYER, Part
 from netpart.graph.net import Node
-from netpart.graph.partition import Micro, Partition
+from netpart.graph.partition import MicroBatch, Partition
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.program.compile import compile_worker
-from netpart.program.metrics import figures
+from netpart.program.metrics import phase_figures
 from netpart.spec import Region
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
-from netpart.updaters import AVERAGE, updater
-from netpart.worker.assembly import Assembly, Pick, Values, sum_of
-from netpart.worker.initial_values import begin
+from netpart.updaters import AVERAGE, build_updater
+from netpart.worker.assembly import Pick, TensorAssembly, Values, sum_arrays
+from netpart.worker.initial_values import initialise_players
 from netpart.worker.player import Player
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 
 
 class Ensemble:
@@ -52,13 +52,13 @@ class Ensemble:
         self.dtype = self.players[0].machine.dtype
 
     def player(self, worker: int, seed: int, keep: bool, poison: bool) -> Player:
-        rule = updater(self.partition.job.updater)
+        rule = build_updater(self.partition.job.updater)
         program = compile_worker(self.partition, worker, len(rule.states), keep, self.kernels)
         return Player(program, self.hub[worker], self.xp, rule, seed, poison)
 
     def initialise(self) -> None:
         """Gives every parameter its first value: of the checkpoint that the job names, or else an initial one."""
-        begin(self.players, self.partition.job)
+        initialise_players(self.players, self.partition.job)
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
         """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
@@ -82,10 +82,10 @@ class Ensemble:
                 if b not in kept and player.program.copies(b) == 1:
                     array.fill(np.nan)
 
-    def round(self, running: dict[int, Iterator[Waiting]]) -> None:
+    def round(self, running: dict[int, Iterator[WaitReason]]) -> None:
         """Lets every unfinished worker go as far as it can."""
         before = sum(p.transport.arrivals for p in self.players if p.transport)
-        waiting: dict[int, Waiting] = {}
+        waiting: dict[int, WaitReason] = {}
         for worker in self.turns(running):
             state = next(running[worker], None)
             if state is None:
@@ -101,7 +101,7 @@ class Ensemble:
             for w in set(running) - set(again):
                 del running[w]
 
-    def turns(self, running: dict[int, Iterator[Waiting]]) -> list[int]:
+    def turns(self, running: dict[int, Iterator[WaitReason]]) -> list[int]:
         workers = list(running)
         if self.shuffled:
             self.random.shuffle(workers)
@@ -111,12 +111,12 @@ class Ensemble:
         """What the sums of all workers since the last call say of the rows of one mini-batch."""
         sums = np.sum([p.read_metrics(phase) for p in self.players], axis=0)
         rows = self.partition.phases[phase][-1].rows[1]
-        return figures(self.partition.phases[phase], sums.tolist(), rows)
+        return phase_figures(self.partition.phases[phase], sums.tolist(), rows)
 
     def parameter(self, name: str, gradient: bool = False, pick: Pick = np.maximum) -> Values:
         """The whole of one parameter, put together from its holders, or of its summed gradient, from who updates it."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
-        out = Assembly(spec.shape, np.nan, pick, self.dtype)
+        out = TensorAssembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
             program = player.program
             for h, holding in enumerate(program.holdings):
@@ -130,7 +130,7 @@ class Ensemble:
     def average(self, name: str, pick: Pick = np.maximum) -> Values:
         """The whole of a parameter's moving average, put together from who updates it (needs ``ema_decay``)."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
-        out = Assembly(spec.shape, np.nan, pick, self.dtype)
+        out = TensorAssembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
             for holding, state in zip(player.program.holdings, player.machine.state, strict=True):
                 if holding.parameter.name == name:
@@ -164,7 +164,7 @@ class Ensemble:
         return np.concatenate(pieces) if pieces[0].ndim else pieces[0]
 
     def micro_value(
-        self, phase: str, m: int, micro: Micro, node: Node, output: int, gradient: bool, pick: Pick
+        self, phase: str, m: int, micro: MicroBatch, node: Node, output: int, gradient: bool, pick: Pick
     ) -> Values:
         """Forward, the replicas of a term are copies and terms add up; backward, terms are copies and so are full
         replicas, while partial ones add up."""
@@ -174,7 +174,7 @@ class Ensemble:
                 terms.setdefault(part.term, []).append(part)
 
         def together(parts: list[Part]) -> Values:
-            held = Assembly(node.layer.outputs[output].shape, 0.0 if gradient else np.nan, pick)
+            held = TensorAssembly(node.layer.outputs[output].shape, 0.0 if gradient else np.nan, pick)
             for part in parts:
                 value = self.value(phase, m, part, output, gradient)
                 if value is not None:
@@ -182,10 +182,10 @@ class Ensemble:
             return held.values
 
         if not gradient:
-            return sum_of(together(parts) for parts in terms.values())
+            return sum_arrays(together(parts) for parts in terms.values())
         if micro.graph.full[node.index]:
             return together([part for parts in terms.values() for part in parts])
-        return reduce(pick, (sum_of(together([part]) for part in parts) for parts in terms.values()))
+        return reduce(pick, (sum_arrays(together([part]) for part in parts) for parts in terms.values()))
 
     def value(self, phase: str, m: int, part: Part, output: int, gradient: bool) -> Values | None:
         player = self.players[part.worker]

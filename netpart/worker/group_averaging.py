@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netpart.kernels.op import Array, chain
-from netpart.program.group_average import AVERAGE, averaged
-from netpart.program.messages.wire_memory import ahead
-from netpart.worker.actions import Running
-from netpart.worker.collective_player import Progress
+from netpart.kernels.op import Array, chain_ops
+from netpart.program.group_average import AVERAGE, averaging_exchange
+from netpart.program.messages.wire_memory import messages_ahead
+from netpart.worker.actions import RunningCollective
+from netpart.worker.collective_player import CollectiveProgress
 from netpart.worker.player import Player
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
     from netpart.graph.cluster import Cluster
     from netpart.transport.transport import Transport
 
 
-class Averaging:
+class GroupAveraging:
     """Adds up over the groups what is shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
 
     One average is on its way at a time: ``start`` is what it began with, and ``total`` becomes the sum. Everybody must
@@ -41,21 +41,23 @@ class Averaging:
         self.shapes = [player.parameters.values(h).shape for h in range(len(player.program.holdings))]
         elements, dtype = sum(map(prod, self.shapes)), machine.dtype
         self.start, self.total = (machine.xp.empty(elements, dtype) for _ in range(2))
-        found = averaged(cluster, rank, elements, np.dtype(dtype).itemsize)
+        found = averaging_exchange(cluster, rank, elements, np.dtype(dtype).itemsize)
         blocks = [None if box is None else self.total[slice(*box[0])] for box in found.blocks]
         pack = machine.xp.empty(found.largest.get(found.place(rank), 0), dtype)
-        progress = Progress(found.schedule, found.place(rank), found.sizes, blocks, blocks, pack, machine.kernels)
+        progress = CollectiveProgress(
+            found.schedule, found.place(rank), found.sizes, blocks, blocks, pack, machine.kernels
+        )
         channels = {index: AVERAGE._replace(chunk=index) for index in range(len(found.schedule))}
         for place, index, shape in progress.messages:
-            transport.expect(channels[index], found.members[place], shape, dtype, ahead(found))
-        arriving = sum(prod(shape) for _, _, shape in progress.messages) * ahead(found)
+            transport.expect(channels[index], found.members[place], shape, dtype, messages_ahead(found))
+        arriving = sum(prod(shape) for _, _, shape in progress.messages) * messages_ahead(found)
         self.nbytes = int(self.start.nbytes + self.total.nbytes + pack.nbytes + arriving * self.total.itemsize)
-        self.running = Running("average of the groups", progress, channels, found.members)
+        self.running = RunningCollective("average of the groups", progress, channels, found.members)
         self.begun = 0
 
-    def of(self, arrays: Sequence[Array]) -> Average:
+    def of(self, arrays: Sequence[Array]) -> GroupAverage:
         """The average of ``arrays``."""
-        return Average(self, arrays)
+        return GroupAverage(self, arrays)
 
     def parts(self, flat: Array) -> list[Any]:
         """Flat memory as arrays of the shapes of the parameters."""
@@ -63,15 +65,15 @@ class Averaging:
         return [flat[lo:hi].reshape(shape) for lo, hi, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)]
 
 
-class Average:
+class GroupAverage:
     """``arrays`` that become their mean over the groups by ``averaging``: what that takes is bound here."""
 
-    def __init__(self, averaging: Averaging, arrays: Sequence[Array]) -> None:
+    def __init__(self, averaging: GroupAveraging, arrays: Sequence[Array]) -> None:
         self.averaging, kernels = averaging, averaging.player.machine.kernels
         start, total, groups = averaging.start, averaging.total, len(averaging.running.members)
         each = list(zip(arrays, averaging.parts(total), averaging.parts(start), strict=True))
-        self._keep = chain(*(kernels.copy(was, now) for now, _, was in each), kernels.copy(total, start)).run
-        self._bring_in = chain(*(kernels.bring_in(now, mean, was, groups) for now, mean, was in each)).run
+        self._keep = chain_ops(*(kernels.copy(was, now) for now, _, was in each), kernels.copy(total, start)).run
+        self._bring_in = chain_ops(*(kernels.bring_in(now, mean, was, groups) for now, mean, was in each)).run
 
     def begin(self) -> None:
         """Begins; ``arrays`` may change meanwhile."""
@@ -80,7 +82,7 @@ class Average:
         averaging.player.underway.start(averaging.running, averaging.begun)
         averaging.begun += 1
 
-    def finish(self) -> Iterator[Waiting]:
+    def finish(self) -> Iterator[WaitReason]:
         """Waits until all groups have begun, and brings the mean into ``arrays``."""
         yield from self.averaging.player.underway.complete(self.averaging.running, "train")
         self._bring_in()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from netpart.checkpoint.regions import Reader
+from netpart.checkpoint.regions import RegionReader
 from netpart.checkpoint.safetensors_file import Checkpoint, open_checkpoint
 from netpart.checkpoint.steps import updater_file
 from netpart.errors import DataError
@@ -19,7 +19,7 @@ from netpart.graph.partition import Partition
 from netpart.kernels.op import Array
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Shape, extent
-from netpart.updaters import AVERAGE, updater
+from netpart.updaters import AVERAGE, build_updater
 from netpart.worker.player import Player
 
 
@@ -28,7 +28,7 @@ def named_checkpoint(job: JobProto) -> Path | None:
     return Path(job.checkpoint_path[-1]) if job.checkpoint_path else None
 
 
-def open_named(job: JobProto, path: Path) -> Checkpoint:
+def open_named_checkpoint(job: JobProto, path: Path) -> Checkpoint:
     """Opens ``path``, which ``job`` names last; raises DataError that says where."""
     try:
         return open_checkpoint(path)
@@ -37,7 +37,7 @@ def open_named(job: JobProto, path: Path) -> Checkpoint:
         raise
 
 
-def held(restore: Path | None) -> Collection[str]:
+def restored_names(restore: Path | None) -> Collection[str]:
     """The parameters whose first values are in the checkpoint ``restore``; raises DataError for one that is none."""
     if restore is None:
         return ()
@@ -45,16 +45,16 @@ def held(restore: Path | None) -> Collection[str]:
         return frozenset(saved.tensors)
 
 
-def held_by(job: JobProto) -> Collection[str]:
-    """``held`` of the checkpoint that ``job`` names."""
+def job_restored_names(job: JobProto) -> Collection[str]:
+    """``restored_names`` of the checkpoint that ``job`` names."""
     path = named_checkpoint(job)
     if path is None:
         return ()
-    with open_named(job, path):
-        return held(path)
+    with open_named_checkpoint(job, path):
+        return restored_names(path)
 
 
-def shapes(holdings: Iterable[Holding], suffix: str = "") -> dict[str, set[Shape]]:
+def checkpoint_shapes(holdings: Iterable[Holding], suffix: str = "") -> dict[str, set[Shape]]:
     """The tensors of a checkpoint that ``holdings`` take their values from, and the shapes that these may have."""
     specs = {holding.parameter.name: holding.parameter.spec for holding in holdings}
     return {name + suffix: {spec.shape, spec.saved or spec.shape} for name, spec in specs.items()}
@@ -71,18 +71,18 @@ def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
     holdings, beside = [h for mine in cut.holdings for h in mine], updater_file(restore)
     if averages:
         with open_checkpoint(beside) as state:
-            return state.verify(shapes(holdings, f".{AVERAGE}"))
+            return state.verify(checkpoint_shapes(holdings, f".{AVERAGE}"))
     with open_checkpoint(restore) as saved:
-        saved.verify(shapes(holdings))
-    slots = updater(cut.job.updater).states
+        saved.verify(checkpoint_shapes(holdings))
+    slots = build_updater(cut.job.updater).states
     if slots and os.path.exists(beside):
         with open_checkpoint(beside) as state:
-            _check_step(saved, state)
+            _check_state_step(saved, state)
             for slot in slots:
-                state.verify(shapes(holdings, f".{slot}"))
+                state.verify(checkpoint_shapes(holdings, f".{slot}"))
 
 
-def _check_step(saved: Checkpoint, state: Checkpoint) -> None:
+def _check_state_step(saved: Checkpoint, state: Checkpoint) -> None:
     """Raises DataError if ``state`` is of another step than the parameters; other tools may say none."""
     step, other = saved.metadata.get("step"), state.metadata.get("step")
     if None not in (step, other) and step != other:
@@ -90,7 +90,7 @@ def _check_step(saved: Checkpoint, state: Checkpoint) -> None:
         raise DataError(f"{state.path}: expected the updater's state of step {step!r:.40}, got {got}; {hint}")
 
 
-def begin(players: Sequence[Player], job: JobProto) -> None:
+def initialise_players(players: Sequence[Player], job: JobProto) -> None:
     """Gives the parameters of ``players`` the values of the checkpoint that ``job`` names, or fresh ones.
 
     Raises DataError for a checkpoint that lacks one of them.
@@ -100,10 +100,10 @@ def begin(players: Sequence[Player], job: JobProto) -> None:
         for player in players:
             player.parameters.initialise()
         return
-    with open_named(job, path) as saved:
-        saved.verify(shapes(holding for player in players for holding in player.program.holdings))
+    with open_named_checkpoint(job, path) as saved:
+        saved.verify(checkpoint_shapes(holding for player in players for holding in player.program.holdings))
         for player in players:
-            fill(player, saved, {"": player.parameters.values})
+            fill_from_checkpoint(player, saved, {"": player.parameters.values})
             player.parameters.begin_state()
 
 
@@ -111,7 +111,7 @@ ArrayOf = Callable[[int], Array]
 """Finds one array of a holding, or of its home: its values, or one state of its updater."""
 
 
-def fill(player: Player, file: Reader, targets: dict[str, ArrayOf]) -> None:
+def fill_from_checkpoint(player: Player, file: RegionReader, targets: dict[str, ArrayOf]) -> None:
     """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
 
     ``targets`` finds the arrays to fill, of a whole holding or of its home, by the suffix of their names in the

@@ -8,12 +8,12 @@ import numpy as np
 
 from netpart.graph.graph import Part
 from netpart.kernels.op import Array, Op
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call
 from netpart.program.instructions import PHASE_CODES, Backward, Forward
 from netpart.program.program import Program
-from netpart.spec import extent, relative
+from netpart.spec import extent, relative_slices
 from netpart.worker.machine import Machine, PhaseArrays
 
 
@@ -38,7 +38,7 @@ class LayerCalls:
         call = self.call(instruction)
         if instruction.then is not None:
             activation = self.layer(instruction.then)
-            assert isinstance(activation, Elementwise)
+            assert isinstance(activation, ElementwiseActivation)
             self.call(instruction.then)
             call.activation = activation.kind()
         return self.layer(instruction).forward(self.machine.kernels, call)
@@ -104,5 +104,5 @@ class LayerCalls:
             return None
         mask = np.zeros(extent(part.region), bool)
         for box in part.owned:
-            mask[relative(box, part.region)] = True
+            mask[relative_slices(box, part.region)] = True
         return self.machine.xp.asarray(mask)

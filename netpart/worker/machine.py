@@ -10,9 +10,9 @@ import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
-from netpart.program.arena import aligned
+from netpart.program.arena import align_to_arena
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
-from netpart.program.messages.wire_memory import mapped_bytes, read_by_peers, wire_bytes, written_by_peers
+from netpart.program.messages.wire_memory import mapped_bytes, peer_read_buffers, peer_written_buffers, wire_bytes
 from netpart.program.program import WorkerProgram
 from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
@@ -58,7 +58,7 @@ class Machine:
 
     def shared(self, transport: Transport) -> dict[int, Array]:
         """The arrays of the buffers in which peers may write or read, in one piece of memory of ``transport``."""
-        open_to_peers = written_by_peers(self.program) | read_by_peers(self.program)
+        open_to_peers = peer_written_buffers(self.program) | peer_read_buffers(self.program)
         buffers = {b: self.program.buffers[b] for b in sorted(open_to_peers)}
         if not buffers:
             return {}
@@ -66,7 +66,9 @@ class Machine:
         starts = [0, *accumulate(-(-nbytes // ALIGN) * ALIGN for nbytes in sizes)]
         memory = transport.allocate(starts[-1])
         return {
-            b: _ordered(memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order)
+            b: _in_memory_order(
+                memory[start : start + nbytes].view(self.element(buffer.dtype)), buffer.shape, buffer.order
+            )
             for (b, buffer), start, nbytes in zip(buffers.items(), starts, sizes, strict=False)
         }
 
@@ -77,14 +79,14 @@ class Machine:
         slots = self.updater.states if self.updater else ()
         state = {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
         if holding.parameter.spec.running is not None and AVERAGE in state:
-            state[AVERAGE] = self.fixed[view.buffer][boxed(self.program.at_home(view, h))]
+            state[AVERAGE] = self.fixed[view.buffer][box_slices(self.program.at_home(view, h))]
         return state
 
     def zeros(self, b: int, shape: Shape | None = None) -> Array:
         """Memory for a buffer, or of another ``shape`` that lies like it."""
         buffer = self.program.buffers[b]
         shape = buffer.shape if shape is None else shape
-        return _ordered(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
+        return _in_memory_order(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
 
     @property
     def memory_bytes(self) -> int:
@@ -137,12 +139,12 @@ class Machine:
         return arrays
 
 
-def boxed(view: View) -> tuple[slice, ...]:
+def box_slices(view: View) -> tuple[slice, ...]:
     """Where a view lies in the array of its buffer."""
     return tuple(slice(lo, hi) for lo, hi in view.box)
 
 
-def _ordered(flat: Array, shape: Shape, order: Order) -> Array:
+def _in_memory_order(flat: Array, shape: Shape, order: Order) -> Array:
     """Memory as an array of ``shape`` that lies in ``order``."""
     order = order or tuple(range(len(shape)))
     return flat.reshape([shape[axis] for axis in order]).transpose([order.index(axis) for axis in range(len(order))])
@@ -165,7 +167,7 @@ class PhaseArrays:
         shape = self.program.buffers[view.buffer].shape
         if isinstance(whole, list) or view.shape == shape:
             return whole
-        return whole[boxed(view)]
+        return whole[box_slices(view)]
 
     def buffer(self, b: int) -> Array:
         found = self.made.get(b)
@@ -179,7 +181,7 @@ class PhaseArrays:
             return [None]
         if buffer.kind == FIXED:
             return self.machine.versions[b][self.mini % self.copies.get(b, 1)]
-        return _ordered(self.flat(b, buffer), buffer.shape, buffer.order)
+        return _in_memory_order(self.flat(b, buffer), buffer.shape, buffer.order)
 
     def flat(self, b: int, buffer: Buffer) -> Array:
         """The elements of a buffer in the order of memory."""
@@ -189,7 +191,7 @@ class PhaseArrays:
         if b not in self.offsets:
             return self.machine.xp.empty(count, element)
         nbytes = count * item_size(buffer.dtype, self.program.float_size)
-        start = self.base + self.offsets[b] + self.mini % self.copies.get(b, 1) * aligned(nbytes)
+        start = self.base + self.offsets[b] + self.mini % self.copies.get(b, 1) * align_to_arena(nbytes)
         return self.machine.memory[start : start + nbytes].view(element)
 
     def lying(self, view: View) -> Array:

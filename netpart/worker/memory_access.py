@@ -12,7 +12,7 @@ from netpart.program.buffers import View
 from netpart.spec import intersect
 
 
-class Span(NamedTuple):
+class MemorySpan(NamedTuple):
     """Bytes from address ``low`` to ``high``, which are ``written`` or only read; of them, if it is a ``view`` of a
     buffer, only that."""
 
@@ -22,20 +22,20 @@ class Span(NamedTuple):
     view: View | None = None
 
 
-Spans = tuple[Span, ...]
+Spans = tuple[MemorySpan, ...]
 
 
-def span(array: Array, written: bool, view: View | None = None) -> Span:
+def memory_span(array: Array, written: bool, view: View | None = None) -> MemorySpan:
     """Where ``array`` lies."""
     last = sum((extent - 1) * step for extent, step in zip(array.shape, array.strides, strict=True))
     low = int(array.data.ptr)
-    return Span(low, low + last + int(array.itemsize) if array.size else low, written, view)
+    return MemorySpan(low, low + last + int(array.itemsize) if array.size else low, written, view)
 
 
-def dependences(touched: Sequence[Spans | None]) -> list[list[int]]:
+def find_dependences(touched: Sequence[Spans | None]) -> list[list[int]]:
     """For each of several things done in order, what it must come after: of what it writes whatever reads or writes
     that, of what it reads whatever writes that. Left out is what follows from the others. None touches all memory."""
-    found, behind, table, barrier = list[list[int]](), list[int](), Table(), set[int]()
+    found, behind, table, barrier = list[list[int]](), list[int](), SpanTable(), set[int]()
     for n, spans in enumerate(touched):
         met = range(n) if spans is None else (i for one in spans for i in table.meeting(one))
         found.append([])
@@ -49,11 +49,11 @@ def dependences(touched: Sequence[Spans | None]) -> list[list[int]]:
     return found
 
 
-class Table:
+class SpanTable:
     """Spans, and whose they are."""
 
     def __init__(self) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[MemorySpan] = []
         self.rows = np.empty((64, 4), np.int64)
 
     def add(self, owner: int, spans: Spans) -> None:
@@ -64,14 +64,14 @@ class Table:
             self.rows[len(self.spans)] = one.low, one.high, one.written, owner
             self.spans.append(one)
 
-    def meeting(self, one: Span) -> Iterator[int]:
+    def meeting(self, one: MemorySpan) -> Iterator[int]:
         """The owners of what has a byte in common with ``one``, where one of both writes."""
         low, high, written, owner = self.rows[: len(self.spans)].T
         for i in np.flatnonzero((low < one.high) & (one.low < high) & (written | one.written > 0)):
-            if not _apart(self.spans[i].view, one.view):
+            if not _are_disjoint_views(self.spans[i].view, one.view):
                 yield int(owner[i])
 
 
-def _apart(a: View | None, b: View | None) -> bool:
+def _are_disjoint_views(a: View | None, b: View | None) -> bool:
     """True if both are boxes of one buffer that have no element in common, though they may lie interleaved."""
     return a is not None and b is not None and a.buffer == b.buffer and intersect(a.box, b.box) is None

@@ -17,12 +17,12 @@ def available_memory(held: int = 0, mapped: int = 0) -> int | None:
     """Bytes that this process may have besides the ``held`` ones, which it may not have touched yet: what is left of
     its address space under RLIMIT_AS, where it also sees ``mapped`` ones of others, and no more than its host has for
     everybody. None if nobody says."""
-    host, space = host_memory(), address_space()
+    host, space = host_memory_limit(), free_address_space()
     limits = None if space is None else max(0, space - mapped), None if host is None else max(0, host - held)
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def address_space() -> int | None:
+def free_address_space() -> int | None:
     """Bytes of address space left under RLIMIT_AS, None without a limit or where it cannot be read."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
@@ -34,7 +34,7 @@ def address_space() -> int | None:
     return max(0, limit - pages * resource.getpagesize())
 
 
-def host_memory() -> int | None:
+def host_memory_limit() -> int | None:
     """Bytes that all processes of this host may have together, used or free: what is installed, and what a container
     that this may be allows of it. None if nobody says."""
     limits = _installed_memory(), _container_memory()

@@ -12,10 +12,16 @@ from netpart.kernels.op import Array
 from netpart.program.buffers import View
 from netpart.program.instructions import Channel, CollectiveStart, Receive, Send
 from netpart.program.messages.communication import exchange_legs
-from netpart.program.messages.wire_memory import AHEAD, ahead, left, overwritten, staying
+from netpart.program.messages.wire_memory import (
+    AHEAD,
+    messages_ahead,
+    peer_read_messages,
+    peer_written_messages,
+    staying_messages,
+)
 from netpart.program.program import Program
-from netpart.worker.actions import RECEIVE, SEND, Action, Running
-from netpart.worker.collective_player import Progress
+from netpart.worker.actions import RECEIVE, SEND, Action, RunningCollective
+from netpart.worker.collective_player import CollectiveProgress
 from netpart.worker.gpu.nccl_collectives import NcclCall
 from netpart.worker.machine import Machine, PhaseArrays
 
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from netpart.worker.gpu.communicators import Communicators
 
 
-class Messages:
+class MessageBinder:
     """Binds what ``program`` exchanges, and tells ``transport`` what to expect. ``running`` are the collectives by
     their channels; those of NCCL are calls of ``communicators``."""
 
@@ -34,7 +40,7 @@ class Messages:
     ) -> None:  # fmt: skip
         self.machine, self.program, self.arrays = machine, program, arrays
         self.transport, self.communicators = transport, communicators
-        self.running: dict[Channel, Running] = {}
+        self.running: dict[Channel, RunningCollective] = {}
 
     def send(self, send: Send) -> Action:
         array, rank = self.arrays.lying(send.source), self.program.rank(send.peer)
@@ -53,12 +59,12 @@ class Messages:
         if self.transport is not None:
             self.transport.expect(channel, peer, shape, dtype, most, place, stays)
 
-    def start(self, start: CollectiveStart, then: list[Action]) -> Running:
+    def start(self, start: CollectiveStart, then: list[Action]) -> RunningCollective:
         """Binds a collective to its arrays and tells the transport what its messages bring; ``then`` follows it."""
         found, place = start.exchange, start.exchange.place(self.machine.program.worker)
         lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
-        progress = Progress(
+        progress = CollectiveProgress(
             found.schedule,
             place,
             found.sizes,
@@ -69,7 +75,7 @@ class Messages:
         )
         ranks = tuple(map(self.program.rank, found.members))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
-        running = Running(start.name, progress, channels, ranks, then, then)
+        running = RunningCollective(start.name, progress, channels, ranks, then, then)
         self.running[start.channel] = running
         element = np.dtype(self.machine.element(start.dtype))
         if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:
@@ -79,9 +85,9 @@ class Messages:
             legs = exchange_legs(found, place)
             running.counted = [(channels[leg.message], leg.sent * element.itemsize) for leg in legs if leg.sent]
             return running
-        places = {index: lying[view] for index, view in overwritten(self.machine.program, start)}
+        places = {index: lying[view] for index, view in peer_written_messages(self.machine.program, start)}
         for peer, index, shape in progress.messages:
-            most, stays = ahead(found, start.channel.way), index in found.staying
+            most, stays = messages_ahead(found, start.channel.way), index in found.staying
             self.expect(channels[index], ranks[peer], shape, element, most, places.get(index), stays)
         self.keep(start, lying)
         return running
@@ -89,8 +95,8 @@ class Messages:
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
         """Tells the transport which messages of a collective stay here, and where those lie that need no slot."""
         program, element = self.machine.program, self.machine.element(start.dtype)
-        places = {index: lying[view] for index, view in left(program, start)}
-        for index, view in staying(program, start):
+        places = {index: lying[view] for index, view in peer_read_messages(program, start)}
+        for index, view in staying_messages(program, start):
             channel, message = start.channel._replace(chunk=index), start.exchange.schedule[index]
             rank = self.program.rank(start.exchange.members[message.target])
             if self.transport is not None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.program import WorkerProgram
-from netpart.worker.trace import Trace
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.trace import WorkerTrace
+from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -27,10 +27,10 @@ WINDOW = 2
 EMPTY = np.empty(0, np.uint8)
 
 
-class Pace:
+class FlowControl:
     """The messages by which the workers that exchange others tell each other of steps they have finished."""
 
-    def __init__(self, program: WorkerProgram, transport: Transport | None, trace: Trace) -> None:
+    def __init__(self, program: WorkerProgram, transport: Transport | None, trace: WorkerTrace) -> None:
         self.program, self.transport, self.trace = program, transport, trace
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
@@ -39,7 +39,7 @@ class Pace:
         """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""
         found = []
         for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
-            channel = done(phase, peer, self.program.worker)
+            channel = done_channel(phase, peer, self.program.worker)
             rank = self.program.phases[phase].rank(peer)
             if self.transport is not None:
                 self.transport.expect(channel, rank, (0,), EMPTY.dtype, WINDOW + self.program.phases[phase].depth)
@@ -50,16 +50,16 @@ class Pace:
         """(worker, channel) of everyone that sends to this worker, and hears of the steps it has finished."""
         writers = sorted(self.program.phases[phase].senders(self.program.worker))
         rank = self.program.phases[phase].rank
-        return [(rank(peer), done(phase, self.program.worker, peer)) for peer in writers]
+        return [(rank(peer), done_channel(phase, self.program.worker, peer)) for peer in writers]
 
-    def wait(self, phase: str, step: int) -> Iterator[Waiting]:
+    def wait(self, phase: str, step: int) -> Iterator[WaitReason]:
         """Waits until nobody is more than WINDOW steps behind ``step``."""
         if step < WINDOW or self.transport is None:
             return
         for peer, channel in self.readers[phase]:
             began = self.trace.now()
             while self.transport.receive(channel, step - WINDOW) is None:
-                yield Waiting("the end of an earlier step", peer, phase, step, channel)
+                yield WaitReason("the end of an earlier step", peer, phase, step, channel)
             self.trace.note(f"wait for worker {peer} to finish an earlier step", began)
 
     def tell(self, phase: str, step: int) -> None:
@@ -69,6 +69,6 @@ class Pace:
             self.transport.send(channel, step, peer, EMPTY)
 
 
-def done(phase: str, reader: int, writer: int) -> Channel:
+def done_channel(phase: str, reader: int, writer: int) -> Channel:
     """The channel on which ``reader`` tells ``writer`` which steps it has finished."""
     return Channel(PHASE_CODES[phase], Way.DONE, 0, reader, writer)

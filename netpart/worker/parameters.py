@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from netpart.initialisers import initialise
+from netpart.initialisers import draw_initial_values
 from netpart.kernels.op import Array
-from netpart.kernels.philox import key
-from netpart.spec import pieces, relative
-from netpart.worker.machine import Machine, boxed
+from netpart.kernels.philox import stream_key
+from netpart.spec import relative_slices, split_box
+from netpart.worker.machine import Machine, box_slices
 
 
-class Parameters:
+class WorkerParameters:
     """The holdings of a Machine by their numbers: values, and the updater's state. Of the ``versions`` of each, as many
     as steps may be under way, the first is known outside of a step."""
 
@@ -27,10 +27,10 @@ class Parameters:
         """
         for h, holding in enumerate(self.program.holdings):
             spec, target = holding.parameter.spec, self.values(h)
-            random = key(self.machine.seed, holding.parameter.name, "init")
-            for box in pieces(holding.box):
-                values = initialise(spec.proto.init, random, box, spec.shape, spec.matrix)
-                target[relative(box, holding.box)] = self.machine.xp.asarray(values.astype(self.machine.dtype))
+            random = stream_key(self.machine.seed, holding.parameter.name, "init")
+            for box in split_box(holding.box):
+                values = draw_initial_values(spec.proto.init, random, box, spec.shape, spec.matrix)
+                target[relative_slices(box, holding.box)] = self.machine.xp.asarray(values.astype(self.machine.dtype))
         self.begin_state()
 
     def begin_state(self) -> None:
@@ -46,7 +46,7 @@ class Parameters:
 
     def at_home(self, holding: int) -> Array:
         """Values of what of a holding this worker updates, on the device."""
-        return self.values(holding)[boxed(self.program.at_home(self.program.parameters[holding], holding))]
+        return self.values(holding)[box_slices(self.program.at_home(self.program.parameters[holding], holding))]
 
     def spread(self) -> None:
         """Makes all versions of every parameter the one that is known."""

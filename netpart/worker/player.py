@@ -13,17 +13,17 @@ import numpy as np
 
 from netpart.kernels.op import Array
 from netpart.program.program import WorkerProgram
-from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, Bound, compute
-from netpart.worker.array_transfer import Post
-from netpart.worker.bind import bind
-from netpart.worker.gpu.graph_capture import replayed
+from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, BoundProgram, run_kernel_action
+from netpart.worker.array_transfer import ArrayTransfer
+from netpart.worker.bind import bind_phase
+from netpart.worker.gpu.graph_capture import replay_bound_turns
 from netpart.worker.machine import Machine
-from netpart.worker.pace import WINDOW, Pace
-from netpart.worker.parameters import Parameters
-from netpart.worker.running_collectives import Underway
-from netpart.worker.trace import PHRASES, STEP, Trace
-from netpart.worker.wait_reasons import Marks, Waiting
-from netpart.worker.workspaces import allot
+from netpart.worker.pace import WINDOW, FlowControl
+from netpart.worker.parameters import WorkerParameters
+from netpart.worker.running_collectives import CollectiveRunner
+from netpart.worker.trace import PHRASES, STEP, WorkerTrace
+from netpart.worker.wait_reasons import StreamMarks, WaitReason
+from netpart.worker.workspaces import allot_workspaces
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -44,21 +44,23 @@ class Player:
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.parameters, self.post = Parameters(self.machine), Post(transport, self.machine.kernels)
-        self.bound: dict[str, Bound] = {p: bind(self.machine, p, transport, communicators) for p in program.phases}
+        self.parameters, self.post = WorkerParameters(self.machine), ArrayTransfer(transport, self.machine.kernels)
+        self.bound: dict[str, BoundProgram] = {
+            p: bind_phase(self.machine, p, transport, communicators) for p in program.phases
+        }
         self.device = self.machine.kernels.device
-        self.replayed = {phase: replayed(self.device, bound) for phase, bound in self.bound.items()}
-        allot(self.machine, self.bound.values())
+        self.replayed = {phase: replay_bound_turns(self.device, bound) for phase, bound in self.bound.items()}
+        allot_workspaces(self.machine, self.bound.values())
         joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
-        self.marks = Marks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
-        self.trace = Trace()
-        self.underway = Underway(self.machine, self.post, self.trace, self.marks)
-        self.pace = Pace(program, transport, self.trace)
+        self.marks = StreamMarks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
+        self.trace = WorkerTrace()
+        self.underway = CollectiveRunner(self.machine, self.post, self.trace, self.marks)
+        self.pace = FlowControl(program, transport, self.trace)
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
         self.begun = dict.fromkeys(program.phases, 0)
 
-    def play(self, phase: str, step: int, drain: bool = True) -> Iterator[Waiting]:
+    def play(self, phase: str, step: int, drain: bool = True) -> Iterator[WaitReason]:
         """Plays one step of ``phase``; yields what it waits for whenever a message is missing.
 
         Where stages are delayed, it begins mini-batch ``step`` and ends earlier ones. With ``drain`` it then ends all
@@ -83,7 +85,7 @@ class Player:
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
 
-    def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[Waiting]:
+    def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[WaitReason]:
         """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
         began ``late`` turns before."""
         trace, clock, device, underway = self.trace, self.machine.clock, self.device, self.underway
@@ -102,7 +104,7 @@ class Player:
                 underway.advance()
             started = trace.now() if traced else 0.0
             if action.run is not None:
-                compute(action, device, clock, traced)
+                run_kernel_action(action, device, clock, traced)
             else:
                 yield from self.communicate(action, phase, number - delay, delay - late)
             if traced:
@@ -112,7 +114,7 @@ class Player:
         self.marks.make()
         self.sequence[phase] = number + 1
 
-    def communicate(self, action: Action, phase: str, number: int, delay: int) -> Iterator[Waiting]:
+    def communicate(self, action: Action, phase: str, number: int, delay: int) -> Iterator[WaitReason]:
         """Sends, receives, or starts or completes a collective; its messages have this ``number``, and are for the
         mini-batch of ``delay`` steps before."""
         assert action.channel is not None
@@ -126,7 +128,7 @@ class Player:
             assert action.take is not None
             began = self.trace.now()
             while (arrived := self.transport.receive(action.channel, number)) is None:
-                yield Waiting(action.name, action.peer, phase, number, action.channel)
+                yield WaitReason(action.name, action.peer, phase, number, action.channel)
                 self.underway.advance()
             self.trace.note(f"wait {action.name}", began)
             action.take(self.post.on_device(arrived))
@@ -137,7 +139,7 @@ class Player:
             assert action.running is not None
             yield from self.underway.complete(action.running, phase)
 
-    def finish(self, phase: str) -> Iterator[Waiting]:
+    def finish(self, phase: str) -> Iterator[WaitReason]:
         """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
         yield from self.marks.wait(phase)
         if self.device is not None:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart.kernels.op import Array
-from netpart.worker.actions import Running, compute
-from netpart.worker.array_transfer import Post
+from netpart.worker.actions import RunningCollective, run_kernel_action
+from netpart.worker.array_transfer import ArrayTransfer
 from netpart.worker.machine import Machine
-from netpart.worker.trace import PHRASES, Trace
-from netpart.worker.wait_reasons import Marks, Waiting
+from netpart.worker.trace import PHRASES, WorkerTrace
+from netpart.worker.wait_reasons import StreamMarks, WaitReason
 
 
-class Underway:
+class CollectiveRunner:
     """The collectives of one worker that are ``running``; those that are calls of NCCL go on by themselves."""
 
-    def __init__(self, machine: Machine, post: Post, trace: Trace, marks: Marks) -> None:
+    def __init__(self, machine: Machine, post: ArrayTransfer, trace: WorkerTrace, marks: StreamMarks) -> None:
         self.device, self.clock = machine.kernels.device, machine.clock
         self.post, self.trace, self.marks = post, trace, marks
-        self.running: list[Running] = []
+        self.running: list[RunningCollective] = []
         self.seen = -1
 
-    def start(self, running: Running, number: int, delay: int = 0) -> None:
+    def start(self, running: RunningCollective, number: int, delay: int = 0) -> None:
         """Starts a collective, whose messages have this ``number``, for the mini-batch of ``delay`` steps before."""
         running.number, running.delay = number, delay
         if running.call is not None:
@@ -30,7 +30,7 @@ class Underway:
         self.seen = -1  # its first message may be here already
         self.pass_on(running, running.progress.start())
 
-    def call(self, running: Running) -> None:
+    def call(self, running: RunningCollective) -> None:
         """Lets NCCL begin a collective, and counts what its messages would move."""
         assert running.call is not None
         assert self.post.transport is not None
@@ -38,7 +38,7 @@ class Underway:
         for channel, nbytes in running.counted:
             self.post.transport.count(channel, nbytes)
 
-    def complete(self, running: Running, phase: str) -> Iterator[Waiting]:
+    def complete(self, running: RunningCollective, phase: str) -> Iterator[WaitReason]:
         """Waits until a collective that was started is complete; of one of NCCL, only the device waits."""
         if running.call is not None:
             running.call.wait()
@@ -49,7 +49,7 @@ class Underway:
         self.advance()
         while (expected := running.progress.expects()) is not None:
             place, index = expected
-            yield Waiting(running.name, running.members[place], phase, running.number, running.channels[index])
+            yield WaitReason(running.name, running.members[place], phase, running.number, running.channels[index])
             self.advance()
 
     def advance(self) -> None:
@@ -73,18 +73,18 @@ class Underway:
         for running in complete:
             self.follow(running)
 
-    def follow(self, running: Running) -> None:
+    def follow(self, running: RunningCollective) -> None:
         """Does what is to be done when a collective is complete."""
         traced = self.trace.events is not None
         for action in running.then if traced else running.then_replayed:
             began = self.trace.now()
             if action.run is not None:
-                compute(action, self.device, self.clock, traced)
+                run_kernel_action(action, self.device, self.clock, traced)
             elif action.running is not None:
                 self.start(action.running, running.number, running.delay)
             self.trace.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
 
-    def pass_on(self, running: Running, sends: Iterator[tuple[int, int, Array]]) -> None:
+    def pass_on(self, running: RunningCollective, sends: Iterator[tuple[int, int, Array]]) -> None:
         """Sends what a collective may send now."""
         for place, index, view in sends:
             began, channel = self.trace.now(), running.channels[index]

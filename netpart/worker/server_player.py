@@ -14,15 +14,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from netpart.program.server import UPDATE, pull, push
+from netpart.program.server import UPDATE, pull_phase, push_phase
 from netpart.worker.player import Player
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
     from netpart.graph.cluster import Cluster
 
 
-class Applied(NamedTuple):
+class AppliedUpdate(NamedTuple):
     """One update: the gradient of ``step`` by ``group``, computed on version ``read``, applied to ``version``.
 
     Where groups average their parameters: ``group`` has brought in an average that began when it had done ``read``
@@ -41,7 +41,7 @@ class Applied(NamedTuple):
 
 
 @dataclass
-class Client:
+class ServedGroup:
     """A group as its server sees it: the steps that it will push, how many it has, the version it computes on.
 
     ``taking`` is its push that comes in, ``owed`` says that it waits for values.
@@ -52,7 +52,7 @@ class Client:
     read: int
     done: int = 0
     owed: bool = False
-    taking: Iterator[Waiting] | None = None
+    taking: Iterator[WaitReason] | None = None
 
     @property
     def step(self) -> int | None:
@@ -60,7 +60,7 @@ class Client:
         return self.steps[self.done] if self.done < len(self.steps) else None
 
 
-class Serving:
+class ServerPlayer:
     """Plays a server for the steps from ``first`` to before ``end``.
 
     ``meetings`` are the steps at which groups meet, ``end`` among them, ascending. ``applied`` hears of every update,
@@ -69,19 +69,21 @@ class Serving:
 
     def __init__(
         self, player: Player, cluster: Cluster, first: int, end: int, meetings: Sequence[int],
-        applied: Callable[[Applied], None], reached: Callable[[int], None],
+        applied: Callable[[AppliedUpdate], None], reached: Callable[[int], None],
     ) -> None:  # fmt: skip
         self.player, self.cluster, self.version = player, cluster, first
         self.end, self.meetings, self.applied, self.reached = end, meetings, applied, reached
         groups = range(cluster.groups)
-        self.clients = [Client(g, cluster.steps(g, first, end), first) for g in groups]
-        self.first_channels = [[action.channel for _, action in player.bound[push(g)].turns[0][:1]] for g in groups]
+        self.clients = [ServedGroup(g, cluster.steps(g, first, end), first) for g in groups]
+        self.first_channels = [
+            [action.channel for _, action in player.bound[push_phase(g)].turns[0][:1]] for g in groups
+        ]
 
-    def play(self) -> Iterator[Waiting]:
+    def play(self) -> Iterator[WaitReason]:
         """Serves until every step is in and answered; yields what it waits for."""
         self.reached(self.version)
         while any(client.owed or client.step is not None for client in self.clients):
-            waiting: Waiting | None = None
+            waiting: WaitReason | None = None
             for client in self.listened():
                 waiting = yield from self.take(client)
                 if waiting is None:
@@ -90,16 +92,16 @@ class Serving:
             if waiting is not None:
                 yield waiting
 
-    def listened(self) -> list[Client]:
+    def listened(self) -> list[ServedGroup]:
         """Whose push may be taken now."""
         asked = [client for client in self.clients if not client.owed and client.step is not None]
         return [client for client in asked if client.step == self.version] if self.cluster.in_turns else asked
 
-    def take(self, client: Client) -> Generator[Waiting, None, Waiting | None]:
+    def take(self, client: ServedGroup) -> Generator[WaitReason, None, WaitReason | None]:
         """Takes the next push of a group, whole; returns what it waits for if nothing of that has come."""
         step = client.step
         assert step is not None
-        client.taking = client.taking or self.player.play(push(client.group), step)
+        client.taking = client.taking or self.player.play(push_phase(client.group), step)
         first = self.first_channels[client.group]
         for waiting in client.taking:
             if waiting.channel in first:
@@ -109,18 +111,18 @@ class Serving:
         yield from self.update(client, step)
         return None
 
-    def update(self, client: Client, step: int) -> Iterator[Waiting]:
+    def update(self, client: ServedGroup, step: int) -> Iterator[WaitReason]:
         """Applies what a group has pushed, at the learning rate of its step, and answers whoever may go on."""
         yield from self.player.play(UPDATE, step)
-        self.applied(Applied(client.group, step, client.read, self.version))
+        self.applied(AppliedUpdate(client.group, step, client.read, self.version))
         self.version += 1
         self.reached(self.version)
         for other in self.clients:
             if other.owed and self.may_go_on(other):
-                yield from self.player.play(pull(other.group), self.version)
+                yield from self.player.play(pull_phase(other.group), self.version)
                 other.owed, other.read = False, self.version
 
-    def may_go_on(self, client: Client) -> bool:
+    def may_go_on(self, client: ServedGroup) -> bool:
         """True if everybody is where a group's next step may be computed."""
         at = bisect_right(self.meetings, self.end if client.step is None else client.step)
         if at and self.version < self.meetings[at - 1]:

@@ -14,7 +14,7 @@ PHRASES = {START: "start ", WAIT: "wait "}
 """What a trace says before the name of a collective."""
 
 
-class Traced(NamedTuple):
+class TracedAction(NamedTuple):
     """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
 
     ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
@@ -29,12 +29,12 @@ class Traced(NamedTuple):
     micro: int = -1
 
 
-class Trace:
+class WorkerTrace:
     """``events``, if they are a list, get every action, every message of a collective, every wait and, behind all that,
     the step, by the clock ``now``."""
 
     def __init__(self) -> None:
-        self.events: list[Traced] | None = None
+        self.events: list[TracedAction] | None = None
         self.now: Callable[[], float] = perf_counter
 
     def note(
@@ -42,4 +42,4 @@ class Trace:
     ) -> None:  # fmt: skip
         """Keeps what ends now, if anything is to be kept."""
         if self.events is not None:
-            self.events.append(Traced(name, started, self.now(), channel, delay, micro))
+            self.events.append(TracedAction(name, started, self.now(), channel, delay, micro))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.layers.layer import Following, ParamSpec
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.layers.layer import ParamSpec, RunningStatistic
 from netpart.program.buffers import View
 from netpart.program.instructions import Update
 from netpart.program.program import Program
 from netpart.spec import contains
-from netpart.updaters import Scale
+from netpart.updaters import ParameterScale
 from netpart.worker.machine import Machine, PhaseArrays
-from netpart.worker.memory_access import Span, span
+from netpart.worker.memory_access import MemorySpan, memory_span
 
 
-class Updates:
+class UpdateBinder:
     """The updates of ``program``, which read the values in ``before``, those of the mini-batch before, and write those
     in ``arrays``."""
 
@@ -34,12 +34,12 @@ class Updates:
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g, before)
         assert machine.updater is not None
-        scale = Scale(spec.proto.lr_scale, spec.proto.wd_scale)
+        scale = ParameterScale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
         op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
-        return op if before is None else chain(machine.kernels.copy(w, before), op)
+        return op if before is None else chain_ops(machine.kernels.copy(w, before), op)
 
-    def touched(self, update: Update) -> Iterator[Span]:
+    def touched(self, update: Update) -> Iterator[MemorySpan]:
         """What an update touches beside its norm."""
         program, held = self.machine.program, update.holding
         value, gradient = program.at_home(program.parameters[held], held), program.gradients[held]
@@ -47,13 +47,13 @@ class Updates:
         running = self.spec(held).running
         read = [self.before(value), self.arrays(program.at_home(gradient, held))]
         read += [] if running is None or not running.mean else [self.arrays(self.centre(running, held))]
-        yield from (span(array, False) for array in read)
-        yield from (span(array, True) for array in (self.arrays(value), *self.machine.state[held].values()))
+        yield from (memory_span(array, False) for array in read)
+        yield from (memory_span(array, True) for array in (self.arrays(value), *self.machine.state[held].values()))
 
     def spec(self, holding: int) -> ParamSpec:
         return self.machine.program.holdings[holding].parameter.spec
 
-    def follow(self, running: Following, holding: int, w: Array, g: Array, before: Array | None) -> Op:
+    def follow(self, running: RunningStatistic, holding: int, w: Array, g: Array, before: Array | None) -> Op:
         """Moves a running statistic by the moments of the mini-batch; its values are in ``before`` unless in ``w``."""
         if not running.mean:
             return self.machine.kernels.follow_mean(w, g, running.keep, before)
@@ -67,7 +67,7 @@ class Updates:
         owner = next(p.owner for p in net.parameters if p.name == name)
         return net.rows_of(net.nodes[owner].layer, micro.rows[1])
 
-    def centre(self, running: Following, holding: int) -> View:
+    def centre(self, running: RunningStatistic, holding: int) -> View:
         """Where the moments lie that those of a running variance are relative to."""
         program = self.machine.program
         box = program.holdings[holding].box

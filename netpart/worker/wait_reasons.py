@@ -15,13 +15,13 @@ from netpart.program.instructions import Channel
 
 if TYPE_CHECKING:
     from netpart.kernels.op import Clock
-    from netpart.worker.actions import Running
+    from netpart.worker.actions import RunningCollective
 
 LOOK_SECONDS = 1e-4
 """How often a host looks at a mark."""
 
 
-class Waiting(NamedTuple):
+class WaitReason(NamedTuple):
     """Why a player cannot go on: what it waits for, from whom, on which channel; after ``look`` seconds it may go on
     although nothing has arrived."""
 
@@ -36,11 +36,11 @@ class Waiting(NamedTuple):
         return f"{self.name} (edge {self.channel.edge}) from worker {self.peer} in {self.phase} step {self.step}"
 
 
-class Marks:
+class StreamMarks:
     """Marks of ``rank`` on the current stream of ``xp``, cupy; ``joint`` is one of the collectives that GPUs carry out
     among themselves. Without any there are no marks, and no waits."""
 
-    def __init__(self, xp: Any, rank: int, joint: Running | None, clock: Clock) -> None:
+    def __init__(self, xp: Any, rank: int, joint: RunningCollective | None, clock: Clock) -> None:
         self.xp, self.rank, self.joint, self.clock = xp, rank, joint, clock
         self.made: deque[Any] = deque()
 
@@ -50,16 +50,16 @@ class Marks:
             event = self.xp.cuda.Event(disable_timing=True)
             self.made.append(self.xp.cuda.get_current_stream().record(event))
 
-    def wait(self, phase: str, most: int = 0) -> Iterator[Waiting]:
+    def wait(self, phase: str, most: int = 0) -> Iterator[WaitReason]:
         """Waits until the device has come to all marks but the latest ``most``."""
         while len(self.made) > most:
             while not self.made[0].done:
                 yield self.waiting(phase)
             self.made.popleft()
 
-    def waiting(self, phase: str) -> Waiting:
+    def waiting(self, phase: str) -> WaitReason:
         """For the other members of a collective; nobody says which of them."""
         assert self.joint is not None
         other = next(rank for rank in self.joint.members if rank != self.rank)
         channel = next(iter(self.joint.channels.values()))
-        return Waiting("collectives of NCCL", other, phase, self.clock.step, channel, LOOK_SECONDS)
+        return WaitReason("collectives of NCCL", other, phase, self.clock.step, channel, LOOK_SECONDS)

@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.op import Array, Op
-from netpart.worker.actions import Action, Bound
+from netpart.worker.actions import Action, BoundProgram
 from netpart.worker.machine import ALIGN, Machine
 
 
-def nbytes(op: Op) -> int:
+def op_scratch_bytes(op: Op) -> int:
     """Of its scratch."""
-    return sum(_nbytes(shape, dtype) for shape, dtype in op.scratch)
+    return sum(_padded_bytes(shape, dtype) for shape, dtype in op.scratch)
 
 
-def allot(machine: Machine, phases: Collection[Bound]) -> None:
+def allot_workspaces(machine: Machine, phases: Collection[BoundProgram]) -> None:
     """Gives all Ops of a lane one workspace, as large as the hungriest of them needs. Raises MemoryRefused, before
     allocating anything."""
-    needs = _scratch_bytes(action for bound in phases for action in bound.actions)
+    needs = _scratch_by_lane(action for bound in phases for action in bound.actions)
     machine.workspace_bytes = sum(needs.values())
     machine.refuse_unless_fits(machine.workspace_bytes)
-    memory = {lane: _workspace(machine.xp, need) for lane, need in needs.items()}
+    memory = {lane: _allocate_workspace(machine.xp, need) for lane, need in needs.items()}
     for action, op in (each for bound in phases for each in bound.scratch):
-        action.run = partial(op.run, *_slices(op, memory[action.lane]))
+        action.run = partial(op.run, *_workspace_slices(op, memory[action.lane]))
 
 
-def _scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
+def _scratch_by_lane(actions: Iterable[Action]) -> dict[int, int]:
     """By lane, the size of the workspace that ``actions`` can share, one after another."""
     found: dict[int, int] = {}
     for action in actions:
@@ -38,19 +38,19 @@ def _scratch_bytes(actions: Iterable[Action]) -> dict[int, int]:
     return found
 
 
-def _workspace(xp: Any, need: int) -> Array:
+def _allocate_workspace(xp: Any, need: int) -> Array:
     """Memory of ``need`` bytes."""
     memory = xp.empty(need + ALIGN, np.uint8)
     return memory[-memory.__array_interface__["data"][0] % ALIGN if xp is np else 0 :]
 
 
-def _slices(op: Op, workspace: Array) -> Iterator[Array]:
+def _workspace_slices(op: Op, workspace: Array) -> Iterator[Array]:
     start = 0
     for shape, dtype in op.scratch:
         count = prod(shape) * int(np.dtype(dtype).itemsize)
         yield workspace[start : start + count].view(dtype).reshape(shape)
-        start += _nbytes(shape, dtype)
+        start += _padded_bytes(shape, dtype)
 
 
-def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
+def _padded_bytes(shape: tuple[int, ...], dtype: Any) -> int:
     return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64

@@ -6,9 +6,9 @@ import pytest
 
 from benchmarks.crossovers import SWEEPS, Pair, Sweep, crossing, square, verdict
 from benchmarks.mlp import job
-from netpart.plan.partition import partition
-from netpart.plan.price.ledger import ledger
-from netpart.proto.reader import loads
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
+from netpart.proto.reader import read_job_text
 
 AT = [1, 10, 100, 1000]
 CASES: list[tuple[list[Pair], float | None]] = [
@@ -34,8 +34,8 @@ def test_a_verdict_names_who_wins() -> None:
 
 
 def sent(sweep: Sweep, at: int) -> Pair:
-    proto = loads(job(sweep.work(at))).proto
-    first, second = (ledger(partition(proto, 2, scheme=scheme)).total for scheme in sweep.pair)
+    proto = read_job_text(job(sweep.work(at))).proto
+    first, second = (compute_ledger(partition_by_scheme(proto, 2, scheme=scheme)).total for scheme in sweep.pair)
     return first, second
 
 

@@ -16,7 +16,7 @@ from benchmarks.nets import RESATTNETS
 from benchmarks.steps import keys
 from benchmarks.use_case import lessons
 from benchmarks.ways import WAYS, Hybrid, by_data, by_gabra, choices, uncut
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.neuron_pb2 import BMProto
 
 NET = RESATTNETS["resattnet18"]
@@ -120,7 +120,7 @@ def test_gabra_places_the_net_on_groups_of_workers() -> None:
     job, task, plan = by_gabra(NET, 3, Hybrid(2, 2, 2), local=True)
     assert task.groups == [(0, 1), (2,)]
     assert sorted(set(plan)) == [0, 1]
-    cut = partition(job.proto, 3, job.folder, phases=("train",))
+    cut = partition_by_scheme(job.proto, 3, job.folder, phases=("train",))
     assert len(cut.phases["train"]) == 2
     used = {tuple(sorted({shard.worker for shard in placement.shards})) for placement in cut.graph.placements}
     assert used == {(0, 1), (2,)}
@@ -134,7 +134,7 @@ def test_ways_say_how_they_normalise(way: Any) -> None:
 
 
 def test_data_parallelism_shares_the_rows_out_evenly() -> None:
-    cut = partition(by_data(NET, True).proto, 3, None, phases=("train",))
+    cut = partition_by_scheme(by_data(NET, True).proto, 3, None, phases=("train",))
     assert cut.job.neuralnet.layer[0].synthetic_conf.classes == 2
     rows = [shard.region[0] for shard in cut.graph.placements[1].shards]
     assert sorted(hi - lo for lo, hi in rows) == [5, 5, 6]

@@ -15,8 +15,8 @@ import pytest
 from benchmarks.contenders import MPI, MPIEXEC, TORCH, WARM_UP, Bench, exchanged
 from benchmarks.mlp import Work, prepare
 from netpart.launch.report.events import Event, Measured
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -34,8 +34,8 @@ def losses(work: Work) -> list[float]:
     """Those of netpart on one worker."""
     heard: list[Event] = []
     folder = Path(work.start).parent
-    job = load(folder / "job.conf", ["disp_freq=1"])
-    run(job, 1, launcher="threads", listener=heard.append, workspace=folder / "run")
+    job = read_job(folder / "job.conf", ["disp_freq=1"])
+    run_job(job, 1, launcher="threads", listener=heard.append, workspace=folder / "run")
     return [event.metrics["loss/loss"] for event in heard if isinstance(event, Measured) and event.phase == "train"]
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.pipeline import Size, bubble, idle, job
-from netpart.collectives.price import Link
-from netpart.measure.profile import Profiled
-from netpart.measure.simulate import simulate
-from netpart.plan.partition import partition
+from netpart.collectives.price import LinkCost
+from netpart.measure.profile import ProfiledRun
+from netpart.measure.simulate import simulate_partition
+from netpart.plan.partition import partition_by_scheme
 
-NOTHING, SPEED = Link(1e-12, 1e-12, 1e18), 1e9
+NOTHING, SPEED = LinkCost(1e-12, 1e-12, 1e18), 1e9
 SMALL = Size(layers=3, width=32, border=8, rows=8, steps=9)
 
 
-def played(stages: int, micro_batches: int, order: str = "ONE_F_ONE_B") -> Profiled:
+def played(stages: int, micro_batches: int, order: str = "ONE_F_ONE_B") -> ProfiledRun:
     found = job(SMALL, stages, micro_batches, order)
-    cut = partition(found.proto, stages, found.folder, phases=("train",))
-    return simulate(cut, SMALL.steps, NOTHING, flops=SPEED)
+    cut = partition_by_scheme(found.proto, stages, found.folder, phases=("train",))
+    return simulate_partition(cut, SMALL.steps, NOTHING, flops=SPEED)
 
 
 @pytest.mark.parametrize(("stages", "micro_batches"), [(2, 1), (2, 4), (4, 4), (4, 12)])

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.nets import Net
 from benchmarks.prepare import prepare
 from benchmarks.ways import Hybrid, by_data, by_gabra, uncut, with_overrides
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
 
@@ -23,7 +23,7 @@ STEPS = 2
 def trained(job: Job, workers: int) -> tuple[list[float], dict[str, np.ndarray]]:
     """Losses, and all parameters with the running statistics, after some steps."""
     exact = with_overrides(job, "dtype=FLOAT64")
-    cut = partition(exact.proto, workers, exact.folder, phases=("train",))
+    cut = partition_by_scheme(exact.proto, workers, exact.folder, phases=("train",))
     ensemble = Ensemble(cut)
     ensemble.initialise()
     losses = [ensemble.step("train", step)["loss/loss"] for step in range(STEPS)]

@@ -16,9 +16,9 @@ from safetensors.numpy import save_file
 
 from netpart.checkpoint.checksums import BLOCK
 from netpart.checkpoint.header import DTYPES, LENGTH
-from netpart.checkpoint.safetensors_file import create, open_checkpoint, partial_path
+from netpart.checkpoint.safetensors_file import create_checkpoint, open_checkpoint, partial_path
 from netpart.errors import DataError
-from netpart.spec import whole
+from netpart.spec import whole_region
 
 Tensors = dict[str, NDArray[Any]]
 LARGE = np.linspace(-1, 1, BLOCK // 4 + 3, dtype=np.float32)
@@ -33,9 +33,11 @@ SOME: Tensors = {
 def write(path: Path, tensors: Tensors) -> list[str]:
     """Writes a checkpoint; the names of those that are not finite."""
     names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    writer = create(path, {name: (names[array.dtype], array.shape) for name, array in tensors.items()}, {"step": "7"})
+    writer = create_checkpoint(
+        path, {name: (names[array.dtype], array.shape) for name, array in tensors.items()}, {"step": "7"}
+    )
     for name, array in tensors.items():
-        writer.write_region(name, whole(array.shape), array)
+        writer.write_region(name, whole_region(array.shape), array)
     bad = writer.seal()
     writer.place()
     return bad
@@ -74,7 +76,7 @@ def test_a_bit_that_changed_is_found(folder: Path, place: int, bit: int) -> None
 
 
 def test_what_was_never_sealed_is_refused(tmp_path: Path) -> None:
-    create(tmp_path / "a", {"w": ("F32", (2,))}).close()
+    create_checkpoint(tmp_path / "a", {"w": ("F32", (2,))}).close()
     partial_path(tmp_path / "a").rename(tmp_path / "a")
     with pytest.raises(DataError, match=r"a: crc32: expected 8 .* for each of 1 tensors, got a file that was not fin"):
         verify(tmp_path / "a", w=(2,))

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.checkpoint.header import DTYPES, LARGEST, LENGTH, Header, header_length, parse_header, write_header
+from netpart.checkpoint.header import (
+    DTYPES,
+    LARGEST,
+    LENGTH,
+    SafetensorsHeader,
+    header_length,
+    parse_header,
+    write_header,
+)
 from netpart.errors import DataError
 
 SHAPES = st.lists(st.integers(0, 6), max_size=4).map(tuple)
@@ -20,7 +28,7 @@ JSON = (
 )
 
 
-def parsed(start: bytes, size: int) -> Header:
+def parsed(start: bytes, size: int) -> SafetensorsHeader:
     length = header_length(start[: LENGTH.size], size)
     return parse_header(start[LENGTH.size : LENGTH.size + length], size)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.checkpoint.runs import runs
+from netpart.checkpoint.runs import contiguous_runs
 from netpart.spec import Region, Shape
 
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
@@ -23,7 +23,7 @@ def boxes(shape: Shape) -> st.SearchStrategy[Region]:
 def test_the_runs_are_the_elements_of_the_box_in_order(case: tuple[Shape, Region]) -> None:
     shape, box = case
     places = np.arange(prod(shape)).reshape(shape)[tuple(slice(lo, hi) for lo, hi in box)].reshape(-1)
-    found = list(runs(shape, box))
+    found = list(contiguous_runs(shape, box))
     assert [i for start, length in found for i in range(start, start + length)] == places.tolist()
     assert all(length > 0 for _, length in found)
 
@@ -39,10 +39,10 @@ def test_the_runs_are_the_elements_of_the_box_in_order(case: tuple[Shape, Region
     ],
 )
 def test_trailing_whole_axes_merge(shape: Shape, box: Region, expected: list[tuple[int, int]]) -> None:
-    assert list(runs(shape, box)) == expected
+    assert list(contiguous_runs(shape, box)) == expected
 
 
 @pytest.mark.parametrize("box", [((0, 3),), ((0, 4), (0, 3)), ((-1, 2), (0, 3)), ((2, 1), (0, 3))])
 def test_a_box_that_leaves_the_tensor_is_refused(box: Region) -> None:
     with pytest.raises(ValueError, match="leaves a tensor of shape"):
-        list(runs((3, 3), box))
+        list(contiguous_runs((3, 3), box))

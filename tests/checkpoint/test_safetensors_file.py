@@ -16,9 +16,9 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from netpart.checkpoint.header import DTYPES
-from netpart.checkpoint.safetensors_file import create, join, open_checkpoint, partial_path
+from netpart.checkpoint.safetensors_file import create_checkpoint, join_checkpoint, open_checkpoint, partial_path
 from netpart.errors import DataError
-from netpart.spec import Region, Shape, extent, subtract, whole
+from netpart.spec import Region, Shape, extent, subtract, whole_region
 
 SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple)
 TENSORS = st.dictionaries(
@@ -48,9 +48,11 @@ def crop(array: NDArray[Any], box: Region) -> NDArray[Any]:
 
 def save(path: Path, tensors: dict[str, NDArray[Any]], metadata: dict[str, str] | None = None) -> None:
     names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-    writer = create(path, {name: (names[array.dtype], array.shape) for name, array in tensors.items()}, metadata)
+    writer = create_checkpoint(
+        path, {name: (names[array.dtype], array.shape) for name, array in tensors.items()}, metadata
+    )
     for name, array in tensors.items():
-        writer.write_region(name, whole(array.shape), array)
+        writer.write_region(name, whole_region(array.shape), array)
     writer.finish()
 
 
@@ -60,12 +62,12 @@ def test_the_parts_that_several_write_make_the_whole_for_the_library(
 ) -> None:
     path = folder / "a.safetensors"
     arrays = {name: counted(dtype, shape) for name, (dtype, shape) in tensors.items()}
-    owner = create(path, tensors, {"step": "7"})
-    with join(path) as other:
+    owner = create_checkpoint(path, tensors, {"step": "7"})
+    with join_checkpoint(path) as other:
         for name, array in arrays.items():
-            box = draw_box(data, whole(array.shape))
+            box = draw_box(data, whole_region(array.shape))
             owner.write_region(name, box, crop(array, box))
-            rest = subtract(whole(array.shape), box) if array.ndim else []
+            rest = subtract(whole_region(array.shape), box) if array.ndim else []
             for part in rest:
                 other.write_region(name, part, crop(array, part))
     owner.finish()
@@ -89,7 +91,7 @@ def test_any_box_of_a_file_of_the_library_equals_numpy(
         assert checkpoint.metadata == {"note": "é"}
         assert {name: (tensor.dtype, tensor.shape) for name, tensor in checkpoint.tensors.items()} == tensors
         for name, array in arrays.items():
-            box = draw_box(data, whole(array.shape))
+            box = draw_box(data, whole_region(array.shape))
             out = np.full(extent(box), -1, array.dtype, order="F" if strided else "C")
             checkpoint.read_region(name, box, out)
             np.testing.assert_array_equal(out, crop(array, box))
@@ -136,7 +138,7 @@ def test_a_changed_byte_is_a_data_error_or_another_legal_file(folder: Path, plac
         return
     with checkpoint:
         for name, tensor in checkpoint.tensors.items():
-            checkpoint.read_region(name, whole(tensor.shape), np.zeros(tensor.shape, tensor.item))
+            checkpoint.read_region(name, whole_region(tensor.shape), np.zeros(tensor.shape, tensor.item))
 
 
 def test_a_file_that_shrinks_while_open_is_refused(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_a_file_that_shrinks_while_open_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_appears_only_when_it_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "made" / "a"
     save(path, {"w": counted("F32", (3,))})
-    writer = create(path, {"w": ("F32", (3,))})
+    writer = create_checkpoint(path, {"w": ("F32", (3,))})
     writer.write_region("w", ((0, 3),), counted("F32", (3,), start=9))
     assert load_file(path)["w"].tolist() == [1, 2, 3]
     writer.finish()
@@ -160,33 +162,33 @@ def test_a_checkpoint_appears_only_when_it_is_finished(tmp_path: Path) -> None:
 
 
 def test_an_abandoned_checkpoint_leaves_nothing(tmp_path: Path) -> None:
-    create(tmp_path / "a", {"w": ("F32", (3,))}).abandon()
+    create_checkpoint(tmp_path / "a", {"w": ("F32", (3,))}).abandon()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match=r"a\.partial: expected a checkpoint, got nothing there"):
-        join(tmp_path / "a")
+        join_checkpoint(tmp_path / "a")
 
 
 def test_what_a_killed_run_left_is_replaced(tmp_path: Path) -> None:
-    create(tmp_path / "a", {"w": ("F32", (3,))}).write_region("w", ((0, 3),), counted("F32", (3,)))
-    create(tmp_path / "a", {"v": ("F64", (2,))}).finish()
+    create_checkpoint(tmp_path / "a", {"w": ("F32", (3,))}).write_region("w", ((0, 3),), counted("F32", (3,)))
+    create_checkpoint(tmp_path / "a", {"v": ("F64", (2,))}).finish()
     assert {name: array.tolist() for name, array in load_file(tmp_path / "a").items()} == {"v": [0, 0]}
 
 
 def test_the_file_is_sparse_until_it_is_written(tmp_path: Path) -> None:
-    create(tmp_path / "a", {"w": ("F32", (2**22,))})
+    create_checkpoint(tmp_path / "a", {"w": ("F32", (2**22,))})
     status = partial_path(tmp_path / "a").stat()
     assert status.st_size > 2**24
     assert status.st_blocks * 512 < 2**20
 
 
 def _write_rows(path: Path, rank: int, rows: int) -> None:
-    with join(path) as writer:
+    with join_checkpoint(path) as writer:
         box = ((rank * rows, (rank + 1) * rows), (0, 5))
         writer.write_region("w", box, np.full((rows, 5), rank, np.float32))
 
 
 def test_processes_write_one_file_together(tmp_path: Path) -> None:
-    owner = create(tmp_path / "a", {"w": ("F32", (6, 5))})
+    owner = create_checkpoint(tmp_path / "a", {"w": ("F32", (6, 5))})
     context = multiprocessing.get_context("spawn")
     others = [context.Process(target=_write_rows, args=(tmp_path / "a", rank, 2)) for rank in range(3)]
     for other in others:
@@ -211,7 +213,7 @@ def test_processes_write_one_file_together(tmp_path: Path) -> None:
 def test_what_does_not_fit_the_tensor_is_refused(
     tmp_path: Path, name: str, box: Region, array: NDArray[Any], complaint: str
 ) -> None:
-    with create(tmp_path / "a", {"w": ("F32", (2, 3))}) as writer:
+    with create_checkpoint(tmp_path / "a", {"w": ("F32", (2, 3))}) as writer:
         with pytest.raises(DataError, match=complaint):
             writer.write_region(name, box, array)
         writer.finish()
@@ -224,7 +226,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    writer = create(tmp_path / "a", {"w": ("F32", (2, 3))})
+    writer = create_checkpoint(tmp_path / "a", {"w": ("F32", (2, 3))})
     monkeypatch.setattr(os, "pwrite", full)
     told = r"/a: expected room for a checkpoint, got no space left on device; free some, and go on with --resume"
     with pytest.raises(DataError, match=told):

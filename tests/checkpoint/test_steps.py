@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.checkpoint.steps import checkpoints, latest, parse_step, remove, step_file, sweep, updater_file
+from netpart.checkpoint.steps import (
+    latest_checkpoint,
+    list_checkpoints,
+    parse_step,
+    remove_checkpoint,
+    remove_partial_files,
+    step_file,
+    updater_file,
+)
 from netpart.errors import DataError
 
 
@@ -31,29 +39,29 @@ def test_other_names_say_none(name: str) -> None:
 
 
 def test_the_latest_is_the_highest_finished_step(tmp_path: Path) -> None:
-    assert latest(tmp_path / "none") is None
-    assert latest(tmp_path) is None
+    assert latest_checkpoint(tmp_path / "none") is None
+    assert latest_checkpoint(tmp_path) is None
     for step in (9, 100_000_000, 20):
         step_file(tmp_path, step).touch()
     (tmp_path / "step999999999.safetensors.partial").touch()
     (tmp_path / "note.txt").touch()
-    assert latest(tmp_path) == step_file(tmp_path, 100_000_000)
+    assert latest_checkpoint(tmp_path) == step_file(tmp_path, 100_000_000)
 
 
 def test_checkpoints_go_by_their_steps(tmp_path: Path) -> None:
     for step in (9, 100_000_000, 20):
         step_file(tmp_path, step).touch()
-    assert checkpoints(tmp_path) == [step_file(tmp_path, step) for step in (9, 20, 100_000_000)]
+    assert list_checkpoints(tmp_path) == [step_file(tmp_path, step) for step in (9, 20, 100_000_000)]
     with pytest.raises(DataError, match="expected a folder of checkpoints, got file name too long"):
-        latest(tmp_path / ("x" * 300))
+        latest_checkpoint(tmp_path / ("x" * 300))
 
 
 def test_a_checkpoint_is_removed_with_its_updater(tmp_path: Path) -> None:
     for step in (9, 20):
         step_file(tmp_path, step).touch()
         updater_file(step_file(tmp_path, step)).touch()
-    remove(step_file(tmp_path, 9))
-    remove(step_file(tmp_path, 10))
+    remove_checkpoint(step_file(tmp_path, 9))
+    remove_checkpoint(step_file(tmp_path, 10))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step00000020.safetensors", "step00000020.updater"]
 
 
@@ -61,9 +69,9 @@ def test_only_half_written_checkpoints_are_swept_away(tmp_path: Path) -> None:
     kept = ["step00000020.safetensors", "mine.partial", "step00000020.partial", "xstep00000020.updater.partial"]
     for name in [*kept, "step00000030.safetensors.partial", "step00000030.updater.partial"]:
         (tmp_path / name).touch()
-    sweep(tmp_path)
+    remove_partial_files(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
-    sweep(tmp_path / "none")
+    remove_partial_files(tmp_path / "none")
 
 
 def test_a_pipe_and_a_folder_are_no_checkpoints(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.cli.provide import provide, provide_digits
+from netpart.cli.provide import provide_data, provide_digits
 from netpart.data.stores.store import open_store
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 from tests.trained.texts import gpt
@@ -58,9 +58,9 @@ def test_digits_that_a_job_reads_are_made(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "graphs").mkdir()
     path = reads_digits(tmp_path / "graphs", "../data/digits")
-    provide_digits(load(path))
+    provide_digits(read_job(path))
     assert "graphs/job.conf: its data was missing; made data/digits from the 1 797 digits" in capsys.readouterr().err
-    provide_digits(load(path))
+    provide_digits(read_job(path))
     assert capsys.readouterr().err == ""
 
 
@@ -68,7 +68,7 @@ def test_digits_that_a_job_reads_are_made(
 def test_a_job_has_nothing_made_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    provide(load(reads_digits(tmp_path / "here", where.replace("ABOVE", str(tmp_path)))))
+    provide_data(read_job(reads_digits(tmp_path / "here", where.replace("ABOVE", str(tmp_path)))))
     assert [p.name for p in tmp_path.iterdir()] == ["here"]
 
 
@@ -76,7 +76,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "digits").mkdir()
     (tmp_path / "digits" / "test_data.bin").write_bytes(b"precious")
-    provide_digits(load(reads_digits(tmp_path, "digits")))
+    provide_digits(read_job(reads_digits(tmp_path, "digits")))
     assert (tmp_path / "digits" / "test_data.bin").read_bytes() == b"precious"
     assert sorted(p.name for p in (tmp_path / "digits").iterdir()) == sorted(
         ["test_data.bin", "train_data.bin", "train_mean.bin"]
@@ -96,7 +96,7 @@ def test_what_is_refused_has_had_nothing_made(
 
 def test_other_data_is_left_to_its_owner(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job.write_text(JOB.replace("store_conf {", 'store_conf { path: "cifar/train_data.bin"'))
-    provide_digits(load(job))
+    provide_digits(read_job(job))
     assert (capsys.readouterr().err, [p.name for p in job.parent.iterdir()]) == ("", ["job.conf"])
 
 
@@ -111,12 +111,12 @@ def test_the_source_of_python_that_a_job_reads_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = gpt(tmp_path)
-    job = load(path, ["text.text_conf.files=data/python.txt"])
-    provide(job)
+    job = read_job(path, ["text.text_conf.files=data/python.txt"])
+    provide_data(job)
     assert "gpt.conf: its data was missing; made" in capsys.readouterr().err
     assert (tmp_path / "data" / "python.txt").exists()
-    provide(job)
-    provide(load(path, ["text.text_conf.files=absent.txt"]))
+    provide_data(job)
+    provide_data(read_job(path, ["text.text_conf.files=absent.txt"]))
     assert capsys.readouterr().err == ""
 
 
@@ -138,9 +138,9 @@ def test_phantoms_that_a_job_reads_are_made(
     path = tmp_path / "graphs" / "resattnet" / "job.conf"
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    provide(load(path))
+    provide_data(read_job(path))
     assert [(folder, subjects) for folder, subjects, _ in made] == [(tmp_path / "data" / "phantom", 800)]
     assert "its data is missing; making" in capsys.readouterr().err
     path.write_text(text.replace("/phantom/", "/adni/"))
-    provide(load(path))
+    provide_data(read_job(path))
     assert len(made) == 1

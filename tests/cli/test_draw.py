@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.draw.letters import widest
+from netpart.draw.letters import widest_text
 from netpart.draw.schedule import TEXT
 from tests.cli.conftest import Netpart
 
@@ -69,7 +69,7 @@ def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path)
     (width,) = map(int, re.findall(r'viewBox="0 0 (\d+) ', answer.out))
     notes = re.findall(r'class="note">(.*)</text>', answer.out)
     assert "% of the time is idle; a bar marks backward, which takes twice as long" in " ".join(notes)
-    assert widest(notes, TEXT) + 12 < width, "what is said below is wider than the picture"
+    assert widest_text(notes, TEXT) + 12 < width, "what is said below is wider than the picture"
     late = netpart("draw", job, "--workers", 2, "--stages", 2, "--schedule", "delayed", "--turns")
     assert "small: delayed gradients of 4 micro-batches" in late.out
     refused = netpart("draw", job, *pipeline, "-o", tmp_path / "turns.txt")

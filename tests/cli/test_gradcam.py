@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netpart.choices import CAM_METHODS
-from netpart.data.scans.nifti import Scan, save_volume
+from netpart.data.scans.nifti import NiftiScan, save_volume
 from netpart.launch.control.cores import THREAD_VARIABLES
 from netpart.trained import gradcam
 from tests.cli.conftest import JOB, Netpart
@@ -38,7 +38,7 @@ def test_a_scan_gets_a_map_in_its_own_voxels_and_a_picture(job: Path, tmp_path: 
     answer = netpart("gradcam", job, "--checkpoint", checkpoint, "--sample", 1, "--layer", "conv", "-o", target)
     assert answer.code == 0
     assert answer.out.startswith("sample 1: class 1, probabilities 0.")
-    found, scan = Scan(target), Scan(tmp_path / "scan-1.nii.gz")
+    found, scan = NiftiScan(target), NiftiScan(tmp_path / "scan-1.nii.gz")
     assert found.shape == scan.shape
     assert np.array_equal(found.affine, scan.affine)
     values = found.read(tuple((0, n) for n in found.shape))

@@ -103,7 +103,7 @@ def test_what_goes_wrong_is_one_message(
 
 
 def test_ctrl_c_while_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(command, "parse", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(command, "parse_command_line", raising(KeyboardInterrupt()))
     assert command.main(["zoo"]) == 130
     assert capsys.readouterr().err == "error: interrupted\n"
 
@@ -143,12 +143,12 @@ def test_debugging_keeps_the_traceback(netpart: Netpart, monkeypatch: pytest.Mon
 
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    command.complain("plain")
+    command.print_error("plain")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    command.complain("red")
+    command.print_error("red")
     monkeypatch.setenv("NO_COLOR", "1")
-    command.complain("no colour")
+    command.print_error("no colour")
     assert capsys.readouterr().err.splitlines() == ["error: plain", "\033[1;31merror:\033[0m red", "error: no colour"]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from netpart.cli.examples import EXAMPLES
-from netpart.cli.main import VERBS, parse
+from netpart.cli.main import VERBS, parse_command_line
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.store import KvWriter
-from netpart.launch.control.cores import cores
+from netpart.launch.control.cores import available_cores
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB, Netpart
 
@@ -396,7 +396,7 @@ def test_help_ends_with_examples_that_work(verb: str, netpart: Netpart) -> None:
     for example in EXAMPLES[verb]:
         assert f"\n  {example}\n" in shown
         words = example.replace('"def "', "def").split()
-        assert parse(words[1:]).call
+        assert parse_command_line(words[1:]).call
         for word in words[2:]:
             assert not word.startswith(("graphs/", "workers/")) or (root / word).is_file()
 
@@ -404,7 +404,7 @@ def test_help_ends_with_examples_that_work(verb: str, netpart: Netpart) -> None:
 @pytest.mark.parametrize("launcher", ["local", "threads"])
 def test_more_workers_than_a_host_can_hold_are_not_started(launcher: str, job: Path, netpart: Netpart) -> None:
     placed = [word for name in ("data", "conv", "ip", "loss") for word in ("--set", f"{name}.location=0")]
-    many = 64 * cores() + 1
+    many = 64 * available_cores() + 1
     answer = netpart("run", job, "--launcher", launcher, "--workers", many, *placed)
     assert (answer.code, answer.out) == (2, "")
     assert f"expected at most 64 workers per core of this host, got {many} workers on" in answer.err

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.cli.proposals import short
-from netpart.proto.reader import load
+from netpart.cli.proposals import shorten_plan_name
+from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
 from tests.plan.search.test_pipeline_stages import PROFILES
 
@@ -48,7 +48,7 @@ def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart)
     ],
 )
 def test_allocators_that_agree_share_their_objectives(names: str, told: str) -> None:
-    assert short(names) == told
+    assert shorten_plan_name(names) == told
 
 
 def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart
     assert answer.err == f"wrote {plan}: data by speed\n"
     command = f"#:     netpart plan {job} --devices {devices} --micro-batches 2\n"
     assert command in plan.read_text()
-    assert load(plan).proto.cluster.nworkers_per_group == 2
+    assert read_job(plan).proto.cluster.nworkers_per_group == 2
     ran = netpart("run", plan, "--launcher", "threads", "--workspace", tmp_path / "out")
     assert ran.code == 0
     assert "as predicted" in ran.out

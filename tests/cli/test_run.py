@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from netpart.launch.control.cores import THREAD_VARIABLES, cores
+from netpart.launch.control.cores import THREAD_VARIABLES, available_cores
 from netpart.launch.report.events import Measured
-from netpart.launch.report.run_record import Notes
+from netpart.launch.report.run_record import RunRecord
 from tests.cli.conftest import JOB, Netpart
 from tests.house.tree import ROOT
 
@@ -52,7 +52,7 @@ def test_a_run_that_fails_says_where_resume_goes_on(tmp_path: Path, netpart: Net
 def test_more_threads_than_cores_are_told(tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in THREAD_VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    job, has = tmp_path / "job.conf", cores()
+    job, has = tmp_path / "job.conf", available_cores()
     job.write_text(JOB)
     run = "run", job, "--workspace", tmp_path / "out"
     few = f"too many for the {has} core{'s' * (has > 1)} of worker 0: use --threads {has}; batch"
@@ -97,14 +97,14 @@ def test_a_workspace_that_is_removed_is_told(tmp_path: Path, netpart: Netpart, m
     """At the next checkpoint, which lies in the folder that it makes anew: so nothing more is lost."""
     job, out = tmp_path / "job.conf", tmp_path / "out"
     job.write_text(JOB)
-    hear = Notes.hear
+    hear = RunRecord.hear
 
-    def removing(self: Notes, event: Any) -> None:
+    def removing(self: RunRecord, event: Any) -> None:
         if isinstance(event, Measured) and event.step == 2:
             shutil.rmtree(out)
         hear(self, event)
 
-    monkeypatch.setattr(Notes, "hear", removing)
+    monkeypatch.setattr(RunRecord, "hear", removing)
     every = "--set", "disp_freq=1", "--set", "checkpoint_freq=1", "--steps", 9
     answer = netpart("run", job, "--launcher", "threads", "--workspace", out, *every)
     error, note = answer.err.splitlines()

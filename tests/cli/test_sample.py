@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli.sample import show
+from netpart.cli.sample import print_sample
 from netpart.launch.control.cores import THREAD_VARIABLES
 from tests.cli.conftest import Netpart
 from tests.trained.texts import gpt
@@ -47,7 +47,7 @@ def test_bytes_go_to_a_file_as_they_are(job: Path, tmp_path: Path, netpart: Netp
 
 def test_what_is_no_text_is_shown_as_such() -> None:
     out = StringIO()
-    show("à".encode()[:1], iter("à".encode()[1:] + b"\xff!\xc3"), out)
+    print_sample("à".encode()[:1], iter("à".encode()[1:] + b"\xff!\xc3"), out)
     assert out.getvalue() == "à\ufffd!\ufffd\n"
 
 

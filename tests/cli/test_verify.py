@@ -10,8 +10,8 @@ import pytest
 
 from netpart.families import SCHEMES
 from netpart.graph.partition import Partition
-from netpart.graph.uncut import uncut
-from netpart.plan.partition import partition
+from netpart.graph.uncut import partition_uncut
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import JobProto
 from tests.cli.conftest import Netpart
 
@@ -45,7 +45,7 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
         other = JobProto()
         other.CopyFrom(proto)
         other.updater.learning_rate.base_lr /= 2
-        return uncut(other, folder)
+        return partition_uncut(other, folder)
 
     monkeypatch.setattr("netpart.verify.compare.uncut", slower)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
@@ -95,7 +95,7 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
     """The sums of the parameters' gradients are left out: that is wrong where rows are cut, and only there."""
 
     def unsummed(*arguments: Any) -> Partition:
-        cut = partition(*arguments)
+        cut = partition_by_scheme(*arguments)
         cut.buckets = []
         return cut
 

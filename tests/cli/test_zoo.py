@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.cli.zoo import description
-from netpart.proto.reader import load
+from netpart.cli.zoo import job_description
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 from tests.cli.conftest import Netpart
 
@@ -23,7 +23,7 @@ def test_every_job_is_listed_with_what_it_is(netpart: Netpart) -> None:
 
 @pytest.mark.parametrize("path", CONFS, ids=lambda path: path.stem)
 def test_a_description_is_one_sentence(path: Path) -> None:
-    text = description(path)
+    text = job_description(path)
     assert 10 < len(text) < 200
     assert not text.endswith((".", ":"))
     assert "#" not in text
@@ -32,7 +32,7 @@ def test_a_description_is_one_sentence(path: Path) -> None:
 def test_a_job_is_copied_and_reads_the_same(tmp_path: Path, netpart: Netpart) -> None:
     answer = netpart("zoo", "mnist/conv", tmp_path)
     assert (answer.code, answer.out) == (0, f"copied {tmp_path}/mnist/conv.conf\n")
-    assert load(tmp_path / "mnist" / "conv.conf").proto == load(zoo_folder() / "mnist" / "conv.conf").proto
+    assert read_job(tmp_path / "mnist" / "conv.conf").proto == read_job(zoo_folder() / "mnist" / "conv.conf").proto
     assert netpart("zoo", "mnist/conv", tmp_path).code == 0
 
 

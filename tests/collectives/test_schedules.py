@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.choices import ALGORITHMS
-from netpart.collectives import Link, Message, choose, pieces, returned, schedule, seconds
+from netpart.collectives import (
+    BlockMessage,
+    LinkCost,
+    choose_algorithm,
+    collective_schedule,
+    count_blocks,
+    returned_messages,
+    schedule_seconds,
+)
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -23,10 +31,10 @@ from netpart.collectives.kinds import (
     REDUCE_SCATTER,
     SWAP,
 )
-from netpart.collectives.price import SWAPPED, cheapest, spread
+from netpart.collectives.price import SWAPPED, bytes_by_block, cheapest_algorithm
 from netpart.errors import TransportError
 from netpart.program.messages.wire_memory import AHEAD
-from netpart.worker.collective_player import Progress, Send
+from netpart.worker.collective_player import CollectiveProgress, OutgoingMessage
 
 Blocks = list[np.ndarray | None]
 SIZES = st.lists(st.integers(0, 6), min_size=100, max_size=100)
@@ -37,12 +45,13 @@ class Team:
     """The members of one collective in one thread; each takes a message whenever one is there, in any order."""
 
     def __init__(self, kind: str, algorithm: str, n: int, sizes: list[int], local: list[Blocks]) -> None:
-        self.schedule = schedule(kind, algorithm, n)
-        count = pieces(kind, algorithm, n)
+        self.schedule = collective_schedule(kind, algorithm, n)
+        count = count_blocks(kind, algorithm, n)
         sizes = sizes[:count]
         self.target: list[Blocks] = [[np.full(s, np.nan) for s in sizes] for _ in range(n)]
         self.members = [
-            Progress(self.schedule, i, sizes, local[i], self.target[i], np.empty(sum(sizes))) for i in range(n)
+            CollectiveProgress(self.schedule, i, sizes, local[i], self.target[i], np.empty(sum(sizes)))
+            for i in range(n)
         ]
         self.posted: dict[int, np.ndarray] = {}
         self.sent: Counter[int] = Counter()
@@ -52,7 +61,7 @@ class Team:
         """Members sum up where they have their own, and messages ``staying`` are not copied."""
         packs = (np.empty(sum(sizes)) for _ in local)
         self.members = [
-            Progress(self.schedule, i, sizes, own, own, pack)
+            CollectiveProgress(self.schedule, i, sizes, own, own, pack)
             for i, (own, pack) in enumerate(zip(local, packs, strict=True))
         ]
         self.target, self.staying = local, staying
@@ -80,7 +89,7 @@ class Team:
         assert self.schedule[expected[1]].source == expected[0]
         self.post(i, self.members[i].deliver(self.posted.pop(expected[1])))
 
-    def post(self, source: int, sends: Iterable[Send]) -> None:
+    def post(self, source: int, sends: Iterable[OutgoingMessage]) -> None:
         for target, index, array in sends:
             assert self.schedule[index][:2] == (source, target)
             assert index not in self.posted
@@ -133,7 +142,7 @@ def test_reduce_scatter(algorithm: str, n: int, sizes: list[int], seed: int) -> 
 
 @given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
 def test_all_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
-    count = pieces(ALL_REDUCE, algorithm, n)
+    count = count_blocks(ALL_REDUCE, algorithm, n)
     local = bring(n, sizes[:count], lambda i, b: True, seed)
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)
     after = team.play(seed)
@@ -146,11 +155,11 @@ def test_all_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None
 def test_an_addend_that_stays_with_its_sender_is_added_before_its_sum_comes_back(
     algorithm: str, n: int, sizes: list[int], seed: int
 ) -> None:
-    sizes = sizes[: pieces(ALL_REDUCE, algorithm, n)]
+    sizes = sizes[: count_blocks(ALL_REDUCE, algorithm, n)]
     local = bring(n, sizes, lambda i, b: True, seed)
     expected = [total(local, b) for b in range(len(sizes))]
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)
-    team.in_place(sizes, local, returned(team.schedule))
+    team.in_place(sizes, local, returned_messages(team.schedule))
     after = team.play(seed)
     assert all(same(after[i][b], wanted) for i in range(n) for b, wanted in enumerate(expected))
 
@@ -165,7 +174,7 @@ def test_an_addend_that_stays_is_added_before_what_was_made_of_its_sum_comes(
     expected = [-total(local, b) for b in range(n)]
     made: list[Blocks] = [[np.zeros(s) if i == b else None for b, s in enumerate(sizes)] for i in range(n)]
     sums, values = Team(REDUCE_SCATTER, algorithm, n, sizes, local), Team(ALL_GATHER, algorithm, n, sizes, made)
-    sums.in_place(sizes, local, returned(sums.schedule + values.schedule) & set(range(len(sums.schedule))))
+    sums.in_place(sizes, local, returned_messages(sums.schedule + values.schedule) & set(range(len(sums.schedule))))
     for i, member in enumerate(sums.members):
         sums.post(i, member.start())
     updated, waiting = set[int](), set(range(n))
@@ -186,10 +195,10 @@ def test_an_addend_that_stays_is_added_before_what_was_made_of_its_sum_comes(
 
 
 def test_of_two_halves_all_addends_stay_and_of_a_swap_none() -> None:
-    scatter, gather = schedule(REDUCE_SCATTER, "direct", 4), schedule(ALL_GATHER, "direct", 4)
-    assert returned(scatter) == frozenset()
-    assert returned(scatter + gather) == frozenset(range(len(scatter)))
-    assert returned(schedule(ALL_REDUCE, SWAP, 2)) == frozenset()
+    scatter, gather = collective_schedule(REDUCE_SCATTER, "direct", 4), collective_schedule(ALL_GATHER, "direct", 4)
+    assert returned_messages(scatter) == frozenset()
+    assert returned_messages(scatter + gather) == frozenset(range(len(scatter)))
+    assert returned_messages(collective_schedule(ALL_REDUCE, SWAP, 2)) == frozenset()
 
 
 def test_an_addend_of_a_swap_that_stayed_would_be_added_too_late() -> None:
@@ -202,7 +211,7 @@ def test_an_addend_of_a_swap_that_stayed_would_be_added_too_late() -> None:
 @given(ALGORITHM, MEMBERS, st.integers(0, 99))
 def test_all_members_of_an_all_reduce_end_with_the_same_bits(algorithm: str, n: int, seed: int) -> None:
     random = np.random.default_rng(seed)
-    count = pieces(ALL_REDUCE, algorithm, n)
+    count = count_blocks(ALL_REDUCE, algorithm, n)
     local: list[Blocks] = [
         [random.normal(size=5) * 10.0 ** random.integers(-9, 9, 5) for _ in range(count)] for _ in range(n)
     ]
@@ -217,11 +226,11 @@ def test_a_swap_is_an_all_reduce_of_two_in_one_round_for_the_same_bytes(size: in
     expected = total(local, 0)
     team = Team(ALL_REDUCE, SWAP, 2, [size], local)
     if in_place:
-        team.members = [Progress(team.schedule, i, [size], local[i], local[i]) for i in range(2)]
+        team.members = [CollectiveProgress(team.schedule, i, [size], local[i], local[i]) for i in range(2)]
         team.target = local
     assert all(same(target, expected) for (target,) in team.play(seed)) or not size
     assert sum(team.sent.values()) == 2 * size
-    assert round(seconds(team.schedule, [1], 2, Link(latency=1.0, overhead=0.0, bandwidth=1e15))) == 1
+    assert round(schedule_seconds(team.schedule, [1], 2, LinkCost(latency=1.0, overhead=0.0, bandwidth=1e15))) == 1
 
 
 @given(st.integers(0, 99))
@@ -229,7 +238,10 @@ def test_a_swap_needs_room_for_two_messages_of_each(seed: int) -> None:
     """One member may be done, and go on, before the other has taken what it sent; but not go on twice."""
     random, ends, started = np.random.default_rng(seed), [0, 0], [0, 0]
     waiting: list[list[np.ndarray]] = [[], []]
-    members = [Progress(schedule(ALL_REDUCE, SWAP, 2), i, [1], [np.ones(1)], [np.zeros(1)]) for i in range(2)]
+    members = [
+        CollectiveProgress(collective_schedule(ALL_REDUCE, SWAP, 2), i, [1], [np.ones(1)], [np.zeros(1)])
+        for i in range(2)
+    ]
     while min(ends) < 6:
         i = int(random.integers(2))
         if started[i] == ends[i]:
@@ -243,7 +255,7 @@ def test_a_swap_needs_room_for_two_messages_of_each(seed: int) -> None:
 
 @given(ALGORITHM, MEMBERS, SIZES, st.integers(0, 99))
 def test_broadcast_and_reduce(algorithm: str, n: int, sizes: list[int], seed: int) -> None:
-    count = pieces(BROADCAST, algorithm, n)
+    count = count_blocks(BROADCAST, algorithm, n)
     local = bring(n, sizes[:count], lambda i, b: i == 0, seed)
     after = Team(BROADCAST, algorithm, n, sizes, local).play(seed)
     assert all(same(after[i][b], local[0][b]) for i in range(n) for b in range(count))
@@ -262,10 +274,10 @@ def test_all_to_all(n: int, sizes: list[int], seed: int) -> None:
 
 @given(st.sampled_from([ALL_GATHER, BROADCAST, ALL_TO_ALL]), ALGORITHM, MEMBERS)
 def test_a_block_is_sent_by_who_has_it_and_reaches_nobody_twice(kind: str, algorithm: str, n: int) -> None:
-    count = pieces(kind, algorithm, n)
+    count = count_blocks(kind, algorithm, n)
     origin = {ALL_GATHER: range(count), BROADCAST: [0] * count, ALL_TO_ALL: [b // n for b in range(count)]}
     has = {(place, b) for b, place in enumerate(origin[kind])}
-    for m in schedule(kind, algorithm, n):
+    for m in collective_schedule(kind, algorithm, n):
         assert all((m.source, b) in has for b in m.blocks)
         assert not any((m.target, b) in has for b in m.blocks)
         has |= {(m.target, b) for b in m.blocks}
@@ -281,11 +293,11 @@ DEEP = [
 @pytest.mark.parametrize("n", range(2, 18))
 def test_rounds(n: int) -> None:
     """Counted with a link on which only latency matters."""
-    link = Link(latency=1.0, overhead=0.0, bandwidth=1e15)
+    link = LinkCost(latency=1.0, overhead=0.0, bandwidth=1e15)
 
     def rounds(kind: str, algorithm: str) -> int:
-        messages = schedule(kind, algorithm, n)
-        return round(seconds(messages, [1] * pieces(kind, algorithm, n), n, link))
+        messages = collective_schedule(kind, algorithm, n)
+        return round(schedule_seconds(messages, [1] * count_blocks(kind, algorithm, n), n, link))
 
     assert rounds(ALL_GATHER, "ring") == rounds(REDUCE_SCATTER, "ring") == n - 1
     for kind, algorithm, times in DEEP:
@@ -297,16 +309,16 @@ def test_rounds(n: int) -> None:
 
 def test_what_is_packed_keeps_both_ends_busy() -> None:
     """Of two blocks that go on together, 2 GB, a core copies 5 in a second; alone they go as they are."""
-    link = Link(latency=0.0, overhead=0.0, bandwidth=1e15)
-    apart, together = (Message(0, 1, (0,)), Message(0, 1, (1,))), (Message(0, 1, (0, 1)),)
-    assert seconds(apart, [10**9] * 2, 2, link) == pytest.approx(0, abs=1e-3)
-    assert seconds(together, [10**9] * 2, 2, link) == pytest.approx(2 * 0.4, rel=1e-3)
+    link = LinkCost(latency=0.0, overhead=0.0, bandwidth=1e15)
+    apart, together = (BlockMessage(0, 1, (0,)), BlockMessage(0, 1, (1,))), (BlockMessage(0, 1, (0, 1)),)
+    assert schedule_seconds(apart, [10**9] * 2, 2, link) == pytest.approx(0, abs=1e-3)
+    assert schedule_seconds(together, [10**9] * 2, 2, link) == pytest.approx(2 * 0.4, rel=1e-3)
 
 
 def test_a_ring_of_three_as_drawn() -> None:
-    gather = schedule(ALL_GATHER, "ring", 3)
-    assert gather[:3] == (Message(0, 1, (0,)), Message(1, 2, (1,)), Message(2, 0, (2,)))
-    assert gather[3:] == (Message(0, 1, (2,)), Message(1, 2, (0,)), Message(2, 0, (1,)))
+    gather = collective_schedule(ALL_GATHER, "ring", 3)
+    assert gather[:3] == (BlockMessage(0, 1, (0,)), BlockMessage(1, 2, (1,)), BlockMessage(2, 0, (2,)))
+    assert gather[3:] == (BlockMessage(0, 1, (2,)), BlockMessage(1, 2, (0,)), BlockMessage(2, 0, (1,)))
 
 
 @pytest.mark.parametrize(
@@ -325,20 +337,22 @@ def test_a_ring_of_three_as_drawn() -> None:
 def test_auto_goes_straight_among_few_or_for_much_and_in_few_rounds_among_many(
     kind: str, n: int, nbytes: int, expected: str
 ) -> None:
-    assert choose(kind, n, (nbytes,)) == expected
+    assert choose_algorithm(kind, n, (nbytes,)) == expected
 
 
 @given(st.sampled_from(KINDS[:-1]), MEMBERS, st.integers(1, 1 << 30))
 def test_auto_takes_what_costs_least(kind: str, n: int, nbytes: int) -> None:
     def price(algorithm: str) -> float:
-        return seconds(schedule(kind, algorithm, n), spread((nbytes,), pieces(kind, algorithm, n)), n)
+        return schedule_seconds(
+            collective_schedule(kind, algorithm, n), bytes_by_block((nbytes,), count_blocks(kind, algorithm, n)), n
+        )
 
-    assert price(cheapest(kind, n, (nbytes,))) == min(map(price, ALGORITHMS))
+    assert price(cheapest_algorithm(kind, n, (nbytes,))) == min(map(price, ALGORITHMS))
 
 
 def test_who_asks_for_an_algorithm_gets_it_where_there_is_one() -> None:
-    assert choose(ALL_REDUCE, 8, (64,), "ring") == "ring"
-    assert choose(ALL_TO_ALL, 3, (1,) * 9, "ring") == "direct"
+    assert choose_algorithm(ALL_REDUCE, 8, (64,), "ring") == "ring"
+    assert choose_algorithm(ALL_TO_ALL, 3, (1,) * 9, "ring") == "direct"
 
 
 @given(ALGORITHM, st.integers(2, 7), SIZES, st.integers(0, 99))
@@ -346,7 +360,7 @@ def test_an_all_reduce_needs_room_for_one_message_of_each(algorithm: str, n: int
     """Everybody goes on to the next step as soon as it is done with this one: REDUCE_AHEAD of
     program/messages/wire_memory.py."""
     random, steps = np.random.default_rng(seed), [0] * n
-    local = bring(n, sizes[: pieces(ALL_REDUCE, algorithm, n)], lambda i, b: True, seed)
+    local = bring(n, sizes[: count_blocks(ALL_REDUCE, algorithm, n)], lambda i, b: True, seed)
     team = Team(ALL_REDUCE, algorithm, n, sizes, local)
     while min(steps) < 4:
         i = int(random.integers(n))
@@ -359,7 +373,9 @@ def test_an_all_reduce_needs_room_for_one_message_of_each(algorithm: str, n: int
 
 
 def test_progress_refuses_what_it_does_not_expect() -> None:
-    progress = Progress(schedule(ALL_GATHER, "ring", 2), 0, [2, 2], [np.ones(2), None], [np.ones(2), np.ones(2)])
+    progress = CollectiveProgress(
+        collective_schedule(ALL_GATHER, "ring", 2), 0, [2, 2], [np.ones(2), None], [np.ones(2), np.ones(2)]
+    )
     with pytest.raises(TransportError, match="expected no message"):
         progress.deliver(np.ones(2))
     list(progress.start())
@@ -372,8 +388,8 @@ def test_progress_refuses_what_it_does_not_expect() -> None:
 def test_progress_runs_again_and_again_in_place() -> None:
     values = [np.array([1.0, 2.0]), np.array([10.0, 20.0])]
     blocks: list[Blocks] = [[v[:1], v[1:]] for v in values]
-    messages = schedule(ALL_REDUCE, "ring", 2)
-    members = [Progress(messages, i, [1, 1], blocks[i], blocks[i]) for i in range(2)]
+    messages = collective_schedule(ALL_REDUCE, "ring", 2)
+    members = [CollectiveProgress(messages, i, [1, 1], blocks[i], blocks[i]) for i in range(2)]
     for expected in ([11.0, 22.0], [22.0, 44.0]):
         posted = {i: a.copy() for m in members for _, i, a in m.start()}
         while not all(m.done for m in members):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.kernels.cuda.device import stream
+from netpart.kernels.cuda.device import thread_stream
 from tests.cuda.emulator.host import missing as unemulated
 from tests.cuda.module import ON_GPU, cupy, missing, provide
 
@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _stream() -> None:
     """What a test asks CuPy for comes before the kernels: on their stream, and not on the default one."""
     if ON_GPU:
-        stream(cupy())
+        thread_stream(cupy())
 
 
 @pytest.fixture

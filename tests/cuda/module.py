@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from netpart.kernels.cuda.device import stream
+from netpart.kernels.cuda.device import thread_stream
 
 EMULATOR = str(Path(__file__).with_name("emulator"))
 ON_GPU = os.environ.get("NETPART_TEST_GPU", "0") != "0"
@@ -24,7 +24,7 @@ GPUS = "EMULATED_GPUS"
 def cupy() -> Any:
     """The module; what tests do with it goes to the stream that kernels go to."""
     found = import_module("cupy") if ON_GPU else emulated()
-    stream(found).use()
+    thread_stream(found).use()
     return found
 
 
@@ -39,9 +39,9 @@ def emulated(name: str = "cupy") -> Any:
 
 def missing() -> str:
     """Why these tests cannot run on a GPU; "" if they can."""
-    from netpart.kernels.device import missing
+    from netpart.kernels.device import missing_gpu
 
-    return missing()
+    return missing_gpu()
 
 
 def provide(patch: pytest.MonkeyPatch, gpus: int = 1) -> None:

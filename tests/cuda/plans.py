@@ -18,9 +18,17 @@ import cudnn
 
 from netpart.kernels import reference
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.convolution import problem
-from netpart.kernels.cuda.geometry import Geometry
-from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, Problem, Refused, engines, proposed
+from netpart.kernels.cuda.convolution import cudnn_problem
+from netpart.kernels.cuda.geometry import ConvolutionGeometry
+from netpart.kernels.cuda.problem import (
+    DATA,
+    FORWARD,
+    WEIGHTS,
+    ConvolutionProblem,
+    CudnnRefused,
+    build_engines,
+    propose_engines,
+)
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.verbs import NOTHING
 from netpart.worker.ensemble import Ensemble
@@ -29,7 +37,7 @@ from tests.graphs.test_onednn import of_few_rows
 DEVICE = Path(__file__).parents[1] / "data/cuda/h200.json"
 CAPABILITY = 90
 PRECISIONS = [("float32", "float32"), ("float32", "tf32"), ("float32", "bfloat16"), ("float64", "float32")]
-Asked = tuple[str, Geometry, bool, bool]
+Asked = tuple[str, ConvolutionGeometry, bool, bool]
 
 
 class Recorder(reference.Kernels):
@@ -58,7 +66,7 @@ class Recorder(reference.Kernels):
         relu: bool = False,
     ) -> Op:  # fmt: skip
         if x.size and w.size and y.size:
-            self.asked.add((kind, Geometry.of(x, w, y, window, groups), bias, relu))
+            self.asked.add((kind, ConvolutionGeometry.of(x, w, y, window, groups), bias, relu))
         return NOTHING
 
 
@@ -70,22 +78,22 @@ def asked(folder: Path, confs: Iterable[Path]) -> set[Asked]:
     return Recorder.asked
 
 
-def problems(found: Iterable[Asked]) -> Iterator[Problem]:
+def problems(found: Iterable[Asked]) -> Iterator[ConvolutionProblem]:
     """Those of ``found`` in every precision, none twice."""
     yield from dict.fromkeys(
-        problem(kind, geometry, dtype, precision, bias, relu)
+        cudnn_problem(kind, geometry, dtype, precision, bias, relu)
         for kind, geometry, bias, relu in found
         for dtype, precision in PRECISIONS
     )
 
 
-def buildable(wanted: Problem, device: Any) -> bool:
+def buildable(wanted: ConvolutionProblem, device: Any) -> bool:
     """True if cuDNN has an engine that can be built for ``device``."""
     try:
-        made = proposed(cudnn, wanted, device_property=device, sm_version=CAPABILITY)
-    except Refused:
+        made = propose_engines(cudnn, wanted, device_property=device, sm_version=CAPABILITY)
+    except CudnnRefused:
         return False
-    return next(engines(cudnn, made), None) is not None
+    return next(build_engines(cudnn, made), None) is not None
 
 
 def main(folder: Path, confs: Iterable[Path]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import KINDS, Kind
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -21,7 +21,7 @@ SLOPES = st.sampled_from([-0.5, 0.0, 0.1, 1.0, 2.0])
 def test_value_and_gradient(kind: Kind, shape: list[int], slope: float, order: str, dtype: str) -> None:
     def both(kernels: Any, x: Array, y: Array, dy: Array, dx: Array) -> Op:
         forward = kernels.activation(kind, x, y, slope)
-        return chain(forward, kernels.activation_gradient(kind, x, y, dy, dx, slope))
+        return chain_ops(forward, kernels.activation_gradient(kind, x, y, dy, dx, slope))
 
     agree(both, normal(1, *shape) * 4, rubbish(*shape), normal(2, *shape), rubbish(*shape), dtype=dtype, order=order)
 
@@ -29,7 +29,7 @@ def test_value_and_gradient(kind: Kind, shape: list[int], slope: float, order: s
 @pytest.mark.parametrize("kind", ["relu", "relu6", "sigmoid", "tanh", "stanh", "softplus"])
 def test_over_its_own_input(kind: Kind) -> None:
     def both(kernels: Any, x: Array, dy: Array) -> Op:
-        return chain(kernels.activation(kind, x, x), kernels.activation_gradient(kind, x, x, dy, dy))
+        return chain_ops(kernels.activation(kind, x, x), kernels.activation_gradient(kind, x, x, dy, dy))
 
     agree(both, normal(1, 5, 6) * 4, normal(2, 5, 6))
 
@@ -39,7 +39,7 @@ def test_over_its_own_input(kind: Kind) -> None:
 def test_extreme_values(kind: Kind, slope: float) -> None:
     def both(kernels: Any, x: Array, y: Array, dy: Array, dx: Array) -> Op:
         forward = kernels.activation(kind, x, y, slope)
-        return chain(forward, kernels.activation_gradient(kind, x, y, dy, dx, slope))
+        return chain_ops(forward, kernels.activation_gradient(kind, x, y, dy, dx, slope))
 
     x = np.array([-1e30, -200, -12, -0.0, 0, 12, 200, 1e30])
     for dtype in ("float32", "float64"):

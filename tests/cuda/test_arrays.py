@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -68,7 +68,7 @@ def test_sums_in_the_order_of_the_list(
     shape: list[int], order: str, dtype: str, count: int, activation: Kind | None
 ) -> None:
     def both(kernels: Any, dst: Array, first: Array, *srcs: Array) -> Op:
-        return chain(
+        return chain_ops(
             kernels.total(dst, srcs, activation),
             kernels.total(first, [first, *srcs], activation),
             *(kernels.add(dst, src) for src in srcs[:1]),
@@ -88,7 +88,7 @@ def test_a_mean_is_brought_in_with_the_same_bits(shape: list[int], order: str, d
 def test_squares_are_added_up_in_float64(dtype: str, shape: tuple[int, ...]) -> None:
     src, dst = (normal(1, *shape) * 1e25).astype(dtype), cupy().asarray(np.array([0.5]))
     device = cupy().asarray(src)
-    play(chain(fast(dtype).add_squares(dst, device), fast(dtype).add_squares(dst, device[::2])))
+    play(chain_ops(fast(dtype).add_squares(dst, device), fast(dtype).add_squares(dst, device[::2])))
     expected = 0.5 + sum(float((view.astype(np.float64) ** 2).sum()) for view in (src, src[::2]))
     np.testing.assert_allclose(dst.get()[0], expected, rtol=1e-13)
 

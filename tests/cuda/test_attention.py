@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
 from netpart.graph.partition import partition_job
-from netpart.kernels.choose import named
+from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda import fused_attention
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import kernels_of
-from netpart.proto.reader import load
+from netpart.program.kernels import job_kernel_class
+from netpart.proto.reader import read_job
 from tests.cuda.agreement import DTYPES, ORDERS, afresh, agree, fast, play
 from tests.cuda.module import cupy, provide
 from tests.kernels.harness import normal, rubbish
@@ -48,7 +48,7 @@ def both_ways(
         q, k, v, y, dy, dq, dk, dv = map(turned, arrays)
         kept = kernels.xp.zeros(kernels.attention_keeps((*lead, queries, keys), width, values), dtype)
         forward = kernels.attention(q, k, v, y, kept, scale, first)
-        return chain(forward, kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, scale, first))
+        return chain_ops(forward, kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, scale, first))
 
     given = [np.ascontiguousarray(turned(x)) for x in (size * q, size * k, v, rubbish(*dy.shape), dy)]
     agree(bind, *given, *map(turned, gradients), dtype=dtype, order=order, tolerance=tolerance, precision=precision)
@@ -104,7 +104,7 @@ def test_of_no_keys_nothing_and_of_one_its_value(keys: int) -> None:
     xp, kernels = cupy(), fast("float64")
     q, k, v = (xp.asarray(normal(i, 1, 3, 2)[:, :n]) for i, n in enumerate((3, keys, keys)))
     y, dq, kept = xp.asarray(rubbish(1, 3, 2)), xp.asarray(rubbish(1, 3, 2)), xp.zeros((1, 3))
-    play(chain(
+    play(chain_ops(
         kernels.attention(q, k, v, y, kept, 1.0, None),
         kernels.attention_gradient(q, k, v, y, kept, y, dq, None, None, 1.0),
     ))  # fmt: skip
@@ -134,7 +134,7 @@ def test_gives_the_same_bits_twice() -> None:
     for _ in range(2):
         y, dq, dk, dv = (xp.asarray(rubbish(1, 2, 70, 8, dtype="float32")) for _ in range(4))
         kept = xp.zeros((1, 2, 70), "float32")
-        play(chain(
+        play(chain_ops(
             kernels.attention(q, k, v, y, kept, 0.4, 0),
             kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, 0.4, 0),
         ))  # fmt: skip
@@ -186,12 +186,12 @@ def test_plans_count_what_the_kernels_of_the_device_keep(tmp_path: Path, monkeyp
     monkeypatch.setattr("netpart.program.compile.LINGER", 0)
     held, arenas = [], []
     for device in ("CPU", "CUDA"):
-        job = load(gpt(tmp_path), [f"device={device}", "kernels=AUTO"]).proto
+        job = read_job(gpt(tmp_path), [f"device={device}", "kernels=AUTO"]).proto
         cut = partition_job(job, 1, tmp_path)
-        held.append({row.name: row.memory for row in tabulate(cut).layers})
-        arenas.append(compile_worker(cut, 0, kernels=kernels_of(job)).phases["train"].arena)
+        held.append({row.name: row.memory for row in tabulate_partition(cut).layers})
+        arenas.append(compile_worker(cut, 0, kernels=job_kernel_class(job)).phases["train"].arena)
     layer = next(node.layer for node in cut.graph.net.nodes if node.layer.types == ("kAttention",))
-    (pairs, _), (queries, _) = (layer.aux(named(name), layer.output.whole)[0] for name in ("reference", "cuda"))
+    (pairs, _), (queries, _) = (layer.aux(kernel_class(name), layer.output.whole)[0] for name in ("reference", "cuda"))
     assert pairs == (*queries, queries[-1])
     assert held[0][layer.name] - held[1][layer.name] == 4 * (prod(pairs) - prod(queries))
     assert arenas[1] < arenas[0]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.columns import Tile
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.cuda.columns import ColumnTile
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, play
 from tests.cuda.module import cupy
@@ -52,7 +52,7 @@ def test_all_at_once(
         forward = kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON, kind)
         arrays = x, s, m, mean, variance, w, rstd, dy, dm
         gradient = kernels.batch_norm_gradient(*arrays, *gradients, own, EPSILON, b, through)
-        return chain(forward, gradient, kernels.zero(dy))  # which may have been overwritten
+        return chain_ops(forward, gradient, kernels.zero(dy))  # which may have been overwritten
 
     arrays = x, y, dy, rubbish(*x.shape), *vectors(channels, affine), *statistics(channels)
     if y.size:  # of nothing nobody says what the statistics are
@@ -74,7 +74,7 @@ def test_pieces_around_an_exchange(
     ) -> Op:  # fmt: skip
         gradients = dw if affine > 0 else None, db if affine > 1 else None
         out = (dm if through else None), *gradients, (dx if not through else None)
-        return chain(
+        return chain_ops(
             kernels.moments(x, s, m, 2 * max(1, rows)),
             Op(lambda: kernels.xp.add(m, other, out=m)),
             kernels.moment_norm(x, s, m, mean, variance, w, b, y, rstd, EPSILON),
@@ -99,7 +99,7 @@ def test_given_statistics(rows: int, channels: int, order: str, dtype: str) -> N
     def bind(
         kernels: Kernels, x: Array, y: Array, dy: Array, mean: Array, variance: Array, rstd: Array, dw: Array, db: Array
     ) -> Op:
-        return chain(
+        return chain_ops(
             kernels.batch_normalise(x, mean, variance, None, None, y, rstd, EPSILON, "relu"),
             kernels.batch_norm_parameters(x, mean, rstd, dy, dw, db),
         )
@@ -148,11 +148,11 @@ def test_many_rows_are_shared_out() -> None:
 
 
 def test_more_rows_than_are_counted_are_refused() -> None:
-    assert Tile.of(2**32 - 1, 4).few == 4
+    assert ColumnTile.of(2**32 - 1, 4).few == 4
     with pytest.raises(
         ValueError, match="expected fewer than 4294967296 rows of a tensor, got 4294967296; cut the layer"
     ):
-        Tile.of(2**30, 4, 4)
+        ColumnTile.of(2**30, 4, 4)
 
 
 @pytest.mark.parametrize("channels", [6, 8, 36])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.kernels.cuda.choices import Choices
+from netpart.kernels.cuda.choices import ChoiceCache
 
 
 @pytest.fixture(autouse=True)
@@ -15,14 +15,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_choice_holds_for_its_versions() -> None:
-    Choices("kind", ("1", "2")).put("question", "answer")
-    assert Choices("kind", ("1", "2")).get("question") == "answer"
-    assert Choices("kind", ("1", "3")).get("question") is None
-    assert Choices("kind", ("1", "2")).get("another") is None
+    ChoiceCache("kind", ("1", "2")).put("question", "answer")
+    assert ChoiceCache("kind", ("1", "2")).get("question") == "answer"
+    assert ChoiceCache("kind", ("1", "3")).get("question") is None
+    assert ChoiceCache("kind", ("1", "2")).get("another") is None
 
 
 def test_what_cannot_be_read_is_no_choice(folder: Path) -> None:
-    choices = Choices("kind", ("1",))
+    choices = ChoiceCache("kind", ("1",))
     choices.put("question", "answer")
     [file] = folder.rglob("*.json")
     for text in ("{", "[]", '{"question": "question", "chosen": 3}', '{"question": "other", "chosen": "x"}'):
@@ -32,6 +32,6 @@ def test_what_cannot_be_read_is_no_choice(folder: Path) -> None:
 
 def test_what_cannot_be_written_is_let_be(folder: Path) -> None:
     (folder / "netpart").write_text("a file")
-    choices = Choices("kind", ("1",))
+    choices = ChoiceCache("kind", ("1",))
     choices.put("question", "answer")
     assert choices.get("question") is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -30,7 +30,7 @@ def test_products_and_their_gradients(xs: list[Array], order: str, dtype: str) -
     def both(kernels: Any, y: Array, dy: Array, *arrays: Array) -> Op:
         xs, dxs = arrays[:count], arrays[count:]
         gradients = (kernels.multiply_gradient(xs, k, dy, dx) for k, dx in enumerate(dxs))
-        return chain(kernels.multiply(y, xs), *gradients)
+        return chain_ops(kernels.multiply(y, xs), *gradients)
 
     agree(both, y, normal(7, *y.shape), *xs, *map(np.full_like, xs, [77] * count), dtype=dtype, order=order)
 
@@ -42,7 +42,7 @@ def test_maxima_and_their_gradients(xs: list[Array], order: str, dtype: str) -> 
     def both(kernels: Any, y: Array, arg: Array, dy: Array, *arrays: Array) -> Op:
         xs, dxs = arrays[:count], arrays[count:]
         gradients = (kernels.maximum_gradient(arg, k, dy, dx) for k, dx in enumerate(dxs))
-        return chain(kernels.maximum(y, xs, arg), *gradients)
+        return chain_ops(kernels.maximum(y, xs, arg), *gradients)
 
     arg, dy = rubbish(*y.shape, dtype="uint8"), normal(7, *y.shape)
     agree(both, y, arg, dy, *xs, *map(np.full_like, xs, [77] * count), dtype=dtype, order=order)

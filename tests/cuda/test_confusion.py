@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.kernels.confusion import BINS
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
@@ -21,7 +21,7 @@ def test_counts(rows: int, classes: int, seed: int, shared: bool, dtype: str) ->
     owned = random.integers(0, 2, (rows, 1)).astype(bool) if shared else None
 
     def both(kernels: Any, x: Array, best: Array, label: Array, owned: Array | None, metrics: Array) -> Op:
-        return chain(kernels.largest(x, best), kernels.confusion(x, best, label, metrics, owned))
+        return chain_ops(kernels.largest(x, best), kernels.confusion(x, best, label, metrics, owned))
 
     metrics = np.zeros(classes**2 + (2 * BINS if classes == 2 else 0))
     agree(both, x, np.zeros((rows, 1), "int32"), label, owned, dtype=dtype, metrics=metrics)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn, lowered
 from netpart.kernels.cuda.kernels import Kernels as Fast
-from netpart.kernels.cuda.problem import DATA, FORWARD, Problem, Refused
+from netpart.kernels.cuda.problem import DATA, FORWARD, ConvolutionProblem, CudnnRefused
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, near, play
@@ -81,7 +81,7 @@ def test_agrees_with_the_reference(case: Case, order: str, dtype: str, activatio
 def test_agrees_without_cudnn_whatever_the_chunks(
     case: Case, order: str, dtype: str, activation: Kind | None, limit: int
 ) -> None:
-    with patch.object(dnn, "refusal", lambda: "no cuDNN"), patch.object(lowered, "LIMIT", limit):
+    with patch.object(dnn, "missing_cudnn", lambda: "no cuDNN"), patch.object(lowered, "LIMIT", limit):
         three_verbs_agree(case, order, dtype, activation)
 
 
@@ -146,7 +146,9 @@ def test_a_captured_convolution_is_replayed() -> None:
 def test_the_fastest_engine_is_remembered() -> None:
     x, w, _, dy, window = example(channels=3)
     device = Fast(cupy(), "float64").device
-    problem = Problem(DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False)
+    problem = ConvolutionProblem(
+        DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False
+    )
     times = iter([3.0] * dnn.REPEATED + [2.0] * dnn.REPEATED)
     with patch.object(device.xp.cuda, "get_elapsed_time", lambda a, b: next(times)):
         assert device.dnn.plan(problem).index == 2
@@ -156,8 +158,8 @@ def test_the_fastest_engine_is_remembered() -> None:
 @ENGINES
 def test_a_problem_without_an_engine_is_refused() -> None:
     device = fast("float64").device
-    problem = Problem(
+    problem = ConvolutionProblem(
         FORWARD, (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), "float64", False
     )
-    with pytest.raises(Refused, match="cuDNN"):
+    with pytest.raises(CudnnRefused, match="cuDNN"):
         device.dnn.plan(problem)

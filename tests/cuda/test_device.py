@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.cuda.device import TOLD, text
+from netpart.kernels.cuda.device import SLOTS_PER_LAUNCH, source_text
 from netpart.kernels.cuda.kernels import Kernels
-from netpart.kernels.cuda.launch import Scratch, passed
-from netpart.kernels.cuda.view import view, views
+from netpart.kernels.cuda.launch import LaunchScratch, kernel_argument
+from netpart.kernels.cuda.view import collapsed_views, strided_view
 from tests.cuda.module import cupy
 
 
@@ -22,10 +22,10 @@ def kernels(dtype: str = "float32") -> Any:
 
 def test_slots_have_the_values_of_the_step_that_is_told() -> None:
     device = kernels().device
-    rates = [device.slot(lambda step, k=k: k + step / 8) for k in range(TOLD + 2)]
+    rates = [device.slot(lambda step, k=k: k + step / 8) for k in range(SLOTS_PER_LAUNCH + 2)]
     for step in (3, 4, 4):
         device.tell(step)
-        assert [float(rate.get()[0]) for rate in rates] == [k + step / 8 for k in range(TOLD + 2)]
+        assert [float(rate.get()[0]) for rate in rates] == [k + step / 8 for k in range(SLOTS_PER_LAUNCH + 2)]
 
 
 def test_equal_functions_share_a_slot_and_new_ones_are_told() -> None:
@@ -53,7 +53,7 @@ def test_what_lies_in_pieces_is_fetched_and_the_stream_is_still_the_current_one(
 
 
 def test_a_source_has_its_headers_inside_once() -> None:
-    found = text("arrays.cu")
+    found = source_text("arrays.cu")
     assert '#include "' not in found
     assert "#pragma once" not in found
     assert found.count("typedef REAL real;") == 1
@@ -63,16 +63,16 @@ def test_a_source_has_its_headers_inside_once() -> None:
     ("arg", "dtype"), [(True, np.int32), (7, np.int64), (0.5, np.float64), (np.uint32(3), np.uint32)]
 )
 def test_arguments_have_the_types_of_cuda_c(arg: Any, dtype: Any) -> None:
-    assert passed(arg) == arg
-    assert type(passed(arg)) is dtype
-    assert int(passed(None)) == 0
+    assert kernel_argument(arg) == arg
+    assert type(kernel_argument(arg)) is dtype
+    assert int(kernel_argument(None)) == 0
 
 
 def test_scratch_is_the_same_memory_in_all_launches_of_an_op() -> None:
     verbs, x, out = kernels("float64"), cupy().asarray(np.arange(5.0)), cupy().zeros(1)
-    parts = Scratch((1,), np.float64)
+    parts = LaunchScratch((1,), np.float64)
     op = verbs.launches(
-        verbs.bound("arrays.cu", "squares", 5, *views(x), parts, 5, grid=1),
+        verbs.bound("arrays.cu", "squares", 5, *collapsed_views(x), parts, 5, grid=1),
         verbs.bound("arrays.cu", "add_parts", 1, out, parts, 1, block=32),
         verbs.bound("arrays.cu", "add_parts", 0, out, parts, 1),
     )
@@ -107,14 +107,20 @@ def test_views_pair_the_same_elements_however_arrays_lie(shape: tuple[int, ...],
     crop = tuple(slice(random.randint(0, 2), None) for _ in shape)
     whole = np.zeros([n + c.start for n, c in zip(shape, crop, strict=True)], np.float32)
     b = whole[crop]
-    first, second = views(a, b)
+    first, second = collapsed_views(a, b)
     assert [int(x) for x in first.value["shape"]] == [int(x) for x in second.value["shape"]]
-    where = {p: i for i, p in zip(np.ndindex(shape), elements(view(a), a.__array_interface__["data"][0]), strict=True)}
-    other = {p: i for i, p in zip(np.ndindex(shape), elements(view(b), b.__array_interface__["data"][0]), strict=True)}
+    where = {
+        p: i
+        for i, p in zip(np.ndindex(shape), elements(strided_view(a), a.__array_interface__["data"][0]), strict=True)
+    }
+    other = {
+        p: i
+        for i, p in zip(np.ndindex(shape), elements(strided_view(b), b.__array_interface__["data"][0]), strict=True)
+    }
     starts = (found.array.__array_interface__["data"][0] for found in (first, second))
     pairs = zip(*(elements(found, start) for found, start in zip((first, second), starts, strict=True)), strict=True)
     assert all(where[x] == other[y] for x, y in pairs)
-    assert views(a)[0].contiguous == (a.size == 1 or views(a)[0].value["rank"] == 1)
+    assert collapsed_views(a)[0].contiguous == (a.size == 1 or collapsed_views(a)[0].value["rank"] == 1)
 
 
 def test_lanes_have_streams_of_their_own() -> None:

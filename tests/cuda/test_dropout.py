@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Clock, Op, chain
-from netpart.kernels.philox import Draw
+from netpart.kernels.op import Array, Clock, Op, chain_ops
+from netpart.kernels.philox import UniformDraws
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -33,11 +33,11 @@ def test_the_masks_are_those_of_the_cpu(
     extents = [hi - lo for lo, hi in (rows, *box)]
 
     def both(kernels: Any, x: Array, y: Array, mask: Array, dx: Array) -> Op:
-        draw = Draw(kernels.xp, KEY, rows, tuple(box), tuple(shape), PHASE)
+        draw = UniformDraws(kernels.xp, KEY, rows, tuple(box), tuple(shape), PHASE)
         op = kernels.dropout(x, y, mask, draw, ratio, Clock(STEP))
         if kernels.xp is cupy():
             kernels.device.tell(STEP)
-        return chain(op, kernels.dropout_gradient(y, mask, dx))
+        return chain_ops(op, kernels.dropout_gradient(y, mask, dx))
 
     agree(both, normal(1, *extents), *(rubbish(*extents) for _ in range(3)), dtype=dtype, order=order)
 
@@ -49,7 +49,7 @@ def test_each_step_draws_its_own_mask_with_the_same_op() -> None:
         cupy().zeros(shape, "float32"),
         cupy().zeros(shape, "float32"),
     )
-    op = kernels.dropout(x, y, mask, Draw(cupy(), KEY, (0, 4), ((0, 33),), (33,), PHASE), 0.5, Clock())
+    op = kernels.dropout(x, y, mask, UniformDraws(cupy(), KEY, (0, 4), ((0, 33),), (33,), PHASE), 0.5, Clock())
     seen = []
     for step in (0, 1, 0):
         kernels.device.tell(step)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -21,7 +21,7 @@ def test_rows_of_a_part_of_the_table(shape: tuple[int, int], width: int, seed: i
 
     def both(kernels: Any, tokens: Array, w: Array, y: Array, dw: Array) -> Op:
         forward = kernels.embedding(tokens, w, y, first, 12)
-        return chain(forward, kernels.embedding_gradient(tokens, y, dw, first))
+        return chain_ops(forward, kernels.embedding_gradient(tokens, y, dw, first))
 
     agree(both, tokens, normal(1, rows, width), rubbish(*shape, width), rubbish(rows, width), dtype=dtype)
 

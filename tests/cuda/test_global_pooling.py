@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.pooling import Method
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying
@@ -14,7 +14,7 @@ from tests.kernels.harness import normal, rubbish
 
 def both(method: Method, area: int, kernels: Kernels, x: Array, y: Array, arg: Array, dy: Array, dx: Array) -> Op:
     forward = kernels.global_pooling(x, y, arg, method, area)
-    return chain(forward, kernels.global_pooling_gradient(dy, dx, arg, method, area))
+    return chain_ops(forward, kernels.global_pooling_gradient(dy, dx, arg, method, area))
 
 
 def compared(method: Method, x: Array, dtype: str, order: str) -> None:

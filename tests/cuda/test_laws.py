@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
-from netpart.kernels.choose import named
+from netpart.kernels.choose import kernel_class
 from tests.cuda.module import provide
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
@@ -33,11 +33,11 @@ def _device() -> Iterator[None]:
 @given(example=examples(), order=orders)
 @settings(max_examples=EXAMPLES)
 def test_n_workers_on_gpus_are_one_worker_in_every_job(example: Example, order: int) -> None:
-    check_law(partition_job(example.job, example.workers), order, named("cuda"))
+    check_law(partition_job(example.job, example.workers), order, kernel_class("cuda"))
 
 
 @pytest.mark.slow
 @given(placed=placed_jobs(), order=orders)
 @settings(max_examples=EXAMPLES)
 def test_n_workers_on_gpus_are_one_worker_in_every_placement(placed: Placed, order: int) -> None:
-    check_law(placed.partition(), order, named("cuda"))
+    check_law(placed.partition(), order, kernel_class("cuda"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, fast, play
 from tests.cuda.module import cupy
 from tests.kernels import surprise
@@ -34,7 +34,7 @@ def test_softmax_loss(
 
     def both(kernels: Any, x: Array, label: Array, owned: Array | None, y: Array, dx: Array, metrics: Array) -> Op:
         loss = kernels.softmax_loss(x, label, y, metrics, owned, min(topk, x.shape[-1]), 0.7, 3, smoothing)
-        return chain(loss, kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, smoothing))
+        return chain_ops(loss, kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, smoothing))
 
     y, dx = rubbish(*x.shape), rubbish(*x.shape)
     agree(both, x, label, owned, y, dx, dtype=dtype, metrics=np.arange(figures) + 0.5)
@@ -69,7 +69,7 @@ def test_euclidean_loss(given_: tuple[Array, Array, Array | None], each: bool, d
 
     def both(kernels: Any, x: Array, t: Array, owned: Array | None, y: Array, dx: Array, metrics: Array) -> Op:
         loss = kernels.euclidean_loss(x, t, y, metrics, owned)
-        return chain(loss, kernels.euclidean_loss_gradient(y, dx, 1.3, owned))
+        return chain_ops(loss, kernels.euclidean_loss_gradient(y, dx, 1.3, owned))
 
     y, dx = rubbish(*x.shape), rubbish(*x.shape)
     agree(both, x, t, mine, y, dx, dtype=dtype, metrics=np.array([0.5]))
@@ -82,7 +82,7 @@ def test_accuracy_and_the_largest(given_: tuple[Array, Array, Array | None], top
 
     def both(kernels: Any, x: Array, label: Array, owned: Array | None, best: Array, metrics: Array) -> Op:
         count = kernels.accuracy(x, label, metrics, best.shape[-1], owned, 2)
-        return chain(count, kernels.largest(x, best))
+        return chain_ops(count, kernels.largest(x, best))
 
     agree(both, x, label, owned, best, dtype=dtype, metrics=np.array([0.5]))
 
@@ -95,7 +95,7 @@ def test_what_is_no_number(topk: int) -> None:
 
     def both(kernels: Any, x: Array, label: Array, y: Array, metrics: Array, hits: Array, best: Array) -> Op:
         loss = kernels.softmax_loss(x, label, y, metrics, None, topk, 1.0)
-        return chain(loss, kernels.accuracy(x, label, hits, topk, None), kernels.largest(x, best))
+        return chain_ops(loss, kernels.accuracy(x, label, hits, topk, None), kernels.largest(x, best))
 
     agree(both, x, label, rubbish(3, 40), np.zeros(2), np.zeros(1), np.zeros((3, topk), "int32"))
 
@@ -105,7 +105,7 @@ def test_a_label_that_is_not_a_class_is_complained_about_and_makes_metrics_no_nu
     xp, kernels = cupy(), afresh()
     x, label = xp.asarray(normal(1, 3, 40)), xp.asarray(np.array([3, wrong, 5], "int32"))
     loss, hits, y = xp.zeros(2), xp.zeros(1), xp.zeros((3, 40))
-    play(chain(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
+    play(chain_ops(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
     assert np.isnan(loss.get()[0])
     assert np.isnan(hits.get()[0])
     with complains(f"label: expected classes 0 to 39, got {wrong}"):

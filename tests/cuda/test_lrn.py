@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree
 from tests.kernels.harness import normal, rubbish
@@ -21,6 +21,6 @@ def test_agrees_with_the_reference(data: st.DataObject, space: list[int], size: 
 
     def both(kernels: Kernels, x: Array, y: Array, scale: Array, dy: Array, dx: Array) -> Op:
         forward = kernels.lrn(x, y, scale, first, size, *FACTORS)
-        return chain(forward, kernels.lrn_gradient(x, y, scale, dy, dx, first, size, *FACTORS))
+        return chain_ops(forward, kernels.lrn_gradient(x, y, scale, dy, dx, first, size, *FACTORS))
 
     agree(both, x, rubbish(*dy.shape), rubbish(*dy.shape), dy, rubbish(*x.shape), dtype=dtype, order=order)

@@ -24,20 +24,20 @@ from netpart.collectives.kinds import (
     BROADCAST,
     REDUCE,
     REDUCE_SCATTER,
-    blocks_of,
+    cut_into_blocks,
 )
 from netpart.errors import TransportError
-from netpart.kernels.choose import named
-from netpart.kernels.cuda.device import stream
-from netpart.kernels.device import gpus
-from netpart.plan.partition import partition
+from netpart.kernels.choose import kernel_class
+from netpart.kernels.cuda.device import thread_stream
+from netpart.kernels.device import count_gpus
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
-from netpart.program.exchange import Blocks, Exchange, exchange
+from netpart.program.exchange import Blocks, Exchange, plan_exchange
 from netpart.proto.job_pb2 import Collectives, Scheme
-from netpart.proto.reader import loads
-from netpart.spec import Region, extent, relative
+from netpart.proto.reader import read_job_text
+from netpart.spec import Region, extent, relative_slices
 from netpart.transport.memory import MemoryHub
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 from netpart.worker.actions import START, WAIT
 from netpart.worker.gpu.communicators import Communicators
 from netpart.worker.gpu.nccl_collectives import NcclCall
@@ -58,14 +58,14 @@ def _devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def together(n: int, bind: Callable[[Communicators], Any], play: Callable[[Any], Any]) -> list[Any]:
     """What ``play`` makes of what ``bind`` returns, by member, each a thread on a GPU of its own."""
-    if ON_GPU and gpus() < n:
-        pytest.skip(f"needs {n} GPUs, and there are {gpus()}")
+    if ON_GPU and count_gpus() < n:
+        pytest.skip(f"needs {n} GPUs, and there are {count_gpus()}")
     ids: dict[tuple[int, ...], bytes] = {}
     bound = Barrier(n, timeout=SECONDS)
 
     def member(rank: int) -> Any:
         cupy().cuda.Device(rank).use()
-        stream(cupy())  # of kernels, and what else this thread asks for
+        thread_stream(cupy())  # of kernels, and what else this thread asks for
         with closing(Communicators(rank)) as communicators:
             found = bind(communicators)
             ids.update(communicators.begin())
@@ -79,7 +79,7 @@ def together(n: int, bind: Callable[[Communicators], Any], play: Callable[[Any],
 
 def call(owner: Communicators, found: Exchange, ranks: tuple[int, ...], local: Any, target: Any) -> NcclCall:
     """``found`` in float64."""
-    return NcclCall(owner, named("cuda")(cupy(), "float64"), found, ranks, local, target, np.float64)
+    return NcclCall(owner, kernel_class("cuda")(cupy(), "float64"), found, ranks, local, target, np.float64)
 
 
 def regions(kind: str, n: int, cut: str) -> Blocks:
@@ -90,7 +90,7 @@ def regions(kind: str, n: int, cut: str) -> Blocks:
         ends = list(range(0, 2 * n + 1, 2)) if cut == "even" else [0, 0, *range(3, 3 + n - 1)]
         found = tuple(((lo, hi), WHOLE[1]) if lo < hi else None for lo, hi in pairwise(ends))
     if kind == ALL_TO_ALL:
-        return tuple(each for b in found for each in (blocks_of(b, n) if b else [None] * n))
+        return tuple(each for b in found for each in (cut_into_blocks(b, n) if b else [None] * n))
     return found if kind in (ALL_GATHER, REDUCE_SCATTER) else ()
 
 
@@ -99,7 +99,7 @@ def wanted(kind: str, found: Exchange, brought: list[Values], place: int) -> Val
     n, out = len(brought), np.zeros_like(brought[0])
     for b, block in enumerate(found.blocks):
         if block is not None:
-            at = relative(block, WHOLE)
+            at = relative_slices(block, WHOLE)
             total = np.sum([each[at] for each in brought], axis=0)
             come = {
                 ALL_REDUCE: total, ALL_GATHER: brought[b % n][at], BROADCAST: brought[0][at],
@@ -115,7 +115,7 @@ def wanted(kind: str, found: Exchange, brought: list[Values], place: int) -> Val
 @pytest.mark.parametrize("n", [2, 3])
 def test_every_member_gets_what_it_should(n: int, kind: str, cut: str) -> None:
     """Blocks of columns do not lie in one run, and are packed."""
-    found = exchange(kind, tuple(range(n)), WHOLE, regions(kind, n, cut), "nccl", 8)
+    found = plan_exchange(kind, tuple(range(n)), WHOLE, regions(kind, n, cut), "nccl", 8)
     brought = [np.random.default_rng(rank).random(extent(WHOLE)) for rank in range(n)]
 
     def bind(communicators: Communicators) -> tuple[NcclCall, Any, Any]:
@@ -123,7 +123,7 @@ def test_every_member_gets_what_it_should(n: int, kind: str, cut: str) -> None:
         given, out = cupy().zeros(extent(WHOLE)), cupy().zeros(extent(WHOLE))
         local, target = (
             [
-                None if b not in mine or block is None else array[relative(block, WHOLE)]
+                None if b not in mine or block is None else array[relative_slices(block, WHOLE)]
                 for b, block in enumerate(found.blocks)
             ]
             for array, mine in zip((given, out), own(kind, rank, n, len(found.blocks)), strict=True)
@@ -155,7 +155,7 @@ def own(kind: str, place: int, n: int, blocks: int) -> tuple[set[int], set[int]]
 
 def test_blocks_that_lie_in_one_run_are_not_packed() -> None:
     """The sum of a bucket is made where it lies."""
-    found = exchange(ALL_REDUCE, (0, 1), ((0, 10),), (), "nccl", 8)
+    found = plan_exchange(ALL_REDUCE, (0, 1), ((0, 10),), (), "nccl", 8)
     bucket = cupy().zeros(10)
     blocks = [bucket[lo:hi] for ((lo, hi),) in filter(None, found.blocks)]
     made = call(Communicators(1), found, (0, 1), blocks, blocks)
@@ -167,7 +167,7 @@ def test_blocks_that_lie_in_one_run_are_not_packed() -> None:
 def test_a_member_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that waits in vain is gone when the test is: what it does would be seen by others."""
     monkeypatch.setattr(cupy().cuda.nccl, "SECONDS", 0.3)
-    found, communicators = exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8), Communicators(0)
+    found, communicators = plan_exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8), Communicators(0)
     call(communicators, found, (0, 1), [None] * 2, [None] * 2)
     expected = r"rank 0: expected a communicator of ranks 0, 1, got no answer from the others in 0.1 s; see what NCCL"
     with pytest.raises(TransportError, match=expected):
@@ -180,7 +180,7 @@ def test_a_member_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(ON_GPU, reason="needs to have two members on one GPU at a time")
 def test_two_members_on_one_gpu_are_refused() -> None:
-    found = exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8)
+    found = plan_exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8)
 
     def member(rank: int) -> str:
         communicators = Communicators(rank)
@@ -199,10 +199,10 @@ def player(
     communicators: Communicators | None = None, hub: MemoryHub | None = None,
 ) -> Player:  # fmt: skip
     """One of two workers, which sum their gradients if nothing else is said."""
-    job = loads(NETS["mlp"]).proto
+    job = read_job_text(NETS["mlp"]).proto
     job.collectives, job.neuralnet.scheme = collectives, scheme
-    rule, owner = updater(job.updater), communicators or Communicators(rank)
-    program = compile_worker(partition(job, 2), rank, len(rule.states), kernels=named("cuda"))
+    rule, owner = build_updater(job.updater), communicators or Communicators(rank)
+    program = compile_worker(partition_by_scheme(job, 2), rank, len(rule.states), kernels=kernel_class("cuda"))
     return Player(program, (hub or MemoryHub(2))[rank], cupy(), rule, job.seed, communicators=owner)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.kernels.choose import named
-from netpart.plan.partition import partition
+from netpart.kernels.choose import kernel_class
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
-from netpart.proto.reader import load, loads
-from netpart.updaters import updater
+from netpart.proto.reader import read_job, read_job_text
+from netpart.updaters import build_updater
 from netpart.worker.ensemble import Ensemble
 from netpart.worker.player import Player
 from tests.cuda.foreign import watched
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.usefixtures("device")
 def cut(name: str, workers: int, folder: Path, dtype: str = "FLOAT64") -> Partition:
     """A net, and the transformer of other tests, cut."""
     if name == "gpt":
-        return partition_job(load(gpt(folder), [f"dtype={dtype}"]).proto, workers, folder)
-    return partition_job(loads(NETS[name], overrides=[f"dtype={dtype}"]).proto, workers)
+        return partition_job(read_job(gpt(folder), [f"dtype={dtype}"]).proto, workers, folder)
+    return partition_job(read_job_text(NETS[name], overrides=[f"dtype={dtype}"]).proto, workers)
 
 
 def compare(parts: Ensemble, whole: Ensemble, tolerance: float) -> None:
@@ -53,14 +53,14 @@ def compare(parts: Ensemble, whole: Ensemble, tolerance: float) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", [*NETS, "gpt"])
 def test_a_cut_net_on_a_gpu_is_the_uncut_net_on_a_cpu(name: str, workers: int, tmp_path: Path) -> None:
-    parts = Ensemble(cut(name, workers, tmp_path), kernels=named("cuda"), poison=True)
+    parts = Ensemble(cut(name, workers, tmp_path), kernels=kernel_class("cuda"), poison=True)
     compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-12)
 
 
 @COUNTED
 @pytest.mark.parametrize("name", [*NETS, "gpt"])
 def test_a_step_has_no_kernel_of_cupys_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = Ensemble(cut(name, 2, tmp_path), kernels=named("cuda"))
+    parts = Ensemble(cut(name, 2, tmp_path), kernels=kernel_class("cuda"))
     parts.initialise()
     found = watched(monkeypatch)
     for step in range(STEPS):
@@ -99,25 +99,25 @@ def test_groups_average_on_a_gpu_what_they_average_on_a_cpu() -> None:
 
 def averaging(kernels: str) -> Groups:
     """Three groups of two workers, which bring in each average a round late."""
-    job = loads(NETS["mlp"], overrides=["train_steps=24"]).proto
+    job = read_job_text(NETS["mlp"], overrides=["train_steps=24"]).proto
     job.cluster.nworker_groups, job.cluster.sync_freq, job.cluster.staleness = 3, 2, 1
     job.cluster.nserver_groups = 0
-    return Groups(job, 2, 1, (15,), named(kernels))
+    return Groups(job, 2, 1, (15,), kernel_class(kernels))
 
 
 @pytest.mark.parametrize("name", [*NETS, "gpt"])
 def test_float32_differs_by_rounding(name: str, tmp_path: Path) -> None:
-    parts = Ensemble(cut(name, 2, tmp_path, "FLOAT32"), kernels=named("cuda"), poison=True)
+    parts = Ensemble(cut(name, 2, tmp_path, "FLOAT32"), kernels=kernel_class("cuda"), poison=True)
     compare(parts, Ensemble(cut(name, 1, tmp_path)), 1e-4)
 
 
 def delayed(kernels: str) -> Ensemble:
     """Stages that train on what was computed some steps before."""
-    job = loads(NETS["mlp"], overrides=["neuralnet.schedule=DELAYED"]).proto
+    job = read_job_text(NETS["mlp"], overrides=["neuralnet.schedule=DELAYED"]).proto
     job.updater.clip_norm = 0
     for layer in job.neuralnet.layer:
         layer.ClearField("partition_dim")  # else its cut is the one that counts
-    ensemble = Ensemble(partition(job, 2, None, "pipeline"), kernels=named(kernels), poison=True)
+    ensemble = Ensemble(partition_by_scheme(job, 2, None, "pipeline"), kernels=kernel_class(kernels), poison=True)
     ensemble.initialise()
     return ensemble
 
@@ -134,7 +134,7 @@ def test_stages_that_are_delayed_are_replayed_each_with_its_own_step() -> None:
 
 
 def test_the_reference_kernels_on_a_gpu_are_not_captured() -> None:
-    job, rule = (found := loads(NETS["convolutions"]).proto), updater(found.updater)
+    job, rule = (found := read_job_text(NETS["convolutions"]).proto), build_updater(found.updater)
     player = Player(compile_worker(partition_job(job, 1), 0, len(rule.states)), None, cupy(), rule, job.seed)
     whole = Ensemble(partition_job(job, 1))
     player.parameters.initialise()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, agree, fast, lying, play
 from tests.kernels.harness import normal, rubbish
@@ -47,7 +47,7 @@ def test_agrees_with_the_reference(
         gradients = dw if affine != 1 else None, db if affine else None
         if not blocks:
             return kernels.normalise_parameters(unit, dy, *gradients, own)
-        return chain(
+        return chain_ops(
             forward,
             kernels.normalise_gradient(unit, rstd, w, dy, dx, own, centred),
             kernels.normalise_parameters(unit, dy, *gradients, own),
@@ -74,7 +74,7 @@ def test_long_and_many_rows(shape: Shape) -> None:
     def bind(
         kernels: Kernels, x: Array, y: Array, unit: Array, rstd: Array, dy: Array, dx: Array, dw: Array, db: Array
     ) -> Op:
-        return chain(
+        return chain_ops(
             kernels.normalise(x, None, None, y, unit, rstd, rows, own, 1e-5, True),
             kernels.normalise_gradient(unit, rstd, None, dy, dx, own, True),
             kernels.normalise_parameters(unit, dy, dw, db, own),

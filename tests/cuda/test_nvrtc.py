@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from netpart.kernels.cuda.device import OPTIONS, SOURCE, text
+from netpart.kernels.cuda.device import OPTIONS, SOURCE, source_text
 from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT
-from netpart.kernels.cuda.tiles import best, candidates
+from netpart.kernels.cuda.tiles import fitting_tiles, tile_candidates
 
 FOR_AN_H200 = "-arch=sm_90", "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
@@ -114,7 +114,7 @@ def compiled() -> Compile:
 @REALS
 @pytest.mark.parametrize("file", SOURCES)
 def test_every_source_compiles_for_an_h200(compiled: Compile, file: str, real: str) -> None:
-    found = compiled(text(file), real)
+    found = compiled(source_text(file), real)
     assert found.complaint == ""
     assert found.use.keys() == found.ptx.keys() != set()
     assert {name: use for name, use in found.use.items() if any(use[:3])} == {} or (file, real) in SPILLING
@@ -136,8 +136,8 @@ def test_attention_compiles_for_an_h200(
     compiled: Compile, name: str, real: str, cores: str, widths: tuple[int, int]
 ) -> None:
     for few in (False, True):
-        found = candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
-        assert compiled(text(f"{name}.cu"), real, *best(found, 227 << 10).defines).complaint == ""
+        found = tile_candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
+        assert compiled(source_text(f"{name}.cu"), real, *fitting_tiles(found, 227 << 10).defines).complaint == ""
 
 
 def test_a_mistake_would_be_seen(compiled: Compile) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, Window, chain
+from netpart.kernels.op import Array, Op, Window, chain_ops
 from netpart.kernels.pooling import winner_dtype
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, play
@@ -35,7 +35,7 @@ def test_maximum_and_its_gradient(case: Case, order: str, dtype: str) -> None:
         arg = lying(np.full(y.shape, 7, winner_dtype(window.kernel)), order) if kernels is fast(dtype) else None
         arg = rubbish(*y.shape, dtype=winner_dtype(window.kernel)) if arg is None else arg
         forward = kernels.pooling(x, y, arg, window, "MAX", 1)
-        return chain(forward, kernels.pooling_gradient(dy, dx, arg, window, "MAX", 1))
+        return chain_ops(forward, kernels.pooling_gradient(dy, dx, arg, window, "MAX", 1))
 
     agree(both, x, rubbish(*dy.shape), dy, rubbish(*x.shape), dtype=dtype, order=order)
 
@@ -50,7 +50,7 @@ def test_average_and_its_gradient(case: Case, order: str, dtype: str, clipped: b
     def both(kernels: Kernels, x: Array, y: Array, dy: Array, dx: Array) -> Op:
         area = kernels.xp.asarray(areas) if clipped else prod(window.kernel)
         forward = kernels.pooling(x, y, None, window, "AVG", area)
-        return chain(forward, kernels.pooling_gradient(dy, dx, None, window, "AVG", area))
+        return chain_ops(forward, kernels.pooling_gradient(dy, dx, None, window, "AVG", area))
 
     agree(both, x, rubbish(*dy.shape), dy, rubbish(*x.shape), dtype=dtype, order=order)
 
@@ -62,7 +62,7 @@ def test_winners_of_large_windows_need_more_than_a_byte() -> None:
 
     def both(kernels: Kernels, x: Array, y: Array, arg: Array, dx: Array) -> Op:
         forward = kernels.pooling(x, y, arg, window, "MAX", 1)
-        return chain(forward, kernels.pooling_gradient(y, dx, arg, window, "MAX", 1))
+        return chain_ops(forward, kernels.pooling_gradient(y, dx, arg, window, "MAX", 1))
 
     agree(both, x, rubbish(1, 1, 1, 1), rubbish(1, 1, 1, 1, dtype="int32"), rubbish(*x.shape))
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from netpart.kernels.device import gpus
+from netpart.kernels.device import count_gpus
 from netpart.launch.control.worker_devices import set_devices
 from netpart.launch.report.events import Event, Started, Summary
-from netpart.launch.run import run
-from netpart.plan.partition import partition
-from netpart.program.kernels import kernels_of
+from netpart.launch.run import run_job
+from netpart.plan.partition import partition_by_scheme
+from netpart.program.kernels import job_kernel_class
 from netpart.proto.job_pb2 import Collectives, JobProto, Scheme, Sharding
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
@@ -40,7 +40,7 @@ def lenet(devices: str, scheme: Scheme) -> JobProto:
 def expected() -> Tensors:
     """The parameters behind the last step on one worker on the CPU."""
     job = lenet("cpu", AS_WRITTEN)
-    ensemble = Ensemble(partition(job, 1), kernels=kernels_of(job))
+    ensemble = Ensemble(partition_by_scheme(job, 1), kernels=job_kernel_class(job))
     ensemble.initialise()
     for step in range(STEPS):
         ensemble.step("train", step)
@@ -61,11 +61,11 @@ def test_processes_on_gpus_compute_what_one_worker_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     provide(monkeypatch, gpus=2)
-    if ON_GPU and gpus() < devices.count("cuda:"):
-        pytest.skip(f"needs {devices.count('cuda:')} GPUs, and there are {gpus()}")
+    if ON_GPU and count_gpus() < devices.count("cuda:"):
+        pytest.skip(f"needs {devices.count('cuda:')} GPUs, and there are {count_gpus()}")
     heard: list[Event] = []
     job = Job(lenet(devices, scheme), None, "job", "")
-    summary = run(job, workers, workspace=tmp_path, transport=wanted, listener=heard.append)
+    summary = run_job(job, workers, workspace=tmp_path, transport=wanted, listener=heard.append)
     assert [event.transport for event in heard if isinstance(event, Started)] == [through]
     assert {device.partition(":")[0] for device in summary.devices} == {d.partition(":")[0] for d in devices.split(",")}
     check(summary)
@@ -82,12 +82,12 @@ def test_workers_with_a_gpu_each_share_collectives_of_nccl(
     workers: int, scheme: Scheme, collectives: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provide(monkeypatch, gpus=workers)
-    if ON_GPU and gpus() < workers:
-        pytest.skip(f"needs {workers} GPUs, and there are {gpus()}")
+    if ON_GPU and count_gpus() < workers:
+        pytest.skip(f"needs {workers} GPUs, and there are {count_gpus()}")
     job = Job(lenet("cuda", scheme), None, "job", "")
     job.proto.collectives = getattr(Collectives, collectives.upper())
     job.proto.shard_updates = Sharding.YES
-    summary = run(job, workers, workspace=tmp_path, transport=wanted)
+    summary = run_job(job, workers, workspace=tmp_path, transport=wanted)
     assert len(set(summary.devices)) == workers
     assert all("NCCL among workers 0, 1" in file.read_text() for file in (tmp_path / "log").iterdir())
     check(summary)

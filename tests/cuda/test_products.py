@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.blas import evenly, library
+from netpart.kernels.cuda.blas import even_step, load_cublas
 from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.op import Array, Op
 from netpart.kernels.reference import Kernels
@@ -118,7 +118,12 @@ def test_a_captured_product_reads_what_is_there_when_it_is_replayed() -> None:
 
 
 def test_steps_are_even_or_not() -> None:
-    assert (evenly((), ()), evenly((2, 3), (30, 10)), evenly((2, 3), (40, 10)), evenly((2, 1), (7, 99))) == (
+    assert (
+        even_step((), ()),
+        even_step((2, 3), (30, 10)),
+        even_step((2, 3), (40, 10)),
+        even_step((2, 1), (7, 99)),
+    ) == (
         0,
         10,
         None,
@@ -131,4 +136,4 @@ def test_a_missing_library_is_named() -> None:
         cuda=SimpleNamespace(runtime=SimpleNamespace(runtimeGetVersion=lambda: 99000), cublas=None)
     )
     with pytest.raises(NetpartError, match=r"libcublas.so.99.*pip install"):
-        library(module)
+        load_cublas(module)

@@ -11,15 +11,15 @@ import pytest
 
 from netpart.errors import MemoryRefused
 from netpart.graph.partition import partition_job
-from netpart.kernels.choose import named
+from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda.blas import WORKSPACE, Blas
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.program.compile import compile_worker
-from netpart.proto.reader import loads
-from netpart.updaters import updater
+from netpart.proto.reader import read_job_text
+from netpart.updaters import build_updater
 from netpart.worker.actions import RUN, SEND, Action
 from netpart.worker.gpu import graph_capture as replay
-from netpart.worker.gpu.graph_capture import Replay, replays
+from netpart.worker.gpu.graph_capture import GraphReplay, replay_turn
 from netpart.worker.gpu.graph_trial import TRIED
 from netpart.worker.machine import Machine
 from netpart.worker.memory_limit import RESERVE
@@ -31,9 +31,9 @@ pytestmark = pytest.mark.usefixtures("device")
 
 
 def player(name: str = "mlp", clip: str = "clip_norm: 1", keep: bool = True) -> Player:
-    job = loads(NETS[name].replace("clip_norm: 1", clip)).proto
-    rule = updater(job.updater)
-    program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=keep, kernels=named("cuda"))
+    job = read_job_text(NETS[name].replace("clip_norm: 1", clip)).proto
+    rule = build_updater(job.updater)
+    program = compile_worker(partition_job(job, 1), 0, len(rule.states), keep=keep, kernels=kernel_class("cuda"))
     found = Player(program, None, cupy(), rule, job.seed)
     found.parameters.initialise()
     return found
@@ -43,8 +43,8 @@ def play(worker: Player, step: int) -> None:
     assert list(worker.play("train", step)) == []
 
 
-def replayed(worker: Player) -> list[Replay]:
-    return [action.run for _, action in worker.replayed["train"][0] if isinstance(action.run, Replay)]
+def replayed(worker: Player) -> list[GraphReplay]:
+    return [action.run for _, action in worker.replayed["train"][0] if isinstance(action.run, GraphReplay)]
 
 
 def value(worker: Player, name: str) -> Any:
@@ -64,8 +64,8 @@ def test_a_step_is_one_graph_behind_its_samples() -> None:
 
 
 def test_masks_and_rates_change_from_step_to_step_of_a_replay() -> None:
-    worker, job = player(), loads(NETS["mlp"]).proto
-    rate, device = updater(job.updater).rate, worker.machine.kernels.device
+    worker, job = player(), read_job_text(NETS["mlp"]).proto
+    rate, device = build_updater(job.updater).rate, worker.machine.kernels.device
     slot, masks = device.slot(rate), []
     for step in range(5):
         play(worker, step)
@@ -103,15 +103,15 @@ def test_messages_delays_and_what_the_host_does_divide_graphs() -> None:
 
     turn = [(0, action("a")), (0, action("b")), (0, action("send", SEND)), (0, action("c")), (1, action("d"))]
     turn += [(1, action("host", captured=False)), (1, action("e"))]
-    found = replays(named("cuda")(cupy(), "float32").device, turn)
+    found = replay_turn(kernel_class("cuda")(cupy(), "float32").device, turn)
     assert [(delay, a.name) for delay, a in found] == [
         (0, "a to b"), (0, "send"), (0, "c"), (1, "d"), (1, "host"), (1, "e"),
     ]  # fmt: skip
 
 
 def test_a_kernel_that_cannot_be_captured_leaves_the_stream_as_it_was() -> None:
-    device, x = named("cuda")(cupy(), "float32").device, cupy().zeros(3)
-    replay = Replay(device, [Action(RUN, "wrong", run=lambda: x.get())])
+    device, x = kernel_class("cuda")(cupy(), "float32").device, cupy().zeros(3)
+    replay = GraphReplay(device, [Action(RUN, "wrong", run=lambda: x.get())])
     replay()
     with pytest.raises(RuntimeError):
         replay()
@@ -120,8 +120,8 @@ def test_a_kernel_that_cannot_be_captured_leaves_the_stream_as_it_was() -> None:
 
 def test_a_chain_is_captured_if_all_of_it_is() -> None:
     inside, outside = Op(lambda: None), Op(lambda: None, captured=False)
-    assert chain(inside, inside).captured
-    assert not chain(inside, outside).captured
+    assert chain_ops(inside, inside).captured
+    assert not chain_ops(inside, outside).captured
 
 
 def test_memory_counts_what_is_kept_on_the_device() -> None:
@@ -222,4 +222,4 @@ def test_what_needs_much_scratch_stays_where_it_can_have_it(monkeypatch: pytest.
 
 def test_what_touches_nobody_knows_what_is_ordered_with_all() -> None:
     actions = [Action(RUN, str(i), run=lambda: None) for i in range(3)]
-    assert not any(Replay(named("cuda")(cupy(), "float32").device, actions).branches.lanes)
+    assert not any(GraphReplay(kernel_class("cuda")(cupy(), "float32").device, actions).branches.lanes)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, ORDERS, agree
 from tests.kernels.harness import normal, rubbish
 
@@ -28,7 +28,7 @@ def test_there_and_back(weights: list[Array], batch: int, channels: int, order: 
 
     def both(kernels: Any, x: Array, y: Array, dx: Array, *weights: Array) -> Op:
         if kernels.xp is np:  # the reference takes no strides
-            return chain(kernels.resample(x, y, weights), kernels.resample(dx, y, weights, transpose=True))
-        return chain(kernels.resample(x, y, weights), kernels.resample(dx, y, weights, True))
+            return chain_ops(kernels.resample(x, y, weights), kernels.resample(dx, y, weights, transpose=True))
+        return chain_ops(kernels.resample(x, y, weights), kernels.resample(dx, y, weights, True))
 
     agree(both, x, y, rubbish(*x.shape), *weights, dtype=dtype, order=order)

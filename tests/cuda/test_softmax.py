@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, agree
 from tests.kernels.harness import normal, rubbish
 
@@ -16,7 +16,7 @@ def both(groups: int) -> Any:
     """Softmax and its gradient."""
 
     def bind(kernels: Any, x: Array, y: Array, dy: Array, dx: Array) -> Op:
-        return chain(kernels.softmax(x, y, groups), kernels.softmax_gradient(y, dy, dx, groups))
+        return chain_ops(kernels.softmax(x, y, groups), kernels.softmax_gradient(y, dy, dx, groups))
 
     return bind
 

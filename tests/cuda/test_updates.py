@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from netpart.families import UPDATERS
 from netpart.kernels.cuda.updates import CHUNK
-from netpart.kernels.op import Array, Clock, Op, chain
+from netpart.kernels.op import Array, Clock, Op, chain_ops
 from netpart.kernels.reference import Kernels
-from netpart.updaters import AVERAGE, Scale, Updater, updater
+from netpart.updaters import AVERAGE, ParameterScale, Updater, build_updater
 from netpart.worker.actions import RUN, Action
-from netpart.worker.gpu.graph_capture import call, together
+from netpart.worker.gpu.graph_capture import group_table_rows, make_group_call
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
@@ -33,14 +33,14 @@ MORE = [
 
 
 def ruled(kind: str, more: str) -> Updater:
-    return updater(configured(kind, more + (" momentum: 0.5" if kind == "kSGD" and more else ""), RATE))
+    return build_updater(configured(kind, more + (" momentum: 0.5" if kind == "kSGD" and more else ""), RATE))
 
 
 class Pair:
     """One parameter on both sides, with its state."""
 
     def __init__(
-        self, rule: Updater, shape: tuple[int, ...], dtype: str, orders: tuple[str, str], scale: Scale
+        self, rule: Updater, shape: tuple[int, ...], dtype: str, orders: tuple[str, str], scale: ParameterScale
     ) -> None:
         self.dtype, self.clock = dtype, Clock()
         self.w, self.g = (normal(i, *shape).astype(dtype) for i in range(2))
@@ -79,7 +79,7 @@ class Pair:
 @pytest.mark.parametrize("kind", PLAIN)
 @pytest.mark.parametrize("more", MORE)
 def test_steps_are_those_of_the_rule(kind: str, more: str) -> None:
-    pair = Pair(ruled(kind, more), (3, 7), "float64", ("plain", "plain"), Scale(lr=0.5, wd=2))
+    pair = Pair(ruled(kind, more), (3, 7), "float64", ("plain", "plain"), ParameterScale(lr=0.5, wd=2))
     for number in (0, 1, 2, 5):
         pair.step(number)
     pair.check()
@@ -90,7 +90,7 @@ def test_steps_are_those_of_the_rule(kind: str, more: str) -> None:
     st.sampled_from(list(PLAIN)), st.sampled_from(MORE), st.lists(st.integers(0, 5), max_size=4), ORDERS, ORDERS, DTYPES
 )
 def test_of_any_shape_and_order(kind: str, more: str, shape: list[int], order: str, other: str, dtype: str) -> None:
-    pair = Pair(ruled(kind, more), tuple(shape), dtype, (order, other), Scale())
+    pair = Pair(ruled(kind, more), tuple(shape), dtype, (order, other), ParameterScale())
     pair.step(0)
     pair.step(3)
     pair.check()
@@ -100,13 +100,15 @@ def test_many_in_one_launch_are_each_what_they_are_alone() -> None:
     """Of any shape, also of several chunks, each with rates of its own; nothing and another rule come between."""
     rule, other = ruled("kAdam", "weight_decay: 0.25"), ruled("kAdaGrad", "")
     shapes: list[tuple[int, ...]] = [(3, 7), (), (0, 2), (2 * CHUNK + 5,), (5, 4)]
-    scales = [Scale(lr=1 + k, wd=k) for k in range(len(shapes))]
+    scales = [ParameterScale(lr=1 + k, wd=k) for k in range(len(shapes))]
     pairs = [Pair(rule, s, "float64", ("crop", "last"), scale) for s, scale in zip(shapes, scales, strict=True)]
     pairs += [
-        Pair(other, (3,), "float64", ("plain",) * 2, Scale()),
-        Pair(rule, (2,), "float64", ("plain",) * 2, Scale()),
+        Pair(other, (3,), "float64", ("plain",) * 2, ParameterScale()),
+        Pair(rule, (2,), "float64", ("plain",) * 2, ParameterScale()),
     ]
-    calls = [call(group) for group in together([Action(RUN, "update", run=pair.op.run) for pair in pairs])]
+    calls = [
+        make_group_call(group) for group in group_table_rows([Action(RUN, "update", run=pair.op.run) for pair in pairs])
+    ]
     assert len(calls) == 5
     for number in (0, 3):
         for pair in pairs:
@@ -119,7 +121,7 @@ def test_many_in_one_launch_are_each_what_they_are_alone() -> None:
 
 
 def test_every_rule_has_a_kernel() -> None:
-    assert all(updater(configured(kind)).formula for kind in UPDATERS.names() if kind in PLAIN)
+    assert all(build_updater(configured(kind)).formula for kind in UPDATERS.names() if kind in PLAIN)
 
 
 def test_a_rule_without_a_kernel_computes_for_itself_and_is_not_captured() -> None:
@@ -131,7 +133,7 @@ def test_a_rule_without_a_kernel_computes_for_itself_and_is_not_captured() -> No
             xp.multiply(t[0], step.lr, out=t[0])
             xp.subtract(w, t[0], out=w)
 
-    pair = Pair(Signs(configured("kSGD", "", RATE)), (5,), "float64", ("plain", "plain"), Scale())
+    pair = Pair(Signs(configured("kSGD", "", RATE)), (5,), "float64", ("plain", "plain"), ParameterScale())
     assert not pair.op.captured
     pair.step(4)
     pair.check()
@@ -139,7 +141,11 @@ def test_a_rule_without_a_kernel_computes_for_itself_and_is_not_captured() -> No
 
 def test_what_is_not_a_number_is_not_hidden() -> None:
     pair = Pair(
-        updater(configured("kSGD", "clip_low: -1 clip_high: 1 clip_norm: 1")), (2,), "float64", ("plain",) * 2, Scale()
+        build_updater(configured("kSGD", "clip_low: -1 clip_high: 1 clip_norm: 1")),
+        (2,),
+        "float64",
+        ("plain",) * 2,
+        ParameterScale(),
     )
     pair.put(pair.device[1], np.array([np.nan, 1.0]))
     pair.put(pair.device_norm, np.array([np.nan]))
@@ -150,11 +156,11 @@ def test_what_is_not_a_number_is_not_hidden() -> None:
 
 def test_a_captured_graph_follows_the_rate() -> None:
     pair = Pair(
-        updater(configured("kAdam", "adam_conf { bias_correction: true }", RATE)),
+        build_updater(configured("kAdam", "adam_conf { bias_correction: true }", RATE)),
         (4,),
         "float64",
         ("plain",) * 2,
-        Scale(),
+        ParameterScale(),
     )
     kernels = fast("float64")
     pair.step(0)
@@ -174,7 +180,7 @@ def test_a_captured_graph_follows_the_rate() -> None:
 def test_running_statistics(channels: int, dtype: str, keep: float, count: int, delayed: bool) -> None:
     def bind(kernels: Kernels, mean: Array, variance: Array, first: Array, second: Array, *before: Array) -> Op:
         newest = before if delayed else (None, None)
-        return chain(
+        return chain_ops(
             kernels.follow_variance(variance, second, first, keep, count, newest[1]),
             kernels.follow_mean(mean, first, keep, newest[0]),
         )

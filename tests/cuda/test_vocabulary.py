@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.vocabulary import figures
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.vocabulary import count_block_figures
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -26,9 +26,9 @@ def test_agrees_with_the_reference(data: st.DataObject, classes: int, topk: int,
     def both(kernels: Any, x: Array, label: Array, f: Array, y: Array, owned: Array, metrics: Array) -> Op:
         blocks = kernels.class_blocks(x, label, f, bounds, topk)
         loss = kernels.class_loss(x, label, f, y, metrics, owned, classes, topk, 0.7, 2, smoothing)
-        return chain(blocks, loss, kernels.class_loss(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing))
+        return chain_ops(blocks, loss, kernels.class_loss(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing))
 
-    f = rubbish(batch, 2, len(bounds) - 1, figures(topk))
+    f = rubbish(batch, 2, len(bounds) - 1, count_block_figures(topk))
     agree(both, x, label, f, rubbish(*x.shape), owned, dtype=dtype, metrics=np.array([0.5, 0.5, 0.5]))
 
 
@@ -41,14 +41,18 @@ def test_a_part_of_the_classes_and_what_is_no_number() -> None:
         op: Op = kernels.class_blocks(x, label, f, [20, 24, 29], 2)
         return op
 
-    agree(both, x, label, rubbish(4, 2, figures(2)))
+    agree(both, x, label, rubbish(4, 2, count_block_figures(2)))
 
 
 def test_a_label_that_is_not_a_class_is_complained_about_and_makes_the_loss_no_number() -> None:
     xp, kernels, metrics = cupy(), afresh(), cupy().zeros(2)
-    x, label, f = xp.asarray(normal(1, 2, 4)), xp.asarray(np.array([0, 4], "int32")), xp.zeros((2, 2, figures(1)))
+    x, label, f = (
+        xp.asarray(normal(1, 2, 4)),
+        xp.asarray(np.array([0, 4], "int32")),
+        xp.zeros((2, 2, count_block_figures(1))),
+    )
     blocks = kernels.class_blocks(x, label, f, [0, 2, 4], 1)
-    play(chain(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
+    play(chain_ops(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
     assert np.isnan(metrics.get()[0])
     with complains("label: expected classes 0 to 3, got 4"):
         kernels.device.complaints.check()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.data import corpus
-from netpart.data.corpus import Corpus, text_files
+from netpart.data.corpus import Corpus, find_text_files
 from netpart.errors import DataError
 
 
@@ -68,15 +68,15 @@ def tree(tmp_path: Path) -> Path:
     ],
 )
 def test_a_name_is_a_file_a_folder_or_a_glob(tree: Path, name: str, suffix: str, found: list[str]) -> None:
-    assert [p.relative_to(tree).as_posix() for p in text_files(name, suffix, [tree])] == found
+    assert [p.relative_to(tree).as_posix() for p in find_text_files(name, suffix, [tree])] == found
 
 
 def test_the_first_place_that_has_it_counts(tree: Path) -> None:
-    assert text_files("x.py", "", [tree, tree / "c", tree / "a"]) == [tree / "c" / "x.py"]
-    assert text_files(str(tree / "c" / "x.py"), "", [Path("elsewhere")]) == [tree / "c" / "x.py"]
+    assert find_text_files("x.py", "", [tree, tree / "c", tree / "a"]) == [tree / "c" / "x.py"]
+    assert find_text_files(str(tree / "c" / "x.py"), "", [Path("elsewhere")]) == [tree / "c" / "x.py"]
 
 
 @pytest.mark.parametrize(("name", "suffix"), [("absent", ""), ("*.csv", ""), ("a", ".c")])
 def test_what_means_no_file_is_named(tree: Path, name: str, suffix: str) -> None:
     with pytest.raises(DataError, match=r"expected a file, or a glob.*got nothing there; correct the path"):
-        text_files(name, suffix, [tree])
+        find_text_files(name, suffix, [tree])

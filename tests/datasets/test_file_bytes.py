@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data.file_bytes import AHEAD, BLOCK, Ahead, FileBytes
+from netpart.data.file_bytes import AHEAD, BLOCK, FileBytes, ReadAhead
 from netpart.data.stores import textfile
 from netpart.data.stores.kvfile import KvStore
 from netpart.data.stores.textfile import TextStore
@@ -29,7 +29,7 @@ def test_any_part_and_all_blocks_are_what_is_there(path: Path) -> None:
     assert file.size == len(content)
     assert file.read(300, 70_000) == content[300:70_000]
     assert b"".join(block for _, block in file.blocks()) == content
-    ahead, places = Ahead(file), (0, 8, AHEAD - 4, AHEAD + 4, 5 * AHEAD, len(content) - 8)
+    ahead, places = ReadAhead(file), (0, 8, AHEAD - 4, AHEAD + 4, 5 * AHEAD, len(content) - 8)
     assert [ahead.read(at, 8) for at in places] == [content[at : at + 8] for at in places]
 
 

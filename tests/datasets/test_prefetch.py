@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from netpart.data.prefetch import Prefetched
-from netpart.data.source import Outputs, RowSource
-from netpart.data.synthetic import Synthetic
+from netpart.data.prefetch import PrefetchedRows
+from netpart.data.source import RowOutputs, RowSource
+from netpart.data.synthetic import SyntheticRows
 from netpart.errors import DataError
 from netpart.spec import Region, Shape
 
@@ -22,12 +22,12 @@ class Noted(RowSource):
     """A source that notes the steps it reads."""
 
     def __init__(self) -> None:
-        self.rows = Synthetic((3,), 2, batch=4)
+        self.rows = SyntheticRows((3,), 2, batch=4)
         self.shape: Shape = (3,)
         self.steps: list[int] = []
         self.ahead = threading.Event()
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         self.steps.append(step)
         if threading.current_thread() is not threading.main_thread():
             self.ahead.set()
@@ -43,7 +43,7 @@ def read(source: Any, step: int, lo: int = 0, hi: int = 4) -> tuple[NDArray[Any]
 
 
 def test_rows_are_those_of_the_source_in_any_order_of_steps() -> None:
-    plain, source = Noted(), Prefetched(Noted())
+    plain, source = Noted(), PrefetchedRows(Noted())
     for step, lo, hi in ((0, 0, 2), (0, 2, 4), (1, 0, 2), (1, 2, 4), (5, 0, 2), (0, 0, 2), (1, 0, 2)):
         for found, expected in zip(read(source, step, lo, hi), read(plain, step, lo, hi), strict=True):
             assert np.array_equal(found, expected)
@@ -51,7 +51,7 @@ def test_rows_are_those_of_the_source_in_any_order_of_steps() -> None:
 
 def test_the_next_step_is_read_before_it_is_asked_for() -> None:
     noted = Noted()
-    source = Prefetched(noted)
+    source = PrefetchedRows(noted)
     read(source, 3)
     assert noted.ahead.wait(DEADLINE), "nothing was read ahead"
     assert noted.steps == [3, 4]
@@ -60,14 +60,14 @@ def test_the_next_step_is_read_before_it_is_asked_for() -> None:
 
 
 def test_an_error_ahead_comes_when_its_rows_are_asked_for() -> None:
-    source = Prefetched(Noted())
+    source = PrefetchedRows(Noted())
     read(source, 8)
     with pytest.raises(DataError, match="step 9"):
         read(source, 9)
 
 
 def test_the_thread_ends_with_its_owner() -> None:
-    source = Prefetched(Noted())
+    source = PrefetchedRows(Noted())
     read(source, 0)
     (thread,) = source._thread._threads
     del source

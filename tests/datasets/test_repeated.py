@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data.repeated import repeated
+from netpart.data.repeated import repeat_batches
 from netpart.data.source import RowSource
-from netpart.data.synthetic import Synthetic
+from netpart.data.synthetic import SyntheticRows
 
 BATCH, SHAPE = 6, (2, 5)
 
@@ -21,14 +21,14 @@ def read(source: RowSource, step: int, lo: int, hi: int) -> list[float]:
 
 @given(batches=st.integers(1, 4), reads=st.lists(st.tuples(st.integers(0, 20), st.integers(0, BATCH)), max_size=12))
 def test_a_step_reads_what_an_earlier_one_read(batches: int, reads: list[tuple[int, int]]) -> None:
-    source = Synthetic(SHAPE, 3, batch=BATCH)
-    again = repeated(source, batches)
+    source = SyntheticRows(SHAPE, 3, batch=BATCH)
+    again = repeat_batches(source, batches)
     for step, hi in reads:
         assert read(again, step, 0, hi) == read(source, step % batches, 0, hi)
 
 
 def test_what_was_read_may_be_written_over() -> None:
-    again = repeated(Synthetic(SHAPE, 3, batch=BATCH), 1)
+    again = repeat_batches(SyntheticRows(SHAPE, 3, batch=BATCH), 1)
     data = np.empty((BATCH, *SHAPE), np.float32)
     again.read(0, 0, BATCH, data, None)
     first = data.copy()
@@ -38,5 +38,5 @@ def test_what_was_read_may_be_written_over() -> None:
 
 
 def test_without_batches_every_one_is_new() -> None:
-    source = Synthetic(SHAPE, 3, batch=BATCH)
-    assert repeated(source, 0) is source
+    source = SyntheticRows(SHAPE, 3, batch=BATCH)
+    assert repeat_batches(source, 0) is source

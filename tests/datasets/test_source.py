@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from netpart.data.source import RowSource
-from netpart.data.synthetic import Synthetic
-from netpart.data.synthetic_masks import SyntheticMasks
-from netpart.data.synthetic_tokens import SyntheticTokens
+from netpart.data.synthetic import SyntheticRows
+from netpart.data.synthetic_masks import SyntheticMaskRows
+from netpart.data.synthetic_tokens import SyntheticTokenRows
 from netpart.spec import Shape
 
 CASES: dict[str, tuple[RowSource, Shape, Shape]] = {
-    "a label a row": (Synthetic((2, 5), 3, batch=4), (2, 3), ()),
-    "a label a place of the image": (SyntheticMasks((2, 5), 3, batch=4), (2, 3), (5,)),
-    "a label a place of the box": (SyntheticTokens(5, 9, batch=4), (3,), (3,)),
+    "a label a row": (SyntheticRows((2, 5), 3, batch=4), (2, 3), ()),
+    "a label a place of the image": (SyntheticMaskRows((2, 5), 3, batch=4), (2, 3), (5,)),
+    "a label a place of the box": (SyntheticTokenRows(5, 9, batch=4), (3,), (3,)),
 }
 
 

@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.synthetic_masks import SyntheticMasks
+from netpart.data.synthetic_masks import SyntheticMaskRows
 
 SHAPE = (2, 12, 10)
 
 
-def read(rows: SyntheticMasks, step: int, lo: int, hi: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def read(rows: SyntheticMaskRows, step: int, lo: int, hi: int) -> tuple[NDArray[Any], NDArray[Any]]:
     data, label = np.full((hi - lo, *SHAPE), np.nan), np.full((hi - lo, 120), -7, np.int32)
     rows.read(step, lo, hi, data, label)
     return data, label
 
 
 def test_every_place_has_the_colour_of_its_class() -> None:
-    data, label = read(SyntheticMasks(SHAPE, 3, batch=4, noise=0), 0, 0, 4)
+    data, label = read(SyntheticMaskRows(SHAPE, 3, batch=4, noise=0), 0, 0, 4)
     assert set(np.unique(label)) == {0, 1, 2}
     for k in range(3):
         colours = data.reshape(4, 2, -1).transpose(0, 2, 1)[label == k]
@@ -25,7 +25,7 @@ def test_every_place_has_the_colour_of_its_class() -> None:
 
 
 def test_a_row_is_the_map_shifted_around() -> None:
-    _, label = read(SyntheticMasks(SHAPE, 3, batch=6), 0, 0, 6)
+    _, label = read(SyntheticMaskRows(SHAPE, 3, batch=6), 0, 0, 6)
     maps = label.reshape(6, 12, 10)
     shifted = [np.roll(maps[0], (i, j), (0, 1)) for i in range(12) for j in range(10)]
     assert all(any((found == other).all() for other in shifted) for found in maps)
@@ -33,10 +33,10 @@ def test_a_row_is_the_map_shifted_around() -> None:
 
 
 def test_the_parts_make_the_whole_and_a_box_is_a_part() -> None:
-    rows = SyntheticMasks(SHAPE, 3, batch=5)
+    rows = SyntheticMaskRows(SHAPE, 3, batch=5)
     whole, labels = read(rows, 2, 0, 5)
     for lo, hi in ((0, 2), (2, 5)):
-        part, some = read(SyntheticMasks(SHAPE, 3, batch=5), 2, lo, hi)
+        part, some = read(SyntheticMaskRows(SHAPE, 3, batch=5), 2, lo, hi)
         np.testing.assert_array_equal(part, whole[lo:hi])
         np.testing.assert_array_equal(some, labels[lo:hi])
     box = np.empty((5, 1, 4, 10))

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.synthetic_tokens import SyntheticTokens
+from netpart.data.synthetic_tokens import SyntheticTokenRows
 
 WINDOW, WORDS, BATCH = 50, 30, 40
 
 
-def read(rows: SyntheticTokens, step: int, lo: int, hi: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def read(rows: SyntheticTokenRows, step: int, lo: int, hi: int) -> tuple[NDArray[Any], NDArray[Any]]:
     data, label = (np.full((hi - lo, WINDOW), -7, np.int32) for _ in range(2))
     rows.read(step, lo, hi, data, label)
     return data, label
@@ -18,14 +18,14 @@ def read(rows: SyntheticTokens, step: int, lo: int, hi: int) -> tuple[NDArray[An
 
 def told(noise: float) -> float:
     """The share of tokens whose successor is the most frequent one."""
-    data, label = read(SyntheticTokens(WINDOW, WORDS, batch=BATCH, noise=noise), 0, 0, BATCH)
+    data, label = read(SyntheticTokenRows(WINDOW, WORDS, batch=BATCH, noise=noise), 0, 0, BATCH)
     counts = np.zeros((WORDS, WORDS))
     np.add.at(counts, (data.ravel(), label.ravel()), 1)
     return float(counts.max(axis=1).sum() / counts.sum())
 
 
 def test_labels_are_the_next_tokens() -> None:
-    data, label = read(SyntheticTokens(WINDOW, WORDS, batch=BATCH), 3, 0, BATCH)
+    data, label = read(SyntheticTokenRows(WINDOW, WORDS, batch=BATCH), 3, 0, BATCH)
     np.testing.assert_array_equal(data[:, 1:], label[:, :-1])
     assert data.min() == 0
     assert data.max() == WORDS - 1
@@ -38,7 +38,7 @@ def test_noise_is_the_odds_of_a_surprise() -> None:
 
 
 def test_the_parts_make_the_whole_and_a_box_is_a_part() -> None:
-    rows = SyntheticTokens(WINDOW, WORDS, batch=5)
+    rows = SyntheticTokenRows(WINDOW, WORDS, batch=5)
     whole, labels = read(rows, 2, 0, 5)
     for lo, hi in ((0, 2), (2, 5)):
         part, some = read(rows, 2, lo, hi)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.data.corpus import Corpus
-from netpart.data.text_windows import TextWindows, spans
+from netpart.data.text_windows import TextWindows, phase_spans
 
 
 def test_a_row_is_a_window_and_the_bytes_after_it(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_row_is_a_window_and_the_bytes_after_it(tmp_path: Path) -> None:
 
 @given(st.integers(0, 10**9), st.floats(0, 1, exclude_max=True))
 def test_spans_follow_each_other(size: int, held_out: float) -> None:
-    train, val, test = spans(size, held_out)
+    train, val, test = phase_spans(size, held_out)
     assert (train[0], train[1], val[1], test[1]) == (0, val[0], test[0], size)
     assert 0 <= train[1] <= val[1] <= size
     assert abs((val[1] - val[0]) - (test[1] - test[0])) <= 1

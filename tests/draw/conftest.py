@@ -8,13 +8,13 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import partition_job
-from netpart.plan.partition import partition
-from netpart.proto.reader import Job, load
+from netpart.plan.partition import partition_by_scheme
+from netpart.proto.reader import Job, read_job
 from netpart.resources import zoo_folder
 
 
 def job_of(name: str) -> Job:
-    return load(zoo_folder() / f"{name}.conf")
+    return read_job(zoo_folder() / f"{name}.conf")
 
 
 def graph_of(name: str, workers: int) -> Graph:
@@ -44,14 +44,14 @@ def net() -> Net:
 @pytest.fixture(scope="session")
 def lenet_cut_on_inputs() -> Graph:
     """LeNet with its last inner product cut on its inputs: a Sum joins the addends."""
-    job = load(zoo_folder() / "mnist" / "conv.conf", ["ip2.cut[0].over=INPUT"])
+    job = read_job(zoo_folder() / "mnist" / "conv.conf", ["ip2.cut[0].over=INPUT"])
     return partition_job(job.proto, 3, job.folder, phases=("train",)).graph
 
 
 def under(scheme: str) -> Graph:
     """The five layers of the seed on 2 workers, or a stage of a pipeline on each."""
     job = job_of("schemes/five-layers")
-    return partition(job.proto, 2, job.folder, scheme, phases=("train",)).graph
+    return partition_by_scheme(job.proto, 2, job.folder, scheme, phases=("train",)).graph
 
 
 @pytest.fixture(scope="session")

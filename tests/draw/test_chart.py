@@ -14,12 +14,12 @@ from netpart.draw.chart import (
     TEXT,
     TOP,
     WIDTH,
-    Axis,
+    ChartAxis,
     Curve,
     line_chart,
     marked_chart,
 )
-from netpart.draw.letters import width
+from netpart.draw.letters import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,7 +34,7 @@ SVG = "{http://www.w3.org/2000/svg}"
     ],
 )
 def test_ticks_are_round_and_few(lo: float, hi: float, ticks: list[float]) -> None:
-    assert Axis(lo, hi, 0, 1).ticks == pytest.approx(ticks)
+    assert ChartAxis(lo, hi, 0, 1).ticks == pytest.approx(ticks)
 
 
 def test_curves_stay_inside_the_frame_and_rise_upwards() -> None:
@@ -69,4 +69,4 @@ def test_marks_stand_at_their_points_and_are_hollow_where_asked() -> None:
     wide = float(str(root.get("viewBox")).split()[2])
     names = [text for text in root.iter(f"{SVG}text") if text.text in curves]
     assert len(names) == 2
-    assert all(float(name.attrib["x"]) + width(name.text or "", TEXT) + RIGHT <= wide for name in names)
+    assert all(float(name.attrib["x"]) + text_width(name.text or "", TEXT) + RIGHT <= wide for name in names)

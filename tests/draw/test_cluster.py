@@ -9,8 +9,8 @@ import pytest
 from netpart.draw.cluster import cluster_svg, groups_svg
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.serve import served
-from netpart.proto.reader import loads
+from netpart.graph.passes.serve import add_job_servers
+from netpart.proto.reader import read_job_text
 from tests.worker.jobs import LENET
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,7 +38,7 @@ def test_everybody_is_drawn(cluster: Cluster, arrows: int, said: str) -> None:
 
 
 def test_a_partition_says_what_its_groups_move() -> None:
-    cut = served(partition_job(loads(LENET, overrides=["cluster.nworker_groups=2"]).proto, 1))
+    cut = add_job_servers(partition_job(read_job_text(LENET, overrides=["cluster.nworker_groups=2"]).proto, 1))
     assert "in each of its steps a group pushes" in groups_svg(cut)
-    alone = partition_job(loads(LENET).proto, 2)
+    alone = partition_job(read_job_text(LENET).proto, 2)
     assert "nothing goes between groups" in groups_svg(alone)

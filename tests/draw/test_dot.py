@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.draw.dot import heading, lines, quoted, to_dot, wrapped
-from netpart.draw.graph_picture import picture
+from netpart.draw.dot import dot_heading, dot_lines, quote_dot, to_dot, wrap_name
+from netpart.draw.graph_picture import make_picture
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
@@ -36,7 +36,7 @@ def test_every_feed_is_an_arrow(lenet: Graph) -> None:
 
 def test_layers_are_boxes_and_helpers_ellipses(layerp: Graph) -> None:
     dot = to_dot(layerp)
-    for box in picture(layerp).boxes:
+    for box in make_picture(layerp).boxes:
         (line,) = (line for line in dot.splitlines() if line.strip().startswith(f'"{box.name}" ['))
         assert ("shape=ellipse" in line) == box.is_helper
 
@@ -63,11 +63,11 @@ def test_what_carries_no_gradient_is_dashed(layerp: Graph) -> None:
 
 
 def test_the_heading_says_title_and_traffic_in_lines(net: Net, lenet: Graph) -> None:
-    shown = picture(lenet)
-    title, *traffic, last = heading(shown).split("\n")
+    shown = make_picture(lenet)
+    title, *traffic, last = dot_heading(shown).split("\n")
     assert (title, "; ".join(traffic), last) == (shown.title, shown.traffic, " ")
     assert len(traffic) == 2
-    assert heading(picture(net)).count("\n") == 1
+    assert dot_heading(make_picture(net)).count("\n") == 1
 
 
 def test_what_an_arrow_of_a_collective_brings_stands_where_it_ends(layerp: Graph) -> None:
@@ -85,32 +85,32 @@ def test_a_replica_says_what_the_sum_of_its_gradient_moves(naive: Graph) -> None
 
 def test_equal_nets_give_equal_text(net: Net, lenet: Graph) -> None:
     assert to_dot(net) == to_dot(net)
-    assert "\n".join(lines(picture(lenet))) + "\n" == to_dot(lenet)
+    assert "\n".join(dot_lines(make_picture(lenet))) + "\n" == to_dot(lenet)
 
 
 def test_the_legend_explains_what_occurs(net: Net, lenet: Graph) -> None:
     assert "across workers" in to_dot(lenet)
     assert "across workers" not in to_dot(net)
-    shown = picture(net)
+    shown = make_picture(net)
     plain = replace(shown, arrows=tuple(replace(arrow, gradient=True) for arrow in shown.arrows))
-    assert not any("legend" in line for line in lines(plain))
+    assert not any("legend" in line for line in dot_lines(plain))
 
 
 @given(NAMES)
 def test_a_quoted_text_reads_back(text: str) -> None:
-    inside = re.fullmatch(r'"((?:[^"\\]|\\.)*)"', quoted(text))
+    inside = re.fullmatch(r'"((?:[^"\\]|\\.)*)"', quote_dot(text))
     assert inside is not None
     assert inside[1].replace('\\"', '"').replace("\\\\", "\\") == text
 
 
 @given(NAMES)
 def test_wrapping_loses_nothing_and_breaks_behind_hyphens(name: str) -> None:
-    rows = wrapped(name)
+    rows = wrap_name(name)
     assert "".join(rows) == name
     assert all(row.endswith("-") for row in rows[:-1])
     assert not any(re.match(r"\d", row) for row in rows[1:])
 
 
 def test_names_break_where_they_are_joined() -> None:
-    assert wrapped("d-slice-pool1-00-concate-fc1-01") == ["d-slice-pool1-00-", "concate-fc1-01"]
-    assert wrapped("conv1-00") == ["conv1-00"]
+    assert wrap_name("d-slice-pool1-00-concate-fc1-01") == ["d-slice-pool1-00-", "concate-fc1-01"]
+    assert wrap_name("conv1-00") == ["conv1-00"]

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from netpart.draw.palette import colour
+from netpart.draw.palette import worker_colour
 
 Rgb = tuple[float, float, float]
 
@@ -45,16 +45,16 @@ def distance(a: str, b: str, eye: str) -> float:
 
 @pytest.mark.parametrize("eye", DICHROMACY)
 def test_the_first_eight_outlines_differ_for_every_eye(eye: str) -> None:
-    outlines = [colour(worker).line for worker in range(8)]
+    outlines = [worker_colour(worker).line for worker in range(8)]
     assert min(distance(a, b, eye) for a, b in combinations(outlines, 2)) > 0.1
 
 
 def test_sixteen_workers_have_fills_of_their_own() -> None:
-    assert len({colour(worker).fill for worker in range(16)}) == 16
-    assert colour(16) == colour(0)
+    assert len({worker_colour(worker).fill for worker in range(16)}) == 16
+    assert worker_colour(16) == worker_colour(0)
 
 
 @pytest.mark.parametrize("worker", range(16))
 def test_black_text_can_be_read_on_a_fill(worker: int) -> None:
     """Contrast 7 : 1, what WCAG 2 asks for at level AAA."""
-    assert (luminance(colour(worker).fill) + 0.05) / 0.05 > 7
+    assert (luminance(worker_colour(worker).fill) + 0.05) / 0.05 > 7

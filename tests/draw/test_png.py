@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from netpart.draw.png import png
+from netpart.draw.png import encode_png
 
 
 def chunks(content: bytes) -> list[tuple[bytes, bytes]]:
@@ -22,7 +22,7 @@ def chunks(content: bytes) -> list[tuple[bytes, bytes]]:
 
 def test_a_file_says_its_size_and_holds_its_pixels() -> None:
     image = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
-    content = png(image)
+    content = encode_png(image)
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     (head, header), (data, packed), (end, nothing) = chunks(content)
     assert (head, data, end, nothing) == (b"IHDR", b"IDAT", b"IEND", b"")

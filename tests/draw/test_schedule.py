@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.draw.letters import width
+from netpart.draw.letters import text_width
 from netpart.draw.schedule import TEXT, TITLE, schedule_svg
-from netpart.plan.partition import partition
-from netpart.program.schedules.delayed_rehearsal import rehearsed
+from netpart.plan.partition import partition_by_scheme
+from netpart.program.schedules.delayed_rehearsal import simulate_schedule
 from tests.draw.conftest import job_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -19,15 +19,15 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_all_texts_stay_within(workers: int, micros: int, title: str) -> None:
     job = job_of("schemes/five-layers")
     job.proto.neuralnet.micro_batches = micros
-    cut = partition(job.proto, workers, job.folder, "PIPELINE", phases=("train",))
-    played = rehearsed(cut)
+    cut = partition_by_scheme(job.proto, workers, job.folder, "PIPELINE", phases=("train",))
+    played = simulate_schedule(cut)
     root = ElementTree.fromstring(schedule_svg(played, cut.graph.teams.members, title))
     _, _, wide, high = (float(side) for side in str(root.get("viewBox")).split())
     texts = list(root.iter(f"{SVG}text"))
     assert sorted(t.text or "" for t in texts if t.get("class") == "turn") == sorted(str(p.turn.micro) for p in played)
     for text in texts:
         bold = text.get("class") == "title"
-        half = width(text.text or "", TITLE if bold else TEXT, bold)
+        half = text_width(text.text or "", TITLE if bold else TEXT, bold)
         if text.get("class") != "turn":
             assert float(text.attrib["x"]) + half <= wide
         assert float(text.attrib["y"]) < high

@@ -13,8 +13,8 @@ import pytest
 from netpart.choices import DRAWING_FORMATS
 from netpart.draw import render
 from netpart.draw.dot import SMALL
-from netpart.draw.letters import width
-from netpart.draw.svg import finished, laid_out, to_svg
+from netpart.draw.letters import text_width
+from netpart.draw.svg import finish_svg, run_graphviz, to_svg
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
@@ -58,13 +58,13 @@ def test_it_is_the_same_each_time(net: Net) -> None:
 
 
 def test_titles_are_escaped() -> None:
-    assert ElementTree.fromstring(finished(FAKE, "a < b & c"))[0].text == "a < b & c"
+    assert ElementTree.fromstring(finish_svg(FAKE, "a < b & c"))[0].text == "a < b & c"
 
 
 def test_the_program_serves_where_the_package_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without_wasm(monkeypatch)
     program(tmp_path, f"echo '{FAKE}'", monkeypatch)
-    assert laid_out("digraph {}").strip() == FAKE
+    assert run_graphviz("digraph {}").strip() == FAKE
 
 
 def test_no_graphviz_at_all_names_the_extra(net: Net, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,17 +78,17 @@ def test_a_failing_program_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     without_wasm(monkeypatch)
     program(tmp_path, "echo out of ink >&2; exit 3", monkeypatch)
     with pytest.raises(NetpartError, match="out of ink"):
-        laid_out("digraph {}")
+        run_graphviz("digraph {}")
 
 
 def test_dot_that_graphviz_cannot_read_is_an_error() -> None:
     with pytest.raises(NetpartError, match="Graphviz failed"):
-        laid_out("digraph {")
+        run_graphviz("digraph {")
 
 
 def test_what_is_no_svg_is_an_error() -> None:
     with pytest.raises(NetpartError, match="expected Graphviz to write"):
-        finished("<html/>", "")
+        finish_svg("<html/>", "")
 
 
 @pytest.mark.parametrize("format", DRAWING_FORMATS)
@@ -108,7 +108,7 @@ def placed_texts(group: ElementTree.Element) -> list[tuple[float, float, float]]
     for text in group.findall(f"{SVG}text"):
         look = text.get("class")
         size = SMALL if look == "small" else float(text.attrib["font-size"])
-        half = width(text.text or "", size, bold=look == "name") / 2
+        half = text_width(text.text or "", size, bold=look == "name") / 2
         found.append(
             (float(text.attrib["x"]) - half, float(text.attrib["x"]) + half, float(text.attrib["y"]) - size / 3)
         )
@@ -150,4 +150,4 @@ def test_the_legend_stays_in_its_frame(naive: Graph) -> None:
     )
     assert len(texts) == 5
     for x, size, text in texts:
-        assert min(sides) < float(x) < float(x) + width(unescape(text), float(size)) < max(sides)
+        assert min(sides) < float(x) < float(x) + text_width(unescape(text), float(size)) < max(sides)

@@ -17,12 +17,12 @@ from typing import Any
 
 from netpart.errors import NetpartError
 from netpart.launch import run as launch
-from netpart.launch.control.seats import Seats
+from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.report.events import Event
 from netpart.launch.teams.mpi import MpiTeam
 from netpart.launch.teams.processes import ProcessTeam
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 
 
 def tell(kind: str, **values: Any) -> None:
@@ -33,7 +33,7 @@ def tell(kind: str, **values: Any) -> None:
 class TellingTeam(ProcessTeam):
     """Names its processes as soon as they are there."""
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         super().start(control, seats)
         tell("spawned", pids=[process.pid for process in self.processes], address=control)
 
@@ -41,7 +41,7 @@ class TellingTeam(ProcessTeam):
 class TellingMpiTeam(MpiTeam):
     """Names mpiexec and all it has started once every worker is met; the workers come first, in their order."""
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         super().start(control, seats)
         self.control = control
 
@@ -99,10 +99,10 @@ def main() -> int:
     if asked.get("limit"):
         resource.setrlimit(resource.RLIMIT_AS, (asked["limit"], asked["limit"]))
     try:
-        job = load(Path(asked["conf"]), asked.get("set", []))
+        job = read_job(Path(asked["conf"]), asked.get("set", []))
         launcher, workspace = asked.get("launcher", "local"), Path(asked["workspace"])
         transport, hosts = asked.get("transport", "auto"), Path(asked["hosts"]) if "hosts" in asked else None
-        summary = launch.run(
+        summary = launch.run_job(
             job,
             asked["workers"],
             launcher=launcher,

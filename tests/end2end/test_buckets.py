@@ -8,8 +8,8 @@ import pytest
 
 from netpart.graph.partition import partition_job
 from netpart.launch.report.events import Summary
-from netpart.launch.run import run
-from netpart.proto.reader import loads
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 GIB = 1 << 30
@@ -28,12 +28,14 @@ neuralnet {
 
 
 def train(workspace: Path, workers: int, transport: str = "auto", launcher: str = "local") -> Summary:
-    job = loads(WIDE, overrides=[f"bucket_bytes={GIB}"])
-    return run(job, workers, launcher=launcher, transport=transport, workspace=workspace, listener=lambda event: None)
+    job = read_job_text(WIDE, overrides=[f"bucket_bytes={GIB}"])
+    return run_job(
+        job, workers, launcher=launcher, transport=transport, workspace=workspace, listener=lambda event: None
+    )
 
 
 def test_all_gradients_are_one_bucket() -> None:
-    job = loads(WIDE, overrides=[f"bucket_bytes={GIB}"])
+    job = read_job_text(WIDE, overrides=[f"bucket_bytes={GIB}"])
     (bucket,) = partition_job(job.proto, 2).buckets
     assert bucket.elements * 8 > 4 << 20
 

@@ -14,8 +14,8 @@ import pytest
 
 from netpart.graph.cluster import cluster_of
 from netpart.launch.report.events import Summary
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS
 from tests.end2end.test_runs import compare, play, saved
@@ -45,8 +45,8 @@ def check_staleness(summary: Summary, workspace: Path) -> None:
 @pytest.mark.parametrize(("launcher", "transport"), [("threads", "auto"), ("local", "shm"), ("local", "zeromq")])
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_runs_and_moves_what_was_foretold(tmp_path: Path, mode: str, launcher: str, transport: str) -> None:
-    job = load(mlp(tmp_path, train_steps=23), MODES[mode])
-    summary = run(job, 2, launcher=launcher, transport=transport, workspace=tmp_path / "run")
+    job = read_job(mlp(tmp_path, train_steps=23), MODES[mode])
+    summary = run_job(job, 2, launcher=launcher, transport=transport, workspace=tmp_path / "run")
     assert summary.bytes_counted == summary.bytes_predicted > 0
     assert summary.cluster == str(cluster_of(job.proto, 2))
     check_staleness(summary, tmp_path / "run")
@@ -59,8 +59,8 @@ def test_every_mode_runs_and_moves_what_was_foretold(tmp_path: Path, mode: str, 
 
 def test_sandblaster_is_allreduce_bit_for_bit(tmp_path: Path) -> None:
     path = mlp(tmp_path, dtype="FLOAT32")
-    _, heard = play(load(path, SANDBLASTER), 3, tmp_path / "servers")
-    _, also = play(load(path, ()), 3, tmp_path / "allreduce")
+    _, heard = play(read_job(path, SANDBLASTER), 3, tmp_path / "servers")
+    _, also = play(read_job(path, ()), 3, tmp_path / "allreduce")
     compare(saved(tmp_path / "servers", 12), saved(tmp_path / "allreduce", 12), 0.0)
     assert [event for event in heard if type(event).__name__ == "Measured"][-1].metrics == also[-1].metrics  # type: ignore[union-attr]
 
@@ -70,11 +70,11 @@ def test_what_does_not_depend_on_chance_is_the_same_anywhere_and_when_it_is_resu
     tmp_path: Path, mode: tuple[str, ...]
 ) -> None:
     path = mlp(tmp_path, dtype="FLOAT64", train_steps=17)
-    play(load(path, mode), 2, tmp_path / "processes")
-    play(load(path, mode), 2, tmp_path / "threads", "threads")
+    play(read_job(path, mode), 2, tmp_path / "processes")
+    play(read_job(path, mode), 2, tmp_path / "threads", "threads")
     compare(saved(tmp_path / "threads", 17), saved(tmp_path / "processes", 17), 0.0)
-    play(load(path, (*mode, "train_steps=8")), 2, tmp_path / "resumed", "threads")
-    summary, _ = play(load(path, (*mode, "resume=true")), 2, tmp_path / "resumed")
+    play(read_job(path, (*mode, "train_steps=8")), 2, tmp_path / "resumed", "threads")
+    summary, _ = play(read_job(path, (*mode, "resume=true")), 2, tmp_path / "resumed")
     assert summary.steps == 9
     assert summary.bytes_counted == summary.bytes_predicted
     compare(saved(tmp_path / "resumed", 17), saved(tmp_path / "processes", 17), 0.0)
@@ -82,9 +82,9 @@ def test_what_does_not_depend_on_chance_is_the_same_anywhere_and_when_it_is_resu
 
 def test_downpour_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     path = mlp(tmp_path)
-    run(load(path, (*DOWNPOUR, "train_steps=6")), 1, workspace=tmp_path / "run", launcher="threads")
+    run_job(read_job(path, (*DOWNPOUR, "train_steps=6")), 1, workspace=tmp_path / "run", launcher="threads")
     before = saved(tmp_path / "run", 6)
-    summary = run(load(path, (*DOWNPOUR, "resume=true")), 1, workspace=tmp_path / "run", launcher="threads")
+    summary = run_job(read_job(path, (*DOWNPOUR, "resume=true")), 1, workspace=tmp_path / "run", launcher="threads")
     assert {update["step"] for update in updates(tmp_path / "run")} == set(range(6, 12))
     assert summary.steps == 6
     assert before.keys() == saved(tmp_path / "run", 12).keys()

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.hosts import Hosts, network
 from tests.end2end.running import DEADLINE, SOON, mlp
 from tests.house.tree import ROOT
@@ -93,7 +93,7 @@ def files(workspace: Path) -> dict[str, bytes]:
 
 def check_the_same(conf: Path, workers: int, workspace: Path, summary: Path, *overrides: str) -> None:
     """Every checkpoint of ``workspace`` is, bit for bit, that of a run on one host; so are the bytes that moved."""
-    local = run(load(conf, overrides), workers, workspace=workspace.with_name("local"))
+    local = run_job(read_job(conf, overrides), workers, workspace=workspace.with_name("local"))
     assert files(workspace) == files(workspace.with_name("local"))
     said: dict[str, Any] = json.loads(summary.read_text())
     assert said["bytes_by_edge"] == local.bytes_by_edge
@@ -166,7 +166,7 @@ def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) 
 def test_a_run_goes_on_from_a_checkpoint_that_other_hosts_cannot_see(hosts: Hosts, tmp_path: Path) -> None:
     """The workspace is hidden from the other host; what it holds of a checkpoint comes over its link, and returns."""
     conf, workspace, summary = mlp(tmp_path), tmp_path / "run", tmp_path / "summary.json"
-    run(load(conf, ["train_steps=4"]), 3, workspace=workspace)
+    run_job(read_job(conf, ["train_steps=4"]), 3, workspace=workspace)
     coordinator = coordinate(hosts, conf, 2, workspace, "--resume", "--summary", str(summary))
     hidden = f'mount -t tmpfs none {tmp_path} && exec "$@"'
     command = (*NETPART, "worker", "--join", f"tcp://{hosts.addresses[0]}:{PORT}")
@@ -176,7 +176,7 @@ def test_a_run_goes_on_from_a_checkpoint_that_other_hosts_cannot_see(hosts: Host
     )  # fmt: skip
     other = Talk(process)
     assert (other.end(), coordinator.end()) == (0, 0), other.lines + coordinator.lines
-    run(load(conf, ["train_steps=4"]), 3, workspace=tmp_path / "local")
+    run_job(read_job(conf, ["train_steps=4"]), 3, workspace=tmp_path / "local")
     check_the_same(conf, 2, workspace, summary, "resume=true")
 
 

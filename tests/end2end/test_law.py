@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from netpart.graph.partition import partition_job
-from netpart.launch.control.due_steps import pauses
+from netpart.launch.control.due_steps import must_drain
 from netpart.launch.report.events import Event, Measured
-from netpart.launch.run import run
+from netpart.launch.run import run_job
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
@@ -29,7 +29,7 @@ def play(job: JobProto, workers: int, launcher: str, transport: str) -> tuple[Te
     """The parameters after the last step, and the metrics of every training step."""
     heard: list[Event] = []
     with TemporaryDirectory() as folder:
-        summary = run(
+        summary = run_job(
             Job(job, None, "job", ""), workers, launcher=launcher, listener=heard.append, workspace=Path(folder),
             transport=transport,
         )  # fmt: skip
@@ -42,7 +42,7 @@ def play_in_turn(ensemble: Ensemble) -> tuple[Tensors, list[dict[str, float]]]:
     """The same of workers that take turns in one thread, with the pauses of a run."""
     ensemble.initialise()
     job, phases, found = ensemble.partition.job, ensemble.partition.phases, ensemble.partition.parameters
-    metrics = [ensemble.step("train", step, drain=pauses(job, phases, step + 1)) for step in range(STEPS)]
+    metrics = [ensemble.step("train", step, drain=must_drain(job, phases, step + 1)) for step in range(STEPS)]
     return {p.name: ensemble.parameter(p.name).reshape(p.spec.saved or p.spec.shape) for p in found}, metrics
 
 

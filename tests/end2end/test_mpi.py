@@ -11,7 +11,7 @@ from time import monotonic
 
 import pytest
 
-from netpart.launch.control.cores import shared, threads_of
+from netpart.launch.control.cores import child_thread_variables, kernel_threads
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS, WORKERS, check_blame
 
@@ -39,7 +39,7 @@ def test_mpi_and_local_agree_bit_for_bit(tmp_path: Path, workers: int) -> None:
         (spawned,), (summary,) = run.of("spawned"), run.of("Summary")
         assert spawned["names"] == []
         assert summary["bytes_counted"] == summary["bytes_predicted"]
-        assert run.of("Started")[0]["threads"] == [threads_of(shared(workers))] * workers
+        assert run.of("Started")[0]["threads"] == [kernel_threads(child_thread_variables(workers))] * workers
         assert run.errors() == ""
     with Run(conf, workers, tmp_path / "local") as run:
         assert run.end() == 0

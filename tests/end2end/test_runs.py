@@ -13,11 +13,11 @@ from safetensors.numpy import load_file
 
 from netpart.graph.partition import partition_job
 from netpart.launch.report.events import Event, Measured, Saved, Summary
-from netpart.launch.report.predicted_volumes import predicted
-from netpart.launch.run import run
-from netpart.program.kernels import kernels_of
+from netpart.launch.report.predicted_volumes import predict_bytes_by_edge
+from netpart.launch.run import run_job
+from netpart.program.kernels import job_kernel_class
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, load, loads
+from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.end2end.running import Run, mlp
 from tests.worker.jobs import LENET
@@ -28,7 +28,7 @@ Tensors = dict[str, NDArray[Any]]
 
 def play(job: Job, workers: int, workspace: Path, launcher: str = "local") -> tuple[Summary, list[Event]]:
     heard: list[Event] = []
-    return run(job, workers, launcher=launcher, listener=heard.append, workspace=workspace), heard
+    return run_job(job, workers, launcher=launcher, listener=heard.append, workspace=workspace), heard
 
 
 def saved(workspace: Path, step: int) -> Tensors:
@@ -49,7 +49,7 @@ def ensemble_of(job: Job, workers: int, steps: int, uncut: bool = False) -> Ense
     proto.CopyFrom(job.proto)
     if uncut:
         proto.neuralnet.micro_batches = 1
-    ensemble = Ensemble(partition_job(proto, workers, uncut=uncut), kernels=kernels_of(proto))
+    ensemble = Ensemble(partition_job(proto, workers, uncut=uncut), kernels=job_kernel_class(proto))
     ensemble.initialise()
     for step in range(steps):
         ensemble.step("train", step)
@@ -67,7 +67,7 @@ def losses(events: list[Event]) -> list[tuple[str, int, tuple[float, ...]]]:
 
 
 def lenet(*overrides: str) -> Job:
-    return loads(LENET, overrides=["train_steps=5", "disp_freq=1", "dtype=FLOAT64", *overrides])
+    return read_job_text(LENET, overrides=["train_steps=5", "disp_freq=1", "dtype=FLOAT64", *overrides])
 
 
 JOBS = {
@@ -83,7 +83,7 @@ JOBS = {
 
 @pytest.mark.parametrize(("workers", "overrides"), JOBS.values(), ids=JOBS)
 def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, overrides: tuple[str, ...]) -> None:
-    job = load(mlp(tmp_path), overrides)
+    job = read_job(mlp(tmp_path), overrides)
     by_processes, heard = play(job, workers, tmp_path / "processes")
     by_threads, also = play(job, workers, tmp_path / "threads", "threads")
     assert losses(heard) == losses(also)
@@ -97,7 +97,9 @@ def test_processes_threads_and_the_ensemble_agree(tmp_path: Path, workers: int, 
     )
     for summary in (by_processes, by_threads):
         assert summary.bytes_counted == summary.bytes_predicted
-        assert summary.bytes_by_edge == {n: b for n, b in predicted(partition_job(job.proto, workers), 0).items() if b}
+        assert summary.bytes_by_edge == {
+            n: b for n, b in predict_bytes_by_edge(partition_job(job.proto, workers), 0).items() if b
+        }
         assert len(summary.step_seconds) == summary.steps
         assert min(summary.step_seconds) > 0
         assert sum(summary.step_seconds) >= summary.train_seconds * (1 - 1e-9)
@@ -112,16 +114,16 @@ PAUSES = (3, 4, 7, 9, 11)
 def test_a_delayed_pipeline_pauses_for_tests_and_checkpoints_alone(tmp_path: Path, launcher: str) -> None:
     cut = [f"{name}.{field}" for name, k in STAGES.items() for field in (f"location={k}", "partition_dim=-1")]
     conf, schedule = mlp(tmp_path), "neuralnet.schedule=DELAYED"
-    summary, heard = play(load(conf, ["dtype=FLOAT64", schedule, *cut]), 3, tmp_path / "run", launcher)
-    expected = Ensemble(partition_job(load(conf, ["dtype=FLOAT64", schedule, *cut]).proto, 3))
+    summary, heard = play(read_job(conf, ["dtype=FLOAT64", schedule, *cut]), 3, tmp_path / "run", launcher)
+    expected = Ensemble(partition_job(read_job(conf, ["dtype=FLOAT64", schedule, *cut]).proto, 3))
     expected.initialise()
     losses_of = [expected.step("train", step, drain=step in PAUSES)["loss/loss"] for step in range(12)]
     assert [e.metrics["loss/loss"] for e in heard if isinstance(e, Measured) and e.phase == "train"] == losses_of
     compare(saved(tmp_path / "run", 12), parameters(expected), 0.0)
     assert summary.bytes_counted == summary.bytes_predicted > 0
-    plain = ensemble_of(load(conf, ["dtype=FLOAT64", *cut]), 3, 12)
+    plain = ensemble_of(read_job(conf, ["dtype=FLOAT64", *cut]), 3, 12)
     assert np.abs(parameters(plain)["fc1/w1"] - parameters(expected)["fc1/w1"]).max() > 1e-3
-    resumed = load(conf, ["dtype=FLOAT64", "resume=true", schedule, *cut])
+    resumed = read_job(conf, ["dtype=FLOAT64", "resume=true", schedule, *cut])
     (tmp_path / "run" / "checkpoint" / "step00000012.safetensors").unlink()
     play(resumed, 3, tmp_path / "run", launcher)
     compare(saved(tmp_path / "run", 12), parameters(expected), 0.0)
@@ -153,7 +155,7 @@ def test_the_same_run_twice_is_the_same_bit_for_bit_also_side_by_side(tmp_path: 
 
 
 def test_checkpoints_are_whole_tensors_by_layer_and_parameter(tmp_path: Path) -> None:
-    job = load(mlp(tmp_path), ["dtype=FLOAT64"])
+    job = read_job(mlp(tmp_path), ["dtype=FLOAT64"])
     _, heard = play(job, 3, tmp_path / "run")
     assert [e.step for e in heard if isinstance(e, Saved)] == [0, 4, 8, 12]
     for step in (0, 4, 8, 12):
@@ -165,17 +167,17 @@ def test_checkpoints_are_whole_tensors_by_layer_and_parameter(tmp_path: Path) ->
 
 
 def test_a_job_that_asks_for_none_saves_its_end(tmp_path: Path) -> None:
-    _, heard = play(load(mlp(tmp_path, checkpoint_freq=0)), 1, tmp_path / "run", "threads")
+    _, heard = play(read_job(mlp(tmp_path, checkpoint_freq=0)), 1, tmp_path / "run", "threads")
     assert [e.step for e in heard if isinstance(e, Saved)] == [12]
 
 
 def test_saved_by_three_and_resumed_by_two_with_another_cut(tmp_path: Path) -> None:
     """Momentum included: the resumed run is the uninterrupted one, to rounding."""
     conf = mlp(tmp_path)
-    play(load(conf, ["dtype=FLOAT64", "train_steps=7"]), 3, tmp_path / "run")
-    other = load(conf, ["dtype=FLOAT64", "resume=true", "fc1.partition_dim=1", "fc2.partition_dim=0"])
+    play(read_job(conf, ["dtype=FLOAT64", "train_steps=7"]), 3, tmp_path / "run")
+    other = read_job(conf, ["dtype=FLOAT64", "resume=true", "fc1.partition_dim=1", "fc2.partition_dim=0"])
     summary, heard = play(other, 2, tmp_path / "run")
-    straight, all_heard = play(load(conf, ["dtype=FLOAT64"]), 3, tmp_path / "straight")
+    straight, all_heard = play(read_job(conf, ["dtype=FLOAT64"]), 3, tmp_path / "straight")
     compare(saved(tmp_path / "run", 12), saved(tmp_path / "straight", 12))
     assert [e.step for e in heard if isinstance(e, Measured) and e.phase == "train"] == [8, 9, 10, 11, 12]
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
@@ -196,7 +198,7 @@ def test_running_statistics_are_saved_and_resumed_with_another_cut(tmp_path: Pat
         ("straight", 3, 0, {}), ("run", 3, 0, {"train_steps": 3}), ("run", 2, 1, {"resume": "true"}),
     ):  # fmt: skip
         text = NORMED.format(cut=cut, settings=" ".join(f"{k}: {v}" for k, v in {**settings, **more}.items()))
-        play(loads(text), workers, tmp_path / name, "threads")
+        play(read_job_text(text), workers, tmp_path / name, "threads")
     found, expected = saved(tmp_path / "run", 6), saved(tmp_path / "straight", 6)
     assert {name: t.shape for name, t in found.items() if name.startswith("bn/")} == {
         "bn/mean": (5,), "bn/variance": (5,), "bn/weight": (5,), "bn/bias": (5,),
@@ -234,7 +236,7 @@ neuralnet {{
 
 
 def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
-    job = load(mlp(tmp_path))
+    job = read_job(mlp(tmp_path))
     play(job, 2, tmp_path / "run", "threads")
     path = tmp_path / "run" / "checkpoint" / "step00000012.safetensors"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
@@ -248,15 +250,15 @@ def test_resuming_what_is_done_changes_nothing(tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_run_is_a_start(tmp_path: Path) -> None:
     """checkpoint_path gives parameters, not the step; its name need not say one."""
     conf = mlp(tmp_path)
-    play(load(conf), 2, tmp_path / "first", "threads")
+    play(read_job(conf), 2, tmp_path / "first", "threads")
     path = (tmp_path / "first" / "checkpoint" / "step00000012.safetensors").rename(tmp_path / "found.safetensors")
-    play(load(conf, [f"checkpoint_path={path}"]), 3, tmp_path / "second", "threads")
+    play(read_job(conf, [f"checkpoint_path={path}"]), 3, tmp_path / "second", "threads")
     compare(saved(tmp_path / "second", 0), dict(load_file(path)), 0.0)
     assert saved(tmp_path / "second", 12).keys() == saved(tmp_path / "second", 0).keys()
 
 
 def test_validation_and_test_nets_are_measured_and_counted(tmp_path: Path) -> None:
-    job = load(mlp(tmp_path), ["validate_freq=3", "validate_steps=2"])
+    job = read_job(mlp(tmp_path), ["validate_freq=3", "validate_steps=2"])
     validation = job.proto.neuralnet.layer.add()
     validation.CopyFrom(job.proto.neuralnet.layer[1])
     validation.include[0] = validation.include[0].__class__(2)

@@ -11,8 +11,8 @@ from safetensors.numpy import load_file, save_file
 
 from netpart.errors import ConfigError, DataError
 from netpart.launch.report.events import Event, Measured
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
 
 MODERN = (
@@ -26,8 +26,8 @@ Tensors = dict[str, NDArray[np.float64]]
 
 def play(conf: Path, workers: int, workspace: Path, *overrides: str, launcher: str = "threads") -> list[Event]:
     heard: list[Event] = []
-    summary = run(
-        load(conf, [*MODERN, *overrides]), workers, launcher=launcher, listener=heard.append, workspace=workspace
+    summary = run_job(
+        read_job(conf, [*MODERN, *overrides]), workers, launcher=launcher, listener=heard.append, workspace=workspace
     )
     assert summary.bytes_counted == summary.bytes_predicted
     return heard
@@ -130,7 +130,7 @@ neuralnet {
 def normed(folder: Path, workspace: Path, *overrides: str) -> Tensors:
     conf = folder / "norm.conf"
     conf.write_text(NORM)
-    run(load(conf, overrides), 1, launcher="threads", workspace=workspace)
+    run_job(read_job(conf, overrides), 1, launcher="threads", workspace=workspace)
     return saved(workspace, 6)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.launch.run import run
-from netpart.proto.reader import Job, loads
+from netpart.launch.run import run_job
+from netpart.proto.reader import Job, read_job_text
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import DATA, HEAD, HIDDEN, IP, net, updater
 from tests.fuzz.mutate import WORDS, Field, mutated, number
@@ -44,13 +44,13 @@ class Checkpoints(Fuzz):
     def job(self, steps: int) -> Job:
         """The job that makes the checkpoints, and goes on from them."""
         changes = [f"train_steps={steps}", "test_steps=0", "test_freq=0", "checkpoint_freq=2"]
-        return loads(TEXT, "job.conf", changes)
+        return read_job_text(TEXT, "job.conf", changes)
 
     def run(self, steps: int, resume: bool = False) -> None:
         """A run of the job on one worker."""
         job = self.job(steps)
         job.proto.resume = resume
-        run(job, 1, launcher="threads", listener=lambda event: None, workspace=self.workspace)
+        run_job(job, 1, launcher="threads", listener=lambda event: None, workspace=self.workspace)
 
     def sound(self) -> Iterator[Case]:
         for path, content in self.files.items():

@@ -15,17 +15,17 @@ import numpy as np
 from netpart.data.make.mnist import convert_mnist
 from netpart.data.scans.nifti import save_volume
 from netpart.data.stores.record import Record, encode_record
-from netpart.errors import together
-from netpart.graph.ready import faults
-from netpart.launch.control.token import given
+from netpart.errors import combine_faults
+from netpart.graph.ready import find_run_faults
+from netpart.launch.control.token import find_token
 from netpart.launch.report.events import Summary
-from netpart.launch.report.speedup import read_summary, speedup
-from netpart.launch.run import run
-from netpart.launch.teams.hostfile import read as read_hosts
-from netpart.plan.partition import partition
+from netpart.launch.report.speedup import compute_speedup, read_summary
+from netpart.launch.run import run_job
+from netpart.launch.teams.hostfile import read_hostfile as read_hosts
+from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import read_devices
 from netpart.plan.price.net_profile import read_profile
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from tests.fuzz.job_texts import HEAD, IP, SGD, net
 from tests.fuzz.mutate import Field
 
@@ -56,9 +56,9 @@ def job(layer: str, rest: str = IP % "data") -> Reader:
     text = HEAD + SGD + net(layer + rest)
 
     def read(folder: Path, opened: Callable[[], object]) -> None:
-        cut = partition(loads(text, "job.conf").proto, 1, folder)
-        if found := faults(cut):
-            raise together(found)
+        cut = partition_by_scheme(read_job_text(text, "job.conf").proto, 1, folder)
+        if found := find_run_faults(cut):
+            raise combine_faults(found)
         opened()
         for node in cut.phases["train"][0].graph.net.nodes:
             if node.layer.is_input and hasattr(node.layer, "open"):
@@ -76,15 +76,15 @@ def played(layer: str, rest: str) -> Reader:
     text = HEAD + SGD + net(layer + rest)
 
     def read(folder: Path, opened: Callable[[], object]) -> None:
-        job = replace(loads(text, "job.conf", ["train_steps=1"]), path=folder / "job.conf")
-        run(job, 1, launcher="threads", listener=lambda event: None, workspace=folder / "ws")
+        job = replace(read_job_text(text, "job.conf", ["train_steps=1"]), path=folder / "job.conf")
+        run_job(job, 1, launcher="threads", listener=lambda event: None, workspace=folder / "ws")
 
     return read
 
 
 def compared(path: Path) -> None:
     """Reads a summary, and compares a run with it."""
-    speedup(read_summary(path), WHOLE, 0.5)
+    compute_speedup(read_summary(path), WHOLE, 0.5)
 
 
 def alone(function: Callable[[Path], object], name: str) -> Reader:
@@ -183,7 +183,7 @@ def secret(folder: Path, opened: Callable[[], object]) -> None:
     path = folder / "token"
     if path.is_file() and not path.is_symlink():
         path.chmod(0o600)
-    given({}, path)
+    find_token({}, path)
 
 
 def formats(folder: Path) -> dict[str, Format]:

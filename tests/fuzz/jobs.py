@@ -13,13 +13,13 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.graph.workers import default_workers
-from netpart.launch.run import run
-from netpart.plan.partition import partition
-from netpart.plan.text.advice import advice
-from netpart.plan.text.plan_table import tabulate
-from netpart.proto.fields import fields_of, is_repeated
+from netpart.launch.run import run_job
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.text.advice import partition_warnings
+from netpart.plan.text.plan_table import tabulate_partition
+from netpart.proto.fields import is_repeated, message_fields
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, load
+from netpart.proto.reader import Job, read_job
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import JOBS
 from tests.fuzz.mutate import mutated, reworded
@@ -50,7 +50,7 @@ def values_of(field: FieldDescriptor) -> list[str]:
 
 def changes(block: Message, path: str = "") -> Iterator[str]:
     """Every field of the blocks that ``block`` has with every value to try, as --set takes it."""
-    for field in fields_of(block).values():
+    for field in message_fields(block).values():
         here, value = path + field.name, getattr(block, field.name)
         if not field.message_type:
             yield from (f"{here}={text}" for text in values_of(field) if field.name not in LONG_RUNS)
@@ -142,24 +142,24 @@ class Jobs(Fuzz):
     def check(self, content: bytes, sets: list[str], play: bool) -> None:
         """Answers the job as `netpart check` does, and perhaps plays a step of it."""
         self.path.write_bytes(content)
-        job = load(self.path, sets)
+        job = read_job(self.path, sets)
         workers = default_workers(job.proto)
         with job.explaining():
-            cut = partition(job.proto, workers, self.folder)
-            tabulate(cut), advice(cut)
+            cut = partition_by_scheme(job.proto, workers, self.folder)
+            tabulate_partition(cut), partition_warnings(cut)
             if play and workers < FEW:
                 self.play(job, workers)
 
     def play(self, job: Job, workers: int) -> None:
         """One step on threads of this process."""
         job.proto.train_steps = 1
-        run(job, workers, launcher="threads", listener=lambda event: None, workspace=self.folder / "ws")
+        run_job(job, workers, launcher="threads", listener=lambda event: None, workspace=self.folder / "ws")
 
     def strange(self, kind: object, content: bytes, draw: Random) -> None:
         """Reads what is no job's file."""
         clear(self.path)
         try:
             kind(self.path, content, draw)  # type: ignore[operator]
-            load(self.path)
+            read_job(self.path)
         finally:
             clear(self.path)

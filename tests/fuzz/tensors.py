@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import zmq
 
-from netpart.transport.frames import Header, pack
+from netpart.transport.frames import FrameHeader, pack_header
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.mutate import Field, mutated
@@ -36,7 +36,7 @@ def sent() -> list[bytes]:
     for step in range(STEPS):
         for i, (channel, shape) in enumerate(CHANNELS):
             array = np.full(shape, 10 * step + i, np.float32)
-            frames.append(pack(Header(1, channel, step, array.dtype, shape), RUN) + array.tobytes())
+            frames.append(pack_header(FrameHeader(1, channel, step, array.dtype, shape), RUN) + array.tobytes())
     return frames
 
 

@@ -14,18 +14,18 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import WorkerFailed
-from netpart.graph.passes.serve import served
-from netpart.launch.control.seats import HEART, KNOCK, VOICE, Seats, identity
+from netpart.graph.passes.serve import add_job_servers
+from netpart.launch.control.seats import HEART, KNOCK, VOICE, WorkerSeats, socket_identity
 from netpart.launch.coordinator import coordinator as coordinator_module
 from netpart.launch.coordinator import watch
 from netpart.launch.coordinator.coordinator import Coordinator
-from netpart.launch.member.control_client import Control
-from netpart.launch.run import make_options, run
+from netpart.launch.member.control_client import ControlClient
+from netpart.launch.run import make_run_options, run_job
 from netpart.launch.teams.team import Team
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.control_pb2 import ControlProto
 from netpart.proto.fields import is_repeated
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import JOBS
 from tests.fuzz.mutate import WORDS, mutated, number
@@ -48,22 +48,22 @@ class Words(Fuzz):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.job = loads(JOBS["mlp"], "job.conf", ["test_steps=0", "checkpoint_freq=0"])
+        self.job = read_job_text(JOBS["mlp"], "job.conf", ["test_steps=0", "checkpoint_freq=0"])
         self.workspace = folder / "words"
         self.said = self.record()
-        self.partition = served(partition(self.job.proto, WORKERS, folder))
+        self.partition = add_job_servers(partition_by_scheme(self.job.proto, WORKERS, folder))
         self.context: zmq.Context[Any] = zmq.Context()
 
     def record(self) -> list[Word]:
         """What the workers of a run say, in the order in which it is said."""
-        found, send = list[Word](), Control.send
+        found, send = list[Word](), ControlClient.send
 
-        def noted(control: Control, message: ControlProto) -> None:
+        def noted(control: ControlClient, message: ControlProto) -> None:
             found.append(((control.rank, VOICE), [with_ticket(message)]))
             send(control, message)
 
-        with patch.object(Control, "send", noted):
-            run(self.job, WORKERS, launcher="threads", listener=lambda event: None, workspace=self.workspace)
+        with patch.object(ControlClient, "send", noted):
+            run_job(self.job, WORKERS, launcher="threads", listener=lambda event: None, workspace=self.workspace)
         return found
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Words(Fuzz):
 
     def hear(self, said: list[Word], whole: bool = False) -> None:
         """Leads a run of workers that say just this; with ``whole`` to its end."""
-        options = make_options(self.job, self.workspace)
+        options = make_run_options(self.job, self.workspace)
         coordinator = Coordinator(self.partition, options, self.context, lambda event: None)
         last = [] if whole else [farewell()]
         try:
@@ -135,7 +135,7 @@ class Script(Team):
         self.context, self.said = context, said
         self.sockets: dict[Sender, zmq.Socket[bytes]] = {}
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         for sender, parts in self.said:
             secret = seats.ticket(sender[0] % WORKERS).secret
             if sender not in self.sockets:
@@ -164,10 +164,10 @@ class Script(Team):
             socket.close(linger=0)
 
 
-def name_of(sender: Sender, secret: bytes, seats: Seats) -> bytes:
+def name_of(sender: Sender, secret: bytes, seats: WorkerSeats) -> bytes:
     """The identity of a socket of the worker that has ``secret``, or of somebody who has the token."""
     rank, which = sender
-    return KNOCK + seats.token.secret + b"self" if which == KNOCK else identity(secret, rank, which)
+    return KNOCK + seats.token.secret + b"self" if which == KNOCK else socket_identity(secret, rank, which)
 
 
 def with_ticket(message: ControlProto) -> bytes:

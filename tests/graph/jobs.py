@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.worker.ensemble import Ensemble
 
 HEAD = """
@@ -36,7 +36,7 @@ def layer(name: str, kind: str, *sources: str, more: str = "") -> str:
 
 def job(*layers: str) -> JobProto:
     """The job of some layers."""
-    return loads(HEAD + "".join(layers) + "}").proto
+    return read_job_text(HEAD + "".join(layers) + "}").proto
 
 
 def played(partition: Partition, phase: str = "train", steps: int = 1) -> Ensemble:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.graph.partition import partition_job
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.worker.ensemble import Ensemble
 
 JOB = """
@@ -25,7 +25,7 @@ neuralnet {
 
 
 def test_a_box_inside_another_comes_over_the_same_bridge() -> None:
-    job = loads(JOB).proto
+    job = read_job_text(JOB).proto
     graph = partition_job(job, 2).graph
     from_below = [b for b in graph.bridges() if b.source.node == graph.net.by_name["below"].index]
     assert [(b.source.region, b.target.worker) for b in from_below] == [(((0, 6), (0, 5)), 1)]
@@ -34,7 +34,7 @@ def test_a_box_inside_another_comes_over_the_same_bridge() -> None:
 
 
 def test_its_gradients_come_back_together() -> None:
-    job = loads(JOB).proto
+    job = read_job_text(JOB).proto
     cut, whole = Ensemble(partition_job(job, 2), poison=True), Ensemble(partition_job(job, 1, uncut=True))
     for ensemble in (cut, whole):
         ensemble.initialise()

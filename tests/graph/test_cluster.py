@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.graph.cluster import Cluster, alone, cluster_of
+from netpart.graph.cluster import Cluster, cluster_of, single_group_job
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 FRAMEWORKS = [
     ("", Cluster(3)),
@@ -23,7 +23,7 @@ FRAMEWORKS = [
 
 
 def job(cluster: str, rest: str = "") -> JobProto:
-    return loads(f"cluster {{ {cluster} }} {rest}").proto
+    return read_job_text(f"cluster {{ {cluster} }} {rest}").proto
 
 
 @pytest.mark.parametrize(("text", "cluster"), FRAMEWORKS)
@@ -47,7 +47,7 @@ def test_the_frameworks_of_singa(text: str, cluster: Cluster) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(text: str, rest: str, message: str) -> None:
-    loaded = loads(f"cluster {{ {text} }}\n{rest}")
+    loaded = read_job_text(f"cluster {{ {text} }}\n{rest}")
     with pytest.raises(ConfigError, match=message) as caught:
         cluster_of(loaded.proto, 1)
     assert loaded.explain(caught.value).position is not None
@@ -79,6 +79,6 @@ def test_groups_share_out_the_steps_wherever_a_run_begins() -> None:
 
 def test_a_job_alone_has_one_group() -> None:
     proto = job("nworker_groups: 2 nworkers_per_group: 3 staleness: 1")
-    assert cluster_of(alone(proto), 3) == Cluster(3)
-    assert alone(proto).cluster.nworkers_per_group == 3
+    assert cluster_of(single_group_job(proto), 3) == Cluster(3)
+    assert single_group_job(proto).cluster.nworkers_per_group == 3
     assert proto.cluster.nworker_groups == 2

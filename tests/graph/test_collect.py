@@ -7,7 +7,7 @@ import pytest
 from netpart.choices import ALGORITHMS
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, SUM, Graph
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.subgraph import decode, encode
+from netpart.graph.subgraph import decode_partition, encode_partition
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import CollectiveStart, Receive, Send
 from netpart.proto.job_pb2 import Collectives
@@ -122,7 +122,7 @@ def test_a_collective_is_carried_out_as_one(source: str, reader: str, kind: str,
 
 def test_collectives_travel_with_the_plan() -> None:
     cut = net(NEURONS, COPIES)
-    travelled, worker = decode(encode(cut, 1))
+    travelled, worker = decode_partition(encode_partition(cut, 1))
     found, sent = travelled.graph.collectives[0], cut.graph.collectives[0]
     assert repr(found) == repr(sent)
     same = ("kind", "members", "blocks", "region", "backward", "first", "last", "dtype")

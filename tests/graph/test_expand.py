@@ -10,12 +10,12 @@ from netpart.errors import ConfigError
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.subgraph import decode, encode
-from netpart.plan.price.ledger import ledger
+from netpart.graph.subgraph import decode_partition, encode_partition
+from netpart.plan.price.ledger import compute_ledger
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Placement, Shard, size
-from netpart.verify.compare import verify
+from netpart.verify.compare import verify_job
 from netpart.verify.report import REORDERED, SEMANTIC
 from netpart.worker.ensemble import Ensemble
 from tests.graph.expanded import NORM, classified, normed
@@ -65,7 +65,7 @@ def test_two_numbers_of_each_channel_are_all_reduced_both_ways() -> None:
 @pytest.mark.parametrize("cut", ["partition_dim: 0", QUARTERS % 1])
 def test_a_worker_gets_its_own_parts_of_an_expanded_net(cut: str) -> None:
     found = partition_job(normed(cut), 4)
-    got, _ = decode(encode(found, 1))
+    got, _ = decode_partition(encode_partition(found, 1))
     names = [[p.name for p in graph.parts if p.worker == 1] for graph in (found.graph, got.graph)]
     nets = [[(n.name, n.inserted, [p.name for p in n.params]) for n in p.graph.net.nodes] for p in (found, got)]
     assert names[0] == names[1]
@@ -81,10 +81,10 @@ def test_a_test_net_needs_no_moments() -> None:
 
 
 def test_verify_calls_a_cut_a_reordered_sum_and_parts_alone_another_meaning() -> None:
-    report = verify(normed("partition_dim: 0"), 3)
+    report = verify_job(normed("partition_dim: 0"), 3)
     assert report.holds
     assert report.whole.worst.category == REORDERED
-    local = verify(normed("partition_dim: 0", norm=f"{NORM} bn_mode: LOCAL"), 3)
+    local = verify_job(normed("partition_dim: 0", norm=f"{NORM} bn_mode: LOCAL"), 3)
     assert local.first is not None
     assert (local.first.layer, local.first.category, local.holds) == ("bn", SEMANTIC, False)
 
@@ -134,7 +134,7 @@ def test_micro_batches_are_normalised_each_by_itself() -> None:
     conf = normed("partition_dim: 0", 8)
     conf.neuralnet.micro_batches = 2
     check_law(partition_job(conf, 3), 4)
-    report = verify(conf, 3)
+    report = verify_job(conf, 3)
     assert report.first is not None
     assert (report.first.layer, report.first.category) == ("bn", SEMANTIC)
 
@@ -166,7 +166,7 @@ def test_the_figures_of_blocks_are_all_that_travels_of_a_loss() -> None:
     assert gathered.kind == ALL_GATHER
     assert not gathered.backward
     assert gathered.elements == (workers - 1) * rows * 64 * 5
-    moved = sum(e.nbytes for e in ledger(found).entries if e.channel.way != Way.BUCKET)
+    moved = sum(e.nbytes for e in compute_ledger(found).entries if e.channel.way != Way.BUCKET)
     assert moved == 8 * (gathered.elements + (workers - 1) * rows * 5) + 4 * (workers - 1) * rows
 
 

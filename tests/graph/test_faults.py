@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import netpart
-from netpart.errors import SHOWN, ConfigError, DataError, JobError, MissingData, together
-from netpart.layers import names
-from netpart.proto.reader import load, loads
+from netpart.errors import SHOWN, ConfigError, DataError, JobError, MissingData, combine_faults
+from netpart.layers import layer_type_names
+from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
 
 RBM = """train_one_batch { alg: kCD }
@@ -29,7 +29,7 @@ MEAN = 'kRecordInput include: kTrain store_conf { path: "a.bin" batchsize: 4 sha
 def faults(text: str, workers: int = 1, folder: Path | None = None) -> list[str]:
     """Every fault of the job ``text``, as a line."""
     with pytest.raises(JobError) as raised:
-        netpart.partition(loads(text, "job.conf"), workers)
+        netpart.partition(read_job_text(text, "job.conf"), workers)
     return raised.value.lines()
 
 
@@ -45,7 +45,7 @@ def test_types_that_are_not_computed_are_no_cycle() -> None:
 def test_a_refusal_names_the_nearest_types_and_not_all() -> None:
     for type_name in ("kGRU", 'kUserLayer user_type: "kRelu"', 'kUserLayer user_type: "Zebra"'):
         (line,) = faults(f'neuralnet {{ layer {{ name: "x" type: {type_name} }} }}')
-        assert sum(name in line for name in names()) <= 3
+        assert sum(name in line for name in layer_type_names()) <= 3
         assert len(line) < 240
     assert "did you mean kReLU or kPReLU" in line or "docs/layers.md lists them" in line
 
@@ -85,20 +85,20 @@ def test_ten_are_listed_and_the_others_counted() -> None:
 
 
 def test_an_error_keeps_its_kind_and_those_of_the_job_come_first() -> None:
-    both = together([MissingData("a: gone"), ConfigError("x", "y", "z"), DataError("b: broken")])
+    both = combine_faults([MissingData("a: gone"), ConfigError("x", "y", "z"), DataError("b: broken")])
     assert isinstance(both, ConfigError)
     assert both.lines() == ["x: expected y, got z", "a: gone", "b: broken"]
-    assert together([both]).lines() == both.lines()
+    assert combine_faults([both]).lines() == both.lines()
 
 
 def test_two_faults_of_one_field_are_both_listed() -> None:
     at = ("neuralnet", "layer", 0, "srclayers", 0)
     found = [ConfigError("a", "x", "1", at=at), ConfigError("a", "y", "1", at=at), ConfigError("a", "x", "2", at=at)]
-    assert together(found).lines() == ["a: expected x, got 1", "a: expected y, got 1"]
+    assert combine_faults(found).lines() == ["a: expected x, got 1", "a: expected y, got 1"]
 
 
 def test_a_fault_of_two_phases_is_listed_once() -> None:
-    proto = load(zoo_folder() / "mnist/conv.conf", ["conv1.convolution_conf.num_filters=2147483647"])
+    proto = read_job(zoo_folder() / "mnist/conv.conf", ["conv1.convolution_conf.num_filters=2147483647"])
     with pytest.raises(ConfigError) as raised:
         netpart.partition(proto)
     assert [line for line in raised.value.lines() if "conv1: expected an output" in line] == raised.value.lines()[:1]
@@ -106,7 +106,7 @@ def test_a_fault_of_two_phases_is_listed_once() -> None:
 
 
 def test_an_input_of_another_phase_is_named_as_one() -> None:
-    job = load(zoo_folder() / "mnist/conv.conf", ["conv1.include=kTest"])
+    job = read_job(zoo_folder() / "mnist/conv.conf", ["conv1.include=kTest"])
     with pytest.raises(ConfigError) as raised:
         netpart.partition(job)
     assert raised.value.told() == (
@@ -139,11 +139,11 @@ def test_a_mean_file_that_is_missing_is_blamed_on_its_field(tmp_path: Path) -> N
     from netpart.data.stores.record import Record, encode_record
     from netpart.data.stores.store import KvWriter
     from netpart.graph.partition import partition_job
-    from netpart.graph.ready import faults as missing
+    from netpart.graph.ready import find_run_faults as missing
 
     with KvWriter(tmp_path / "a.bin") as writer:
         writer.put(b"0", encode_record(Record.of(np.ones(3), 0)))
     updater = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }"
-    job = loads(f'{updater} neuralnet {{ layer {{ name: "data" type: {MEAN} }} }}')
+    job = read_job_text(f'{updater} neuralnet {{ layer {{ name: "data" type: {MEAN} }} }}')
     (error,) = missing(partition_job(job.proto, 1, tmp_path))
     assert error.at == ("neuralnet", "layer", 0, "store_conf", "mean_file")

@@ -23,7 +23,7 @@ from netpart.draw import render
 from netpart.graph.build import type_name
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SUM, Graph, Part
 from netpart.graph.partition import partition_job
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -37,12 +37,12 @@ HELPERS = {
 
 def cut(conf: Path, workers: int, overrides: Iterable[str] = ()) -> Graph:
     """The training graph of a job."""
-    job = load(conf, overrides)
+    job = read_job(conf, overrides)
     return partition_job(job.proto, workers, job.folder, phases=("train",)).graph
 
 
 def workers_of(conf: Path) -> int:
-    return load(conf).proto.cluster.nworkers_per_group
+    return read_job(conf).proto.cluster.nworkers_per_group
 
 
 def drawn(graph: dict[str, Any]) -> tuple[Any, Any]:

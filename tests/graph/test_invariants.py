@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part, PartInput
 from netpart.graph.invariants import check_graph, check_parameters, check_uncut
 from netpart.graph.net import Parameter
 from netpart.graph.partition import partition_job
-from netpart.spec import Region, whole
+from netpart.spec import Region, whole_region
 from tests.graph.jobs import data, job, layer, product
 
 
@@ -63,7 +63,7 @@ def forget_a_term(g: Graph) -> None:
     part = first(g, SUM)
     feed = part.feeds[0]
     box = ((feed.region[0][0], feed.region[0][0] + 1), *feed.region[1:])
-    part.feeds[0] = Feed(feed.part, box, feed.k, feed.output, feed.gradient)
+    part.feeds[0] = PartInput(feed.part, box, feed.k, feed.output, feed.gradient)
 
 
 def read_beyond(g: Graph) -> None:
@@ -102,7 +102,7 @@ def test_one_worker_changes_nothing() -> None:
 
 def test_parameters_must_be_held_and_summed_by_all_who_hold_them() -> None:
     (weight, *_) = graph().net.parameters
-    all_of_it, left, right = whole((4, 4)), ((0, 2), (0, 4)), ((2, 4), (0, 4))
+    all_of_it, left, right = whole_region((4, 4)), ((0, 2), (0, 4)), ((2, 4), (0, 4))
     check_parameters([weight], [[(weight, left)], [(weight, right)]], [])
     check_parameters([weight], [[(weight, all_of_it)], [(weight, right)]], [((0, 1), weight, right)])
     broken: list[tuple[Holdings, Cells]] = [

@@ -8,7 +8,7 @@ from netpart.errors import ConfigError, FieldPath
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.place import place
+from netpart.graph.passes.place import place_layers
 from netpart.graph.workers import default_workers
 from netpart.spec import Placement, Shard
 from tests.graph.jobs import data, job, layer, product
@@ -23,7 +23,7 @@ def placed(blocks: str, kind: str = "top", phase: str = "train") -> Placement:
         "loss": layer("loss", "kSoftmaxLoss", "top", "data", more=blocks if kind == "loss" else ""),
     }
     conf = job(data(8), *named.values())
-    result = place(build_net(conf, phase), conf.neuralnet, 3)
+    result = place_layers(build_net(conf, phase), conf.neuralnet, 3)
     return result.placements[1 + list(named).index(kind)]
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from netpart.graph.invariants import check_norm
 from netpart.graph.partition import Partition
-from netpart.graph.passes.norm import shares
-from netpart.graph.subgraph import decode, encode
+from netpart.graph.passes.norm import assign_norm_cells
+from netpart.graph.subgraph import decode_partition, encode_partition
 from netpart.spec import Region, size
 from tests.worker.jobs import LENET, partition
 
@@ -45,20 +45,20 @@ def test_a_worker_without_parameters_takes_no_part() -> None:
 
 def test_holders_of_a_cell_share_it() -> None:
     held: dict[int, list[Region]] = {0: [((0, 8), (0, 3))], 2: [((4, 12), (0, 3))], 5: [((4, 12), (0, 3))]}
-    found = list(shares(held))
+    found = list(assign_norm_cells(held))
     assert sum(size(box) for _, box in found) == 12 * 3
     assert {w: sum(size(b) for v, b in found if v == w) for w in held} == {0: 15, 2: 9, 5: 12}
 
 
 def test_a_number_alone_is_counted_by_its_first_holder() -> None:
-    assert list(shares({3: [()], 4: [()]})) == [(3, ())]
+    assert list(assign_norm_cells({3: [()], 4: [()]})) == [(3, ())]
 
 
 def test_a_plan_carries_a_workers_share() -> None:
     cut = partition(LENET, 3, CLIPPED)
     assert cut.norm is not None
     for worker in range(3):
-        found, _ = decode(encode(cut, worker))
+        found, _ = decode_partition(encode_partition(cut, worker))
         assert found.norm is not None
         assert found.norm.workers == cut.norm.workers
         mine = [(c.parameter.name, c.box) for c in found.norm.counted[worker]]

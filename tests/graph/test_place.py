@@ -6,16 +6,16 @@ import pytest
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.build import build_net
-from netpart.graph.passes.cuts import ranges, scaled
-from netpart.graph.passes.place import place
-from netpart.graph.passes.placer import Fallback
+from netpart.graph.passes.cuts import cut_by_sizes, cut_extent
+from netpart.graph.passes.place import place_layers
+from netpart.graph.passes.placer import CutFallback
 from netpart.spec import Placement
 from tests.graph.jobs import data, job, layer, product
 
 CONV = "convolution_conf { num_filters: 4 kernel: 3 } param { init { type: kGaussian } }"
 
 
-def placed(cut: str, kind: str = "conv", workers: int = 3, net: str = "") -> tuple[Placement, list[Fallback]]:
+def placed(cut: str, kind: str = "conv", workers: int = 3, net: str = "") -> tuple[Placement, list[CutFallback]]:
     """The placement of one layer of a net whose layers are whole but for it: rows 8, channels 4, space 6 x 6."""
     named = {
         "data": data(8, "shape: 3 shape: 8 shape: 8", more=cut if kind == "data" else "partition_dim: -1"),
@@ -24,7 +24,7 @@ def placed(cut: str, kind: str = "conv", workers: int = 3, net: str = "") -> tup
         "loss": layer("loss", "kSoftmaxLoss", "top", "data", more=cut if kind == "loss" else ""),
     }
     conf = job(*named.values(), net or "partition_dim: -1")
-    result = place(build_net(conf), conf.neuralnet, workers)
+    result = place_layers(build_net(conf), conf.neuralnet, workers)
     index = list(named).index(kind)
     return result.placements[index], result.fallbacks
 
@@ -67,19 +67,19 @@ def test_the_contraction_of_an_inner_product_is_a_box_of_its_input() -> None:
 def test_an_inherited_cut_falls_back_and_says_so() -> None:
     placement, fallbacks = placed("", "loss", net="partition_dim: 1")
     assert workers_and(0, placement) == [(0, (0, 2)), (1, (2, 4)), (2, (4, 8))]
-    assert Fallback("loss", 1, "batch") in fallbacks
+    assert CutFallback("loss", 1, "batch") in fallbacks
     assert placed("", "data", net="partition_dim: 1")[0].workers == (0,)
 
 
 def test_repeated_batchsize_gives_each_part_its_rows() -> None:
     conf = job(data(1, "batchsize: 5 shape: 4", more="partition_dim: 0 location: [0, 1]"), product("top", "data", 4))
-    result = place(build_net(conf), conf.neuralnet, 2)
+    result = place_layers(build_net(conf), conf.neuralnet, 2)
     assert workers_and(0, result.placements[0]) == [(0, (0, 1)), (1, (1, 6))]
 
 
 def test_parts_of_a_micro_batch_may_be_empty_but_never_the_batch() -> None:
     conf = job(data(6, more="partition_dim: 0 location: [0, 1, 2, 0]"), product("top", "data", 4))
-    result = place(build_net(conf, rows=2), conf.neuralnet, 3, 6)
+    result = place_layers(build_net(conf, rows=2), conf.neuralnet, 3, 6)
     assert sum(hi - lo for _, (lo, hi) in workers_and(0, result.placements[0])) == 2
     assert len(result.placements[0].shards) < 4
 
@@ -117,7 +117,7 @@ def test_a_cut_that_cannot_be_taken_is_refused_where_it_is_written(name: str) ->
 
 
 def test_ranges_tile_the_extent() -> None:
-    assert ranges(8, 3, spread=False) == ((0, 2), (2, 4), (4, 8))
-    assert ranges(8, 3, spread=True) == ((0, 2), (2, 5), (5, 8))
-    assert scaled([1, 3], 4) == ((0, 1), (1, 4))
-    assert scaled([1, 3], 2) == ((0, 0), (0, 2))
+    assert cut_extent(8, 3, spread=False) == ((0, 2), (2, 4), (4, 8))
+    assert cut_extent(8, 3, spread=True) == ((0, 2), (2, 5), (5, 8))
+    assert cut_by_sizes([1, 3], 4) == ((0, 1), (1, 4))
+    assert cut_by_sizes([1, 3], 2) == ((0, 0), (0, 2))

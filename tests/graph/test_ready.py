@@ -8,8 +8,8 @@ import pytest
 
 from netpart.errors import ConfigError, MissingData
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.ready import check_ready, faults
-from netpart.proto.reader import loads
+from netpart.graph.ready import check_ready, find_run_faults
+from netpart.proto.reader import read_job_text
 from tests.datasets.samples import scans
 
 JOB = """
@@ -28,12 +28,12 @@ neuralnet {
 
 
 def cut(text: str = JOB) -> Partition:
-    return partition_job(loads(text).proto, 1)
+    return partition_job(read_job_text(text).proto, 1)
 
 
 def test_faults_of_all_phases_are_found_with_their_places() -> None:
     layer = ("neuralnet", "layer")
-    found = faults(cut(JOB.replace("base_lr: 0.1", "base_lr: -1")))
+    found = find_run_faults(cut(JOB.replace("base_lr: 0.1", "base_lr: -1")))
     assert [(type(e), e.at) for e in found] == [
         (ConfigError, ("updater", "learning_rate", "base_lr")),
         (MissingData, (*layer, 0, "store_conf", "path")),
@@ -54,7 +54,7 @@ def test_all_are_raised_at_once_those_of_the_job_first() -> None:
 
 
 def test_a_vector_has_no_fan_in() -> None:
-    (_, error, _) = faults(cut(JOB.replace(" low: 2", "")))
+    (_, error, _) = find_run_faults(cut(JOB.replace(" low: 2", "")))
     assert isinstance(error, ConfigError)
     assert (error.who, error.at) == ("ip.param[1].init.type", ("neuralnet", "layer", 3, "param", 1, "init", "type"))
 
@@ -63,7 +63,7 @@ def test_a_net_that_can_run_has_no_faults() -> None:
     text = JOB[: JOB.index("  layer { name")].replace("test_steps: 1", "")
     data = 'layer { name: "data" type: kSyntheticInput store_conf { batchsize: 4 shape: 3 } }'
     partition = cut(f"{text}{data} }}")
-    assert list(faults(partition)) == []
+    assert list(find_run_faults(partition)) == []
     check_ready(partition)
 
 
@@ -78,11 +78,11 @@ def test_a_label_of_a_table_that_is_no_class_is_found_with_its_line(cut: str, tm
         param {{ init {{ type: kConstant }} }} param {{ init {{ type: kConstant }} }} }}
       layer {{ name: "loss" type: kSoftmaxLoss srclayers: ["ip", "in"] {cut} }}
     }}"""
-    (error,) = faults(partition_job(loads(text).proto, 2, tmp_path))
+    (error,) = find_run_faults(partition_job(read_job_text(text).proto, 2, tmp_path))
     assert error.at == ("neuralnet", "layer", 0, "nifti_conf", "path")
     assert f"in: {tmp_path}/nc-train.csv:3: expected a class from 0 to 6, got 7; " in str(error)
-    wider = loads(text.replace("num_output: 7", "num_output: 8")).proto
-    assert list(faults(partition_job(wider, 2, tmp_path))) == []
+    wider = read_job_text(text.replace("num_output: 7", "num_output: 8")).proto
+    assert list(find_run_faults(partition_job(wider, 2, tmp_path))) == []
 
 
 def test_a_parameter_shared_within_a_layer_is_filled_once() -> None:
@@ -92,4 +92,4 @@ def test_a_parameter_shared_within_a_layer_is_filled_once() -> None:
       param { name: "w" init { type: kConstant } } param { share_from: "w" } }
     layer { name: "loss" type: kSoftmaxLoss srclayers: "norm" srclayers: "in" }"""
     updater = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }"
-    assert list(faults(cut(f"{updater} neuralnet {{ {norm} }}"))) == []
+    assert list(find_run_faults(cut(f"{updater} neuralnet {{ {norm} }}"))) == []

@@ -6,7 +6,7 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.families import SCHEMES
-from netpart.graph.scheme import AS_WRITTEN, known_scheme
+from netpart.graph.scheme import AS_WRITTEN, parse_scheme_name
 from netpart.proto.job_pb2 import Scheme
 
 
@@ -25,5 +25,5 @@ def test_every_scheme_of_the_language_can_be_carried_out() -> None:
 )
 def test_an_unknown_scheme_is_quoted_as_it_was_typed(typed: str, said: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        known_scheme(typed)
+        parse_scheme_name(typed)
     assert said in str(raised.value)

@@ -6,38 +6,38 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.serve import serve, served
-from netpart.graph.subgraph import decode, encode
-from netpart.proto.reader import load, loads
+from netpart.graph.passes.serve import add_job_servers, add_servers
+from netpart.graph.subgraph import decode_partition, encode_partition
+from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
-from netpart.spec import contains, relative, size, whole
+from netpart.spec import contains, relative_slices, size, whole_region
 from tests.worker.jobs import LENET
 
 
 def cut(workers: int, *overrides: str) -> Partition:
-    return partition_job(loads(LENET, overrides=overrides).proto, workers)
+    return partition_job(read_job_text(LENET, overrides=overrides).proto, workers)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("servers", [1, 2, 3, 5])
 def test_pieces_tile_the_parameters_evenly(workers: int, servers: int) -> None:
     partition = cut(workers)
-    found = serve(partition, servers)
+    found = add_servers(partition, servers)
     for parameter in partition.parameters:
         seen = np.zeros(parameter.spec.shape, int)
         for piece in found.pieces:
             if piece.parameter.name == parameter.name:
-                seen[relative(piece.box, whole(parameter.spec.shape))] += 1
+                seen[relative_slices(piece.box, whole_region(parameter.spec.shape))] += 1
         assert (seen == 1).all()
     loads = [sum(size(h.box) for h in found.holdings[workers + s]) for s in range(servers)]
-    assert sum(loads) == sum(size(whole(p.spec.shape)) for p in partition.parameters)
+    assert sum(loads) == sum(size(whole_region(p.spec.shape)) for p in partition.parameters)
     assert max(loads) <= 1.5 * sum(loads) / servers
     assert found.workers == workers + servers
 
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_who_holds_a_piece_pulls_it_and_they_take_turns_in_pushing(workers: int) -> None:
-    found = serve(cut(workers), 4)
+    found = add_servers(cut(workers), 4)
     for piece in found.pieces:
         holders = [
             w
@@ -50,17 +50,19 @@ def test_who_holds_a_piece_pulls_it_and_they_take_turns_in_pushing(workers: int)
 
 
 def test_only_a_job_that_asks_for_servers_gets_them() -> None:
-    assert served(cut(2)).pieces == []
-    assert served(cut(2, "cluster.nworker_groups=2", "cluster.nserver_groups=0")).servers == 0
-    found = served(cut(2, "cluster.nworker_groups=2", "cluster.nservers_per_group=3"))
+    assert add_job_servers(cut(2)).pieces == []
+    assert add_job_servers(cut(2, "cluster.nworker_groups=2", "cluster.nserver_groups=0")).servers == 0
+    found = add_job_servers(cut(2, "cluster.nworker_groups=2", "cluster.nservers_per_group=3"))
     assert (found.servers, found.workers, found.cluster.size) == (3, 5, 7)
 
 
 def test_a_plan_carries_the_pieces_that_concern_its_worker() -> None:
-    job = load(zoo_folder() / "mlp" / "column-row.conf", ["cluster.nworker_groups=2", "cluster.nservers_per_group=2"])
-    partition = served(partition_job(job.proto, 2, job.folder))
+    job = read_job(
+        zoo_folder() / "mlp" / "column-row.conf", ["cluster.nworker_groups=2", "cluster.nservers_per_group=2"]
+    )
+    partition = add_job_servers(partition_job(job.proto, 2, job.folder))
     for worker in range(partition.workers):
-        found, number = decode(encode(partition, worker), job.folder)
+        found, number = decode_partition(encode_partition(partition, worker), job.folder)
         assert (number, found.servers, found.cluster) == (worker, 2, partition.cluster)
         concerned = [p for p in partition.pieces if worker in (p.server, p.pusher, *p.pullers)]
         assert [(p.parameter.name, p.box, p.number, p.server, p.pusher, p.pullers) for p in found.pieces] == [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.graph.holdings import homes
+from netpart.graph.holdings import home_regions
 from netpart.graph.partition import Partition
-from netpart.graph.passes.shard import LARGE, NEVER, least_elements
-from netpart.graph.subgraph import decode, encode
-from netpart.proto.reader import loads
-from netpart.spec import size, whole
+from netpart.graph.passes.shard import LARGE, NEVER, sharding_threshold
+from netpart.graph.subgraph import decode_partition, encode_partition
+from netpart.proto.reader import read_job_text
+from netpart.spec import size, whole_region
 from tests.worker.jobs import LENET, partition
 
 YES = "shard_updates=YES"
@@ -23,13 +23,13 @@ def updated(cut: Partition, name: str) -> list[int]:
 
 
 def test_homes_are_rows_or_else_a_range_of_the_longest_axis() -> None:
-    assert homes(((2, 9), (0, 3)), 3) == (((2, 4), (0, 3)), ((4, 6), (0, 3)), ((6, 9), (0, 3)))
-    assert homes(((0, 1), (0, 4)), 2) == (((0, 1), (0, 2)), ((0, 1), (2, 4)))
+    assert home_regions(((2, 9), (0, 3)), 3) == (((2, 4), (0, 3)), ((4, 6), (0, 3)), ((6, 9), (0, 3)))
+    assert home_regions(((0, 1), (0, 4)), 2) == (((0, 1), (0, 2)), ((0, 1), (2, 4)))
 
 
 def test_what_has_fewer_elements_than_workers_has_no_homes() -> None:
-    assert homes(((0, 2),), 3) == ()
-    assert homes((), 2) == ()
+    assert home_regions(((0, 2),), 3) == ()
+    assert home_regions((), 2) == ()
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -37,7 +37,7 @@ def test_every_element_is_updated_once(workers: int) -> None:
     cut = partition(LENET, workers, YES, *BATCH)
     for parameter in cut.parameters:
         found = updated(cut, parameter.name)
-        assert sum(found) == size(whole(parameter.spec.shape))
+        assert sum(found) == size(whole_region(parameter.spec.shape))
         assert min(found) > 0
     assert all(bucket.sharded and len(bucket.cells) == 1 for bucket in cut.buckets)
 
@@ -77,7 +77,7 @@ def test_running_statistics_have_no_home() -> None:
 
 def test_averages_that_are_tested_are_updated_by_everybody() -> None:
     averaged = ("updater.ema_decay=0.5", "updater.ema_eval=true")
-    assert least_elements(loads(LENET, overrides=averaged).proto) == NEVER
+    assert sharding_threshold(read_job_text(LENET, overrides=averaged).proto) == NEVER
     with pytest.raises(ConfigError, match=r"shard_updates: expected AUTO or NO, with updater.ema_eval, got YES"):
         partition(LENET, 2, YES, *averaged)
 
@@ -85,7 +85,7 @@ def test_averages_that_are_tested_are_updated_by_everybody() -> None:
 def test_a_plan_carries_homes() -> None:
     cut = partition(LENET, 3, YES)
     for worker in range(3):
-        found, _ = decode(encode(cut, worker))
+        found, _ = decode_partition(encode_partition(cut, worker))
         assert [h.home for h in found.holdings[worker]] == [h.home for h in cut.holdings[worker]]
         assert [(b.workers, b.sharded, b.homes if b.sharded else ()) for b in found.buckets] == [
             (b.workers, b.sharded, b.homes if b.sharded else ()) for b in cut.buckets

@@ -7,7 +7,7 @@ import pytest
 
 from netpart.graph.graph import LAYER, SPLIT
 from netpart.graph.partition import partition_job
-from netpart.spec import whole
+from netpart.spec import whole_region
 from tests.graph.jobs import cut_and_uncut, data, job, layer, played, product
 from tests.laws.turns import Groups
 
@@ -89,7 +89,7 @@ def test_b10_an_uncut_layer_stands_once_among_cut_ones(dim: int) -> None:
     conf = job(data(), below, top, LOSS)
     graph = partition_job(conf, 3).graph
     assert [(p.worker, p.region) for p in graph.parts if p.kind == LAYER and p.name.startswith("top")] == [
-        (0, whole((6, 4)))
+        (0, whole_region((6, 4)))
     ]
     cut, uncut = cut_and_uncut(conf, 3)
     assert np.allclose(cut.parameter("top/weight"), uncut.parameter("top/weight"), rtol=1e-13)

@@ -10,11 +10,11 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.build import build_net
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.write_plan import write_plan
 from netpart.proto.job_pb2 import JobProto, Phase
-from netpart.proto.reader import Job, loads
-from netpart.trained.session import upstream
+from netpart.proto.reader import Job, read_job_text
+from netpart.trained.session import upstream_job
 from netpart.worker.ensemble import Ensemble
 
 FULL = """innerproduct_conf { num_output: 4 }
@@ -43,7 +43,7 @@ FEATURES = ROWS.replace("slice_dim: 0", "slice_dim: 1").replace("concate_dim: 0"
 
 
 def played(job: JobProto, workers: int) -> Ensemble:
-    found = Ensemble(partition(job, workers), poison=True)
+    found = Ensemble(partition_by_scheme(job, workers), poison=True)
     found.initialise()
     for step in range(3):
         found.step("train", step)
@@ -53,7 +53,7 @@ def played(job: JobProto, workers: int) -> Ensemble:
 def proto(text: str, *replaced: tuple[str, str]) -> JobProto:
     for old, new in replaced:
         text = text.replace(old, new)
-    return loads(text).proto
+    return read_job_text(text).proto
 
 
 def value(found: Ensemble, layer: str, output: int = 0) -> np.ndarray:
@@ -67,7 +67,7 @@ def softmax_loss(scores: np.ndarray, labels: np.ndarray) -> float:
 
 
 def test_readers_get_parts_in_the_order_of_the_job() -> None:
-    found = Ensemble(partition(proto(ROWS), 1), keep=True)
+    found = Ensemble(partition_by_scheme(proto(ROWS), 1), keep=True)
     found.initialise()
     metrics = found.step("train", 0)
     x, labels = value(found, "data"), value(found, "data", 1)
@@ -81,7 +81,7 @@ def test_readers_get_parts_in_the_order_of_the_job() -> None:
 
 def test_of_features_each_part_has_all_labels() -> None:
     job = proto(FEATURES, ('layer { name: "loss" type: kSoftmaxLoss srclayers: "both" srclayers: "data" }', ""))
-    found = Ensemble(partition(job, 1), keep=True)
+    found = Ensemble(partition_by_scheme(job, 1), keep=True)
     found.initialise()
     found.step("train", 0)
     assert np.array_equal(np.hstack([value(found, "halves"), value(found, "halves[1]")]), value(found, "data"))
@@ -152,12 +152,14 @@ def test_a_part_that_nobody_reads_has_no_gradient() -> None:
 
 
 def test_a_plan_places_all_parts_alike_and_is_read_again() -> None:
-    job = loads(ROWS)
-    cut = partition(job.proto, 2, scheme="DATA")
+    job = read_job_text(ROWS)
+    cut = partition_by_scheme(job.proto, 2, scheme="DATA")
     net = cut.graph.net
     halves = [cut.graph.placements[net.by_name[name].index] for name in ("halves", "halves[1]")]
     assert halves[0] == halves[1]
-    again = partition(loads(write_plan(Job(job.proto, None, "job", ""), cut, "a test", Path())).proto, 2)
+    again = partition_by_scheme(
+        read_job_text(write_plan(Job(job.proto, None, "job", ""), cut, "a test", Path())).proto, 2
+    )
     assert again.graph.placements == cut.graph.placements
 
 
@@ -169,7 +171,7 @@ def test_who_reads_what_does_not_depend_on_the_phase_or_on_what_else_is_built() 
     net = build_net(tested, "test")
     read = net.nodes[net.by_name["first"].sources[0].node]
     assert read.name == "halves[1]"
-    found = build_net(upstream(tested, ["first"]), "test")
+    found = build_net(upstream_job(tested, ["first"]), "test")
     assert found.nodes[found.by_name["first"].sources[0].node].name == "halves[1]"
 
 
@@ -183,15 +185,15 @@ def test_who_reads_what_does_not_depend_on_the_phase_or_on_what_else_is_built() 
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told(replaced: tuple[str, str], told: str) -> None:
-    job = loads(ROWS.replace(*replaced))
+    job = read_job_text(ROWS.replace(*replaced))
     with pytest.raises(ConfigError, match=told), job.explaining():
-        partition(job.proto, 2)
+        partition_by_scheme(job.proto, 2)
 
 
 def test_sizes_are_those_of_the_rows_that_a_layer_has() -> None:
     """Half of 8 rows, cut 1 and 3; not in proportion to the rows of the batch."""
     sizes = 'name: "first" type: kInnerProduct cut { axis: 0 sizes: 1 sizes: 3 }'
-    cut = partition(proto(ROWS, ('name: "first" type: kInnerProduct', sizes)), 2)
+    cut = partition_by_scheme(proto(ROWS, ('name: "first" type: kInnerProduct', sizes)), 2)
     placement = cut.graph.placements[cut.graph.net.by_name["first"].index]
     assert [shard.region[0] for shard in placement.shards] == [(0, 1), (1, 4)]
 
@@ -256,7 +258,7 @@ def test_of_features_labels_are_read_of_any_scores() -> None:
     ids=["several", "none", "name"],
 )  # fmt: skip
 def test_ambiguous_labels_and_names_are_refused(replaced: tuple[str, str], told: str) -> None:
-    job = loads(LABELLED.replace(*replaced))
+    job = read_job_text(LABELLED.replace(*replaced))
     with pytest.raises(ConfigError, match=told), job.explaining():
         build_net(job.proto)
 

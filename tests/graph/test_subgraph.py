@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 from netpart.errors import NetpartError
 from netpart.graph.graph import Part
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.subgraph import decode, encode
-from netpart.proto.reader import load
+from netpart.graph.subgraph import decode_partition, encode_partition
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 
 
 @pytest.fixture(scope="module")
 def partition() -> Partition:
-    job = load(zoo_folder() / "halo" / "conv-rows.conf", ["neuralnet.micro_batches=3"])
+    job = read_job(zoo_folder() / "halo" / "conv-rows.conf", ["neuralnet.micro_batches=3"])
     return partition_job(job.proto, 3, job.folder)
 
 
 @pytest.mark.parametrize("worker", range(3))
 def test_a_worker_gets_its_own_parts(partition: Partition, worker: int) -> None:
-    found, rank = decode(encode(partition, worker))
+    found, rank = decode_partition(encode_partition(partition, worker))
     assert rank == worker
     for phase, micros in partition.phases.items():
         for sent, got in zip(micros, found.phases[phase], strict=True):
@@ -47,8 +47,8 @@ def described(part: Part) -> tuple[object, ...]:
 
 @given(st.data())
 def test_rubbish_raises_nothing_but_our_errors(partition: Partition, data: st.DataObject) -> None:
-    plan = bytearray(encode(partition, 1))
+    plan = bytearray(encode_partition(partition, 1))
     for _ in range(data.draw(st.integers(1, 4))):
         plan[data.draw(st.integers(0, len(plan) - 1))] = data.draw(st.integers(0, 255))
     with suppress(NetpartError):
-        decode(bytes(plan[: data.draw(st.integers(0, len(plan)))]))
+        decode_partition(bytes(plan[: data.draw(st.integers(0, len(plan)))]))

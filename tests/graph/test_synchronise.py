@@ -9,7 +9,7 @@ from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import Placement, Region, Shard, contains, size, whole
+from netpart.spec import Placement, Region, Shard, contains, size, whole_region
 from tests.graph.jobs import data, job, layer, played, product
 
 LOSS = layer("loss", "kSoftmaxLoss", "top", "data")
@@ -52,7 +52,7 @@ def summed(partition: Partition) -> list[tuple[tuple[int, ...], str, Region]]:
 def test_a_batch_cut_sums_the_whole_parameter_over_all_workers() -> None:
     partition = partition_job(job(data(), product("top", "data", 4), LOSS), 3)
     found = summed(partition)
-    assert sorted(found) == [((0, 1, 2), "top/bias", ((0, 4),)), ((0, 1, 2), "top/weight", whole((4, 4)))]
+    assert sorted(found) == [((0, 1, 2), "top/bias", ((0, 4),)), ((0, 1, 2), "top/weight", whole_region((4, 4)))]
 
 
 def test_neurons_of_their_own_are_summed_with_nobody() -> None:
@@ -90,7 +90,7 @@ def placed_by_hand(conf: JobProto, source: Placement, replicas: Placement) -> Pa
 
 def test_replicas_that_read_what_two_workers_computed_differently_are_summed_after_all() -> None:
     conf = job(data(), product("below", "data", 4), product("top", "below", 4), LOSS)
-    copies = Placement(tuple(Shard(w, whole((6, 4))) for w in (0, 1)))
+    copies = Placement(tuple(Shard(w, whole_region((6, 4))) for w in (0, 1)))
     overlap = Placement((Shard(0, ((0, 4), (0, 4))), Shard(1, ((2, 6), (0, 4)))))
     tiled = Placement((Shard(0, ((0, 4), (0, 4))), Shard(1, ((4, 6), (0, 4)))))
     named = {"top/weight", "top/bias"}
@@ -104,9 +104,9 @@ def test_what_fills_the_hull_of_a_workers_needs_is_kept_up_to_date() -> None:
     top = layer("top", "kInnerProduct", "data", more=plain % 'share_from: "w"' + " partition_dim: 1")
     both = layer("both", "kAdd", "below", "top")
     partition = partition_job(job(data(), below, top, both, layer("loss", "kSoftmaxLoss", "both", "data")), 2)
-    assert whole((4, 4)) in [h.box for h in partition.holdings[0]]
+    assert whole_region((4, 4)) in [h.box for h in partition.holdings[0]]
     ensemble = played(partition, steps=2)
-    first, *others = (values for _, box, values in ensemble.copies("below/w") if box == whole((4, 4)))
+    first, *others = (values for _, box, values in ensemble.copies("below/w") if box == whole_region((4, 4)))
     assert all(values.tobytes() == first.tobytes() for values in others)
     assert ensemble.parameter("below/w").tobytes() == first.tobytes()
 

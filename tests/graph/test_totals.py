@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.totals import even
-from netpart.graph.subgraph import decode, encode
-from netpart.plan.price.ledger import ledger
+from netpart.graph.passes.totals import even_placement
+from netpart.graph.subgraph import decode_partition, encode_partition
+from netpart.plan.price.ledger import compute_ledger
 from netpart.spec import extent
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.workers import check_law
@@ -48,7 +48,7 @@ def test_copies_that_read_addends_of_more_workers_cost_little_more_than_a_ring(w
     """All add up their share for one of the readers, which gather the shares; the gradient takes the same way back."""
     found = partial(workers, copies(readers))
     assert totals(found) == ["part"]
-    elements = [e for e in ledger(found).entries if "part" in e.name]
+    elements = [e for e in compute_ledger(found).entries if "part" in e.name]
     assert sum(e.nbytes for e in elements) == ITEM * 2 * (workers - 1 + readers - 1) * ROWS * WIDTH
     check_law(found, workers)
 
@@ -58,7 +58,7 @@ def test_addends_that_all_workers_read_are_all_reduced(workers: int) -> None:
     found = partial(workers)
     assert totals(found) == []
     assert found.graph.collectives[0].kind == "all-reduce"
-    elements = [e for e in ledger(found).entries if "part" in e.name]
+    elements = [e for e in compute_ledger(found).entries if "part" in e.name]
     assert sum(e.nbytes for e in elements) == ITEM * 2 * 2 * (workers - 1) * ROWS * WIDTH
     check_law(found, workers)
 
@@ -86,20 +86,20 @@ def test_parameters_still_belong_to_their_layers() -> None:
 
 def test_the_parts_of_a_total_are_as_even_as_can_be() -> None:
     def sizes(shape: tuple[int, ...], workers: int) -> list[tuple[int, ...]]:
-        return [extent(s.region) for s in even(shape, range(workers)).shards]
+        return [extent(s.region) for s in even_placement(shape, range(workers)).shards]
 
     assert sizes((4, 6), 3) == [(4, 2)] * 3
     assert sizes((6, 4), 3) == [(2, 4)] * 3
     assert sizes((5, 8), 3) == [(5, 2), (5, 3), (5, 3)]
     assert sizes((5, 7), 3) == [(1, 7), (2, 7), (2, 7)]
     assert sizes((1, 2), 3) == [(1, 1), (1, 1)]
-    assert [s.worker for s in even((4, 4), (1, 5)).shards] == [1, 5]
+    assert [s.worker for s in even_placement((4, 4), (1, 5)).shards] == [1, 5]
 
 
 @pytest.mark.parametrize("worker", range(4))
 def test_a_plan_with_a_total_travels(worker: int) -> None:
     found = partial(4, copies(3))
-    travelled, rank = decode(encode(found, worker))
+    travelled, rank = decode_partition(encode_partition(found, worker))
     assert rank == worker
     here = [(p.name, p.node, p.region) for p in found.graph.of_worker(worker)]
     assert [(p.name, p.node, p.region) for p in travelled.graph.of_worker(worker)] == here

@@ -10,8 +10,8 @@ import pytest
 import netpart
 from netpart.cli.main import main
 from netpart.errors import ConfigError
-from netpart.graph.uncomputed import uncomputed
-from netpart.proto.reader import load, loads
+from netpart.graph.uncomputed import uncomputed_warnings
+from netpart.proto.reader import read_job, read_job_text
 
 JOB = """train_steps: 1 %s
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
@@ -42,14 +42,14 @@ def conf(tmp_path: Path) -> Path:
     ],
 )  # fmt: skip
 def test_each_is_told_of_with_its_place(include: str, why: str) -> None:
-    assert list(uncomputed(loads(JOB % ("", include), "job.conf"))) == [f"job.conf:{TOLD}{why}"]
+    assert list(uncomputed_warnings(read_job_text(JOB % ("", include), "job.conf"))) == [f"job.conf:{TOLD}{why}"]
 
 
 def test_a_type_that_is_refused_or_known_is_not_told_of() -> None:
-    assert list(uncomputed(loads(JOB % ("test_steps: 1", "include: kTest")))) == []
-    assert list(uncomputed(loads((JOB % ("", "include: kTest")).replace("kGRU", "kReLU")))) == []
+    assert list(uncomputed_warnings(read_job_text(JOB % ("test_steps: 1", "include: kTest")))) == []
+    assert list(uncomputed_warnings(read_job_text((JOB % ("", "include: kTest")).replace("kGRU", "kReLU")))) == []
     with pytest.raises(ConfigError, match="gru: expected a layer type of netpart, got kGRU"):
-        netpart.partition(loads(JOB % ("test_steps: 1", "include: kTest")), 1)
+        netpart.partition(read_job_text(JOB % ("test_steps: 1", "include: kTest")), 1)
 
 
 def test_check_and_run_tell_of_it(conf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,8 +62,8 @@ def test_check_and_run_tell_of_it(conf: Path, tmp_path: Path, capsys: pytest.Cap
 def test_the_python_api_warns(conf: Path) -> None:
     for call in (netpart.build, netpart.partition):
         with pytest.warns(UserWarning, match=f"{conf}:{TOLD}it has no test_steps") as told:
-            call(load(conf))
+            call(read_job(conf))
         assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        netpart.partition(load(conf, ["gru.type=kReLU"]))
+        netpart.partition(read_job(conf, ["gru.type=kReLU"]))

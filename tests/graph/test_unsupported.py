@@ -6,7 +6,7 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import partition_job
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 NET = """
 updater { type: kSGD learning_rate { type: kFixed } }
@@ -26,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize(("outside", "inside", "message"), CASES)
 def test_a_setting_that_is_not_carried_out_is_refused(outside: str, inside: str, message: str) -> None:
-    job = loads(outside + NET % inside)
+    job = read_job_text(outside + NET % inside)
     with pytest.raises(ConfigError, match=message) as caught:
         partition_job(job.proto, 2)
     position = job.explain(caught.value).position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.workers import default_workers
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from netpart.proto.reader import loads
     ],
 )
 def test_the_cluster_counts_then_the_locations(text: str, workers: int) -> None:
-    assert default_workers(loads(text).proto) == workers
+    assert default_workers(read_job_text(text).proto) == workers

@@ -12,10 +12,10 @@ from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 from netpart.graph.partition import partition_job
-from netpart.graph.ready import faults
-from netpart.plan.partition import partition
-from netpart.plan.text.plan_table import tabulate
-from netpart.proto.reader import load
+from netpart.graph.ready import find_run_faults
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.text.plan_table import tabulate_partition
+from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from tests.datasets.samples import scans
 from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
@@ -68,9 +68,9 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ids=name,
 )
 def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
-    cut = partition(load(conf).proto, workers, folder)
-    assert not list(faults(cut))
-    table = tabulate(cut)
+    cut = partition_by_scheme(read_job(conf).proto, workers, folder)
+    assert not list(find_run_faults(cut))
+    table = tabulate_partition(cut)
     assert len(table.workers) == workers
     assert all(row.parts for row in table.workers)
 
@@ -79,14 +79,14 @@ def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
 def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str]) -> None:
     workers, scheme = cut
     job = small(conf).proto
-    follows_the_uncut_net(partition(job, workers, conf.parent, scheme), partition_job(job, 1, uncut=True))
+    follows_the_uncut_net(partition_by_scheme(job, workers, conf.parent, scheme), partition_job(job, 1, uncut=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("conf", SMALL, ids=name)
 def test_a_small_job_learns_within_a_minute(conf: Path) -> None:
-    job, began = load(conf), time.monotonic()
-    ensemble = Ensemble(partition(job.proto, 1, job.folder))
+    job, began = read_job(conf), time.monotonic()
+    ensemble = Ensemble(partition_by_scheme(job.proto, 1, job.folder))
     ensemble.initialise()
     losses = [ensemble.step("train", step)["loss/loss"] for step in range(job.proto.train_steps)]
     tenth = len(losses) // 10

@@ -8,10 +8,10 @@ import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.onednn.kernels import Kernels
-from netpart.kernels.onednn.library import library, refusal
-from netpart.plan.partition import partition
+from netpart.kernels.onednn.library import load_onednn, missing_onednn
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.layer_pb2 import LayerProto, LayerType
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from tests.graphs.test_zoo import MADE, ZOO, fewest, name
 
@@ -26,7 +26,8 @@ AVX2 = 0x7
 """What oneDNN calls it; for processors without it oneDNN lacks some primitives, which the reference then does."""
 
 pytestmark = pytest.mark.skipif(
-    bool(refusal()) or library().calls.dnnl_get_effective_cpu_isa() < AVX2, reason=refusal() or "no AVX2"
+    bool(missing_onednn()) or load_onednn().calls.dnnl_get_effective_cpu_isa() < AVX2,
+    reason=missing_onednn() or "no AVX2",
 )
 
 
@@ -44,13 +45,13 @@ def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) ->
 
 def of_few_rows(conf: Path, cut: bool, folder: Path) -> Partition:
     """A job with a small mini-batch: whole, or cut over as few workers as it can be."""
-    job = load(conf).proto
+    job = read_job(conf).proto
     for layer in job.neuralnet.layer:
         if layer.HasField("nifti_conf"):
             made_up(layer)
         if layer.HasField("store_conf"):
             layer.store_conf.batchsize[:] = [ROWS]
-    return partition(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
+    return partition_by_scheme(job, max(2, fewest(job)), folder) if cut else partition_job(job, 1, folder, uncut=True)
 
 
 def made_up(layer: LayerProto) -> None:

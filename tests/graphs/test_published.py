@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.plan.text.plan_table import Table, tabulate
-from netpart.proto.reader import load
+from netpart.plan.text.plan_table import PlanTable, tabulate_partition
+from netpart.proto.reader import read_job
 from tests.graphs.test_families import PUBLISHED
 from tests.house.tree import ROOT
 
@@ -31,9 +31,9 @@ FIGURES = {
 """Parameters, and billions of multiply-adds where they are published."""
 
 
-def table_of(name: str) -> Table:
-    job = load(ROOT / "graphs" / f"{name}.conf")
-    return tabulate(partition_job(job.proto, 1, job.folder))
+def table_of(name: str) -> PlanTable:
+    job = read_job(ROOT / "graphs" / f"{name}.conf")
+    return tabulate_partition(partition_job(job.proto, 1, job.folder))
 
 
 def test_every_published_size_has_its_figures() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.phase import in_phase
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from netpart.worker.ensemble import Ensemble
 from tests.datasets.samples import scans
@@ -27,7 +27,7 @@ SCANS = 631
 
 
 def net(name: str) -> Net:
-    return build_net(load(FOLDER / f"{name}.conf").proto, "train", FOLDER)
+    return build_net(read_job(FOLDER / f"{name}.conf").proto, "train", FOLDER)
 
 
 def parameters(blocks: Sequence[int], attended: Sequence[int]) -> int:
@@ -65,7 +65,7 @@ def test_attention_stands_behind_every_stage_of_4096_positions_or_fewer(name: st
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_training_follows_the_paper(name: str) -> None:
-    job = load(FOLDER / f"{name}.conf").proto
+    job = read_job(FOLDER / f"{name}.conf").proto
     rate = job.updater.learning_rate
     assert (job.updater.type, job.updater.momentum) == (UpdaterType.kSGD, 0)
     assert rate.type == ChangeMethod.kLinear
@@ -78,7 +78,7 @@ def test_training_follows_the_paper(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*BLOCKS, *REDUCED, ASYNC])
 def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
-    confs = load(FOLDER / f"{name}.conf").proto.neuralnet.layer
+    confs = read_job(FOLDER / f"{name}.conf").proto.neuralnet.layer
     train, test = (next(c for c in confs if c.name == "data" and in_phase(c, phase)) for phase in ("train", "test"))
     assert train.nifti_conf.path.removesuffix("train.csv") == test.nifti_conf.path.removesuffix("test.csv")
     assert train.nifti_conf.shape == test.nifti_conf.shape
@@ -87,7 +87,7 @@ def test_a_test_reads_other_scans_and_counts_confusions(name: str) -> None:
 
 
 def test_a_group_that_averages_takes_the_steps_of_one_that_does_not() -> None:
-    one, many = (load(FOLDER / f"{name}.conf").proto for name in (ASYNC.removesuffix("-async"), ASYNC))
+    one, many = (read_job(FOLDER / f"{name}.conf").proto for name in (ASYNC.removesuffix("-async"), ASYNC))
     assert net(ASYNC).rows == net(ASYNC.removesuffix("-async")).rows
     assert many.train_steps == many.cluster.nworker_groups * one.train_steps
     assert many.updater.learning_rate.linear_conf.change_freq == many.train_steps
@@ -95,8 +95,8 @@ def test_a_group_that_averages_takes_the_steps_of_one_that_does_not() -> None:
 
 
 def test_a_gate_is_closed_at_first_and_learns(tmp_path: Path) -> None:
-    job = load(FOLDER / "resattnet18-small.conf")
-    ensemble = Ensemble(partition(job.proto, 1, job.folder))
+    job = read_job(FOLDER / "resattnet18-small.conf")
+    ensemble = Ensemble(partition_by_scheme(job.proto, 1, job.folder))
     ensemble.initialise()
     assert not ensemble.parameter("s3-gate/weight").any()
     ensemble.step("train", 0)
@@ -107,11 +107,11 @@ def test_a_gate_is_closed_at_first_and_learns(tmp_path: Path) -> None:
 def test_a_reduced_net_is_tested_alike_on_any_number_of_workers(workers: int, tmp_path: Path) -> None:
     scans(tmp_path / "data" / "phantom", "ad-nc", shape=(16, 16, 16))
     (tmp_path / "graphs" / "family").mkdir(parents=True)
-    job = load(FOLDER / "resattnet18-ad-nc.conf")
+    job = read_job(FOLDER / "resattnet18-ad-nc.conf")
     for layer in job.proto.neuralnet.layer:
         if layer.HasField("nifti_conf"):
             layer.nifti_conf.batchsize[:] = [3]
-    ensemble = Ensemble(partition(job.proto, workers, tmp_path / "graphs" / "family"))
+    ensemble = Ensemble(partition_by_scheme(job.proto, workers, tmp_path / "graphs" / "family"))
     ensemble.initialise()
     loss = ensemble.step("train", 0)["loss/loss"]
     found = ensemble.step("test", 0)

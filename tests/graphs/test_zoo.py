@@ -9,11 +9,11 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.partition import partition
-from netpart.plan.price.ledger import ledger
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
 from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, load
+from netpart.proto.reader import Job, read_job
 from netpart.worker.ensemble import Ensemble
 from tools import draw_zoo, drawn, make_zoo
 
@@ -36,7 +36,7 @@ def name(value: object) -> str:
 
 def small(conf: Path) -> Job:
     """A job with small batches and windows, in float64."""
-    job = load(conf)
+    job = read_job(conf)
     job.proto.dtype = JobProto.FLOAT64
     for layer in job.proto.neuralnet.layer:
         if layer.HasField("store_conf"):
@@ -61,7 +61,7 @@ def test_the_zoo_is_not_empty() -> None:
 def test_a_job_says_what_it_is(conf: Path) -> None:
     """`netpart zoo` lists the first sentence of the comment at its head."""
     assert conf.read_text(encoding="utf-8").startswith("# ")
-    assert load(conf).proto.name == conf.stem
+    assert read_job(conf).proto.name == conf.stem
 
 
 @pytest.mark.parametrize(("conf", "workers"), CASES, ids=name)
@@ -69,9 +69,9 @@ def test_a_job_trains_like_the_uncut_net(conf: Path, workers: int, folder: Path)
     job = small(conf).proto
     if workers < fewest(job):
         with pytest.raises(ConfigError, match="a location below"):
-            partition(job, workers, folder)
+            partition_by_scheme(job, workers, folder)
         return
-    follows_the_uncut_net(partition(job, workers, folder), partition_job(job, 1, folder, uncut=True))
+    follows_the_uncut_net(partition_by_scheme(job, workers, folder), partition_job(job, 1, folder, uncut=True))
 
 
 def follows_the_uncut_net(cut: Partition, uncut: Partition) -> None:
@@ -83,7 +83,7 @@ def follows_the_uncut_net(cut: Partition, uncut: Partition) -> None:
         assert parts.step(phase, step) == pytest.approx(whole.step(phase, step), rel=TOLERANCE)
     for parameter in whole.partition.parameters:
         close(parts.parameter(parameter.name), whole.parameter(parameter.name))
-    promised = STEPS * ledger(cut).total + (ledger(cut, "test").total if "test" in cut.phases else 0)
+    promised = STEPS * compute_ledger(cut).total + (compute_ledger(cut, "test").total if "test" in cut.phases else 0)
     assert sent(parts) == promised
 
 

@@ -57,7 +57,7 @@ def job() -> str:
 
 
 def partition(text: str) -> Partition:
-    return partition_job(reader.loads(text).proto, WORKERS)
+    return partition_job(reader.read_job_text(text).proto, WORKERS)
 
 
 def test_the_limits_are_those_of_the_code() -> None:
@@ -71,7 +71,7 @@ def test_the_limits_are_those_of_the_code() -> None:
 
 
 def test_the_table_has_every_layer_type_once() -> None:
-    assert sorted(name for name, _ in TYPES) == sorted(layers.names())
+    assert sorted(name for name, _ in TYPES) == sorted(layers.layer_type_names())
 
 
 @pytest.mark.parametrize("row", LAYERS, ids=lambda row: code(row[0])[0])
@@ -126,16 +126,16 @@ def test_a_cut_does_what_the_table_says(row: list[str], job: str) -> None:
 
 @pytest.mark.parametrize("option", OVERRIDES)
 def test_an_override_of_the_page_fits_the_zoo(option: str) -> None:
-    changed = reader.load(ZOO, [option])
-    assert changed.proto != reader.load(ZOO).proto
+    changed = reader.read_job(ZOO, [option])
+    assert changed.proto != reader.read_job(ZOO).proto
     partition_job(changed.proto, 3, changed.folder)
 
 
 def test_the_errors_of_the_page_are_those_one_gets() -> None:
     text = ZOO.read_text(encoding="utf-8").replace("kCPooling", "kCPoolng", 1)
     with pytest.raises(ConfigError) as slip:
-        reader.loads(text, "conv.conf")
-    job = reader.load(ZOO, ["loss.partition_dim=2"])
+        reader.read_job_text(text, "conv.conf")
+    job = reader.read_job(ZOO, ["loss.partition_dim=2"])
     with pytest.raises(ConfigError) as cut, job.explaining():
         partition_job(job.proto, 3, job.folder)
     block = section("When a job is wrong").split("```")[1].strip()

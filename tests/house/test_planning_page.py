@@ -9,13 +9,13 @@ import shlex
 import pytest
 
 from netpart.cli.main import main
-from netpart.cli.plan import convergence
+from netpart.cli.plan import draw_convergence
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.plan.price.devices import read_devices
-from netpart.plan.price.layer_loads import loads
-from netpart.plan.search.task import Task
-from netpart.proto.reader import load
+from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.search.task import PlanningTask
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
@@ -40,9 +40,11 @@ def test_the_page_names_every_planner() -> None:
 
 
 def test_the_picture_is_fresh() -> None:
-    job = load(ROOT / "graphs" / "resnet" / "resnet34.conf")
+    job = read_job(ROOT / "graphs" / "resnet" / "resnet34.conf")
     devices = read_devices(ROOT / "workers" / "two-speeds.conf")
-    drawn = convergence(Task(loads(build_net(job.proto, "train", job.folder), 4), devices, seed=job.proto.seed))
+    drawn = draw_convergence(
+        PlanningTask(profile_net(build_net(job.proto, "train", job.folder), 4), devices, seed=job.proto.seed)
+    )
     assert drawn == (ROOT / "docs" / "images" / "charts" / "gabra.svg").read_text(encoding="utf-8")
 
 

@@ -10,9 +10,9 @@ import pytest
 from netpart.cli.main import VERBS
 from netpart.draw import render
 from netpart.graph.partition import partition_job
-from netpart.layers import names
+from netpart.layers import layer_type_names
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, loads
+from netpart.proto.reader import Job, read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.house.tree import ROOT
 
@@ -29,7 +29,7 @@ def text() -> str:
 
 @pytest.fixture
 def job(text: str) -> Job:
-    return loads(text, "README.md")
+    return read_job_text(text, "README.md")
 
 
 def test_the_job_has_ten_lines(text: str) -> None:
@@ -85,7 +85,7 @@ def test_the_verbs_it_lists_are_the_verbs_there_are() -> None:
 
 def test_what_it_says_is_missing_is_missing() -> None:
     """A type that arrives makes this fail: the README then has a line to move."""
-    assert not {"kGRU", "kRBMVis", "kRBMHid"} & set(names())
+    assert not {"kGRU", "kRBMVis", "kRBMHid"} & set(layer_type_names())
 
 
 def test_it_counts_the_types_of_layers() -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from netpart.errors import ConfigError
 from netpart.families import INITIALISERS
-from netpart.initialisers import check, initialise
-from netpart.kernels.philox import key
+from netpart.initialisers import draw_initial_values, find_initialiser
+from netpart.kernels.philox import stream_key
 from netpart.proto.param_pb2 import ParamGenProto
-from netpart.spec import Region, Shape, relative, whole
+from netpart.spec import Region, Shape, relative_slices, whole_region
 
-KEY = key(7, "fc1", "weight")
+KEY = stream_key(7, "fc1", "weight")
 SHAPE, MATRIX = (120, 10, 30), (120, 300)
 
 
@@ -26,7 +26,7 @@ def parsed(text: str) -> ParamGenProto:
 
 
 def drawn(text: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    values = initialise(parsed(text), KEY, whole(SHAPE), SHAPE, MATRIX)
+    values = draw_initial_values(parsed(text), KEY, whole_region(SHAPE), SHAPE, MATRIX)
     assert isinstance(values, np.ndarray)
     assert values.shape == SHAPE
     assert values.dtype == np.float64
@@ -83,16 +83,25 @@ def boxes(draw: st.DrawFn) -> tuple[Shape, Region]:
 @given(st.sampled_from(INITIALISERS.names()), boxes(), st.integers(0, 2**31))
 def test_a_region_holds_what_the_whole_holds_there(name: str, case: tuple[Shape, Region], seed: int) -> None:
     shape, box = case
-    conf, stream, matrix = parsed(f"type: {name} value: 0.7 std: 0.3"), key(seed, "conv", "weight"), (shape[0], 17)
-    all_of_it = initialise(conf, stream, whole(shape), shape, matrix)
-    part = initialise(conf, stream, box, shape, matrix)
-    assert np.array_equal(part, all_of_it[relative(box, whole(shape))])
+    conf, stream, matrix = (
+        parsed(f"type: {name} value: 0.7 std: 0.3"),
+        stream_key(seed, "conv", "weight"),
+        (shape[0], 17),
+    )
+    all_of_it = draw_initial_values(conf, stream, whole_region(shape), shape, matrix)
+    part = draw_initial_values(conf, stream, box, shape, matrix)
+    assert np.array_equal(part, all_of_it[relative_slices(box, whole_region(shape))])
 
 
 def test_names_and_seeds_draw_different_values() -> None:
     conf, shape = parsed("type: kUniform"), (50,)
-    streams = [key(7, "fc1", "weight"), key(8, "fc1", "weight"), key(7, "fc2", "weight"), key(7, "fc1", "bias")]
-    first, *others = [initialise(conf, stream, whole(shape), shape, None) for stream in streams]
+    streams = [
+        stream_key(7, "fc1", "weight"),
+        stream_key(8, "fc1", "weight"),
+        stream_key(7, "fc2", "weight"),
+        stream_key(7, "fc1", "bias"),
+    ]
+    first, *others = [draw_initial_values(conf, stream, whole_region(shape), shape, None) for stream in streams]
     assert all(np.mean(first == other) < 0.1 for other in others)
 
 
@@ -111,15 +120,15 @@ def test_names_and_seeds_draw_different_values() -> None:
 def test_errors_name_the_parameter_and_the_next_step(text: str, field: str, says: str) -> None:
     at = ("neuralnet", "layer", 3, "param", 1, "init")
     with pytest.raises(ConfigError) as caught:
-        check(parsed(text), None, "fc1.param[1].init", at)
+        find_initialiser(parsed(text), None, "fc1.param[1].init", at)
     assert caught.value.who == f"fc1.param[1].init.{field}"
     assert caught.value.at == (*at, field)
     assert says in str(caught.value)
     with pytest.raises(ConfigError):
-        initialise(parsed(text), KEY, ((0, 3),), (3,), None)
+        draw_initial_values(parsed(text), KEY, ((0, 3),), (3,), None)
 
 
 @pytest.mark.parametrize(("matrix", "advice"), [((2, 3), "kUniformSqrtFanIn"), (None, "kConstant value: 0")])
 def test_a_missing_method_is_answered_with_one_that_fits(matrix: tuple[int, int] | None, advice: str) -> None:
     with pytest.raises(ConfigError, match=f"^w: expected a way to fill .*, got none; add init .* type: {advice} "):
-        check(parsed("value: 1"), matrix, "w")
+        find_initialiser(parsed("value: 1"), matrix, "w")

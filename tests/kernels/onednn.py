@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from netpart.kernels import reference
 from netpart.kernels.onednn.kernels import Kernels
-from netpart.kernels.onednn.library import refusal
+from netpart.kernels.onednn.library import missing_onednn
 from netpart.kernels.op import Array
 
-needed = pytest.mark.skipif(bool(refusal()), reason=refusal())
+needed = pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn())
 
 REFERENCE = reference.Kernels(np, "float32")
 

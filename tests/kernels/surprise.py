@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.op import Array, Op
-from netpart.kernels.vocabulary import class_bounds, figures
+from netpart.kernels.vocabulary import class_bounds, count_block_figures
 
 LARGE = (1.0, 88.0, 1e3, 1e5, 1e10, 1e30)
 """How large scores are, about."""
@@ -52,7 +52,7 @@ def cut(kernels: Any, play: Play, x: Array, label: Array, smoothing: float, topk
     """The same by ``class_blocks`` and ``class_loss``."""
     xp = kernels.xp
     metrics, x, label = xp.zeros(2), xp.asarray(x), xp.asarray(label)
-    f = xp.asarray(np.full((ROWS, BLOCKS, figures(topk)), 77, x.dtype))
+    f = xp.asarray(np.full((ROWS, BLOCKS, count_block_figures(topk)), 77, x.dtype))
     play(kernels.class_blocks(x, label, f, class_bounds(CLASSES, BLOCKS), topk))
     play(kernels.class_loss(x, label, f, xp.zeros_like(x), metrics, None, CLASSES, topk, 1.0, 1, smoothing))
     return metrics

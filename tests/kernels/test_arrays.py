@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.kernels.op import Op, chain
+from netpart.kernels.op import Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import K, normal, peak_bytes, play, rubbish
 
@@ -41,7 +41,7 @@ def test_ops_of_a_chain_share_the_scratch_that_is_alike() -> None:
     def op(*kinds: str) -> Op:
         return Op(lambda *scratch: seen.append([f"{a.dtype} {a[0]:g}" for a in scratch]), [((2,), k) for k in kinds])
 
-    both = chain(op("float32", "float64"), op(), op("float64", "float64"), op("float32"))
+    both = chain_ops(op("float32", "float64"), op(), op("float64", "float64"), op("float32"))
     assert both.scratch == [((2,), "float32"), ((2,), "float64"), ((2,), "float64")]
     both.run(*(np.full(shape, i, kind) for i, (shape, kind) in enumerate(both.scratch)))
     assert seen == [["float32 0", "float64 1"], [], ["float64 1", "float64 2"], ["float32 0"]]

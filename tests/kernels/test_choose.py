@@ -7,7 +7,7 @@ import pytest
 from netpart.choices import AUTO, KERNELS
 from netpart.errors import NetpartError
 from netpart.kernels import choose as chooser
-from netpart.kernels.choose import MODULES, Choice, check_precision, choose, named
+from netpart.kernels.choose import MODULES, KernelChoice, check_precision, choose_kernels, kernel_class
 from netpart.proto.job_pb2 import KernelSet
 
 
@@ -22,36 +22,36 @@ def test_kernels_have_one_name_everywhere() -> None:
 
 
 def test_auto_is_onednn_where_it_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "refusal", lambda: "")
-    assert choose("auto", "float32") == Choice("onednn")
-    assert named("onednn").channels_last
+    monkeypatch.setattr(chooser, "probe_onednn", lambda: "")
+    assert choose_kernels("auto", "float32") == KernelChoice("onednn")
+    assert kernel_class("onednn").channels_last
 
 
 def test_auto_says_why_it_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "refusal", lambda: "no library")
-    assert str(choose("auto", "float32")) == "reference kernels (no library)"
+    monkeypatch.setattr(chooser, "probe_onednn", lambda: "no library")
+    assert str(choose_kernels("auto", "float32")) == "reference kernels (no library)"
     with pytest.raises(NetpartError, match="--kernels onednn: no library, or use --kernels reference"):
-        choose("onednn", "float32")
+        choose_kernels("onednn", "float32")
 
 
 @pytest.mark.parametrize("wanted", ["auto", "onednn"])
 def test_float64_has_the_reference_alone_on_a_cpu(wanted: str) -> None:
-    assert choose(wanted, "float64") == Choice("reference", "float64 has no others")
+    assert choose_kernels(wanted, "float64") == KernelChoice("reference", "float64 has no others")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_gpu_has_kernels_of_its_own(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "slower", lambda: "no cuDNN")
-    assert str(choose("cuda", dtype, "cuda")) == "cuda kernels (no cuDNN)"
-    monkeypatch.setattr(chooser, "slower", lambda: "")
-    assert choose("auto", dtype, "cuda") == choose("cuda", dtype, "cuda") == Choice("cuda")
-    assert choose("onednn", dtype, "cuda") == Choice("cuda", "oneDNN is for CPUs")
-    assert choose("reference", dtype, "cuda") == Choice("reference")
+    monkeypatch.setattr(chooser, "probe_cudnn", lambda: "no cuDNN")
+    assert str(choose_kernels("cuda", dtype, "cuda")) == "cuda kernels (no cuDNN)"
+    monkeypatch.setattr(chooser, "probe_cudnn", lambda: "")
+    assert choose_kernels("auto", dtype, "cuda") == choose_kernels("cuda", dtype, "cuda") == KernelChoice("cuda")
+    assert choose_kernels("onednn", dtype, "cuda") == KernelChoice("cuda", "oneDNN is for CPUs")
+    assert choose_kernels("reference", dtype, "cuda") == KernelChoice("reference")
 
 
 def test_cuda_on_a_cpu_is_refused() -> None:
     with pytest.raises(NetpartError, match="--kernels cuda: expected a GPU, got --device cpu"):
-        choose("cuda", "float32", "cpu")
+        choose_kernels("cuda", "float32", "cpu")
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_precision_that_means_nothing_is_refused(dtype: str, kernels: str, wro
 
 def test_the_environment_says_what_auto_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(chooser.VARIABLE, "reference")
-    assert choose("auto", "float32") == Choice("reference")
+    assert choose_kernels("auto", "float32") == KernelChoice("reference")
     monkeypatch.setenv(chooser.VARIABLE, "fast")
     wrong = "expected one of auto, reference, onednn, cuda, got 'fast'"
     with pytest.raises(NetpartError, match=f"{chooser.VARIABLE}: {wrong}"):
-        choose("auto", "float32")
+        choose_kernels("auto", "float32")
     with pytest.raises(NetpartError, match=f"--kernels: {wrong}"):
-        choose("fast", "float32")
+        choose_kernels("fast", "float32")
     monkeypatch.setenv(chooser.VARIABLE, "cuda")
     with pytest.raises(NetpartError, match=f"{chooser.VARIABLE} cuda: expected a GPU, got --device cpu"):
-        choose("auto", "float32", "cpu")
+        choose_kernels("auto", "float32", "cpu")

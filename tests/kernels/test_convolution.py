@@ -93,7 +93,7 @@ def test_a_group_is_a_convolution_of_its_own(groups: int, seen: int, share: int,
 
 
 def test_one_image_larger_than_the_limit_is_cut_into_rows() -> None:
-    geometry = columns.Columns(
+    geometry = columns.Im2colGeometry(
         np, (2, 64, 40, 40, 40), (2, 8, 38, 38, 38), Window((3,) * 3, (1,) * 3, ((0, 0),) * 3), 4
     )
     assert len(geometry.images) == 2
@@ -103,7 +103,7 @@ def test_one_image_larger_than_the_limit_is_cut_into_rows() -> None:
 
 
 def test_the_limit_is_kept_by_cutting_the_batch() -> None:
-    geometry = columns.Columns(np, (64, 20, 12, 12), (64, 50, 8, 8), Window((5, 5), (1, 1), ((0, 0),) * 2), 4)
+    geometry = columns.Im2colGeometry(np, (64, 20, 12, 12), (64, 50, 8, 8), Window((5, 5), (1, 1), ((0, 0),) * 2), 4)
     assert 1 < len(geometry.images) < 64
     assert geometry.sizes[1] * 4 <= columns.LIMIT
 

@@ -73,4 +73,4 @@ def test_each_run_counts_again() -> None:
 
 
 def test_a_total_of_nothing_is_free() -> None:
-    assert flops.total(7, 0) == 0
+    assert flops.combine_flops(7, 0) == 0

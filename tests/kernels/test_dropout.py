@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Clock
-from netpart.kernels.philox import Draw, key
+from netpart.kernels.philox import UniformDraws, stream_key
 from netpart.kernels.reference import Kernels
-from netpart.spec import extent, relative
+from netpart.spec import extent, relative_slices
 from tests.kernels.harness import K, close, normal, peak_bytes, play, rubbish
 
-KEY = key(7, "drop", "mask")
+KEY = stream_key(7, "drop", "mask")
 ROWS, SHAPE = 12, (5, 7)
 
 
 def mask_of(step: int, ratio: float, dtype: str = "float64") -> Array:
     """The mask of the uncut layer."""
-    draw, x = Draw(np, KEY, (0, ROWS), ((0, 5), (0, 7)), SHAPE, 1), np.ones((ROWS, *SHAPE), dtype)
+    draw, x = UniformDraws(np, KEY, (0, ROWS), ((0, 5), (0, 7)), SHAPE, 1), np.ones((ROWS, *SHAPE), dtype)
     mask = np.empty_like(x)
     play(Kernels(np, dtype).dropout(x, np.empty_like(x), mask, draw, ratio, Clock(step)))
     return mask
@@ -32,10 +32,10 @@ def test_a_part_drops_what_the_whole_drops(data: st.DataObject, ratio: float) ->
     x = normal(1, *extent(region))  # type: ignore[arg-type]
     y, mask, dx, clock = rubbish(*x.shape), rubbish(*x.shape), rubbish(*x.shape), Clock(3)
     rows, *box = region
-    draw = Draw(np, KEY, rows, tuple(box), SHAPE, 1)  # type: ignore[arg-type]
+    draw = UniformDraws(np, KEY, rows, tuple(box), SHAPE, 1)  # type: ignore[arg-type]
     play(K.dropout(x, y, mask, draw, ratio, clock))
     play(K.dropout_gradient(x, mask, dx))
-    wanted = mask_of(3, ratio)[relative(region, ((0, ROWS), (0, 5), (0, 7)))]  # type: ignore[arg-type]
+    wanted = mask_of(3, ratio)[relative_slices(region, ((0, ROWS), (0, 5), (0, 7)))]  # type: ignore[arg-type]
     assert np.array_equal(mask, wanted)
     close(y, x * wanted)
     close(dx, x * wanted)
@@ -60,7 +60,7 @@ def test_the_extremes_keep_all_or_nothing(ratio: float, kept: float) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
-    draw, x = Draw(np, KEY, (0, 40), ((1, 300),), (400,), 1), np.ones((40, 299), dtype)
+    draw, x = UniformDraws(np, KEY, (0, 40), ((1, 300),), (400,), 1), np.ones((40, 299), dtype)
     y, mask, kernels = np.empty_like(x), np.empty_like(x), Kernels(np, dtype)
     assert peak_bytes(kernels.dropout(x, y, mask, draw, 0.5, Clock(1))) < 4096
     assert peak_bytes(kernels.dropout_gradient(x, mask, y)) < 4096

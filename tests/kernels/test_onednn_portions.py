@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netpart.kernels import reference
-from netpart.kernels.onednn.portions import MOST, places, portions
+from netpart.kernels.onednn.portions import MOST, count_places, cut_portions
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import play
@@ -47,7 +47,7 @@ def whole(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Array]
 
 def in_parts(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Array]:
     """The same of one that is, but for what its moments get, which is what is left of sums that cancel."""
-    c, n = x.shape[1], places(x.shape)
+    c, n = x.shape[1], count_places(x.shape)
     x, dy = (lying("last", a).astype(dtype) for a in (x, dy))
     y, dx = (np.empty_like(x) for _ in range(2))
     s, b, mean, variance, rstd, dw, db = np.zeros((7, c), dtype)
@@ -83,4 +83,4 @@ def test_gradients_of_a_convolution_of_many_places(shape: tuple[int, ...]) -> No
 
 @pytest.mark.parametrize("shape", [(1, 3, 1), (1, 3, MOST), (2, 3, MOST), (5, 3, MOST, 2), (3, 3, MOST - 1)])
 def test_portions_are_all_places(shape: tuple[int, ...]) -> None:
-    assert sum(size * times for size, times in portions(shape)) == places(shape)
+    assert sum(size * times for size, times in cut_portions(shape)) == count_places(shape)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.onednn.calls import Calls, Stream
-from netpart.kernels.onednn.memory import Memory
-from netpart.kernels.onednn.softmax import gradient_in_steps
+from netpart.kernels.onednn.calls import Calls, PrimitiveStream
+from netpart.kernels.onednn.memory import DnnlMemory
+from netpart.kernels.onednn.softmax import add_stepwise_gradient
 from netpart.kernels.op import Array, Op
 from tests.kernels.harness import play
 from tests.kernels.onednn import REFERENCE, fast, near, needed
@@ -73,8 +73,8 @@ def test_the_gradient_of_softmax_in_steps(lead: list[int], features: int, onto: 
     y, dy = np.abs(normal(1, *lead, features)), normal(2, *lead, features)
     wanted = y * (dy - (y * dy).sum(-1, keepdims=True))
     dx = {"y": y, "dy": dy}.get(onto, np.empty_like(y))
-    calls = Calls(Stream())
-    gradient_in_steps(calls, *(Memory.of(array) for array in (y, dy, dx)))
+    calls = Calls(PrimitiveStream())
+    add_stepwise_gradient(calls, *(DnnlMemory.of(array) for array in (y, dy, dx)))
     play(calls.op())
     near(dx, wanted)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.kernels.onednn.strips import BYTES, MOST, Strip, alike, strips
+from netpart.kernels.onednn.strips import BYTES, MOST, Strip, cut_strips, group_strips
 from netpart.kernels.op import Array, Window
 from netpart.spec import Shape
 
@@ -13,7 +13,7 @@ THREE = Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 def found(batch: int, channels: int, filters: int, *space: int) -> tuple[list[Strip], Array]:
     """The strips of a convolution that keeps its extents, and its output."""
     x, y = (np.zeros((batch, n, *space), np.float32) for n in (channels, filters))
-    return strips(x, y, np.zeros((filters, channels, 3, 3), np.float32), THREE), y
+    return cut_strips(x, y, np.zeros((filters, channels, 3, 3), np.float32), THREE), y
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,6 @@ def test_one_strip_where_more_do_not_pay(shape: Shape) -> None:
 
 def test_strips_that_differ_in_place_alone_are_alike() -> None:
     parts, _ = found(2, 64, 64, 112, 112)
-    kinds = alike(parts)
+    kinds = group_strips(parts)
     assert sum(map(len, kinds)) == len(parts)
     assert len(kinds) == 3, "at the upper border, in the middle and at the lower border"

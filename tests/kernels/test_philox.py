@@ -7,12 +7,21 @@ from hypothesis import strategies as st
 
 from netpart.kernels import philox
 from netpart.kernels.op import Array
-from netpart.kernels.philox import Draw, integer, integers, key, normals, permutation, philox4x32, uniforms
-from netpart.spec import Region, extent, relative, whole
+from netpart.kernels.philox import (
+    UniformDraws,
+    draw_integer,
+    draw_integers,
+    draw_normals,
+    draw_permutation,
+    draw_uniforms,
+    philox4x32,
+    stream_key,
+)
+from netpart.spec import Region, extent, relative_slices, whole_region
 
 SHAPE = (5, 6, 7)
-FULL = whole(SHAPE)
-KEY = key(1, "conv1", "init")
+FULL = whole_region(SHAPE)
+KEY = stream_key(1, "conv1", "init")
 
 
 @pytest.mark.parametrize(
@@ -34,10 +43,10 @@ def test_published_vectors(counter: list[int], secret: tuple[int, int], wanted: 
 
 
 def test_keys_tell_seed_name_and_purpose_apart() -> None:
-    keys = {key(s, n, p) for s in (0, 1) for n in ("a", "ab") for p in ("init", "bmask", "mask")}
+    keys = {stream_key(s, n, p) for s in (0, 1) for n in ("a", "ab") for p in ("init", "bmask", "mask")}
     assert len(keys) == 12
     assert all(0 <= word < 2**32 for pair in keys for word in pair)
-    assert key(1, "conv1", "init") == KEY
+    assert stream_key(1, "conv1", "init") == KEY
 
 
 boxes = st.tuples(
@@ -48,13 +57,13 @@ boxes = st.tuples(
 @settings(max_examples=150, deadline=None)
 @given(boxes, st.sampled_from([1, 3, 1 << 14]))
 def test_a_value_depends_on_its_element_alone(box: Region, chunk: int) -> None:
-    for draw in (uniforms, normals):
+    for draw in (draw_uniforms, draw_normals):
         everything = draw(KEY, FULL, SHAPE)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(philox, "BLOCKS", chunk)
             got = draw(KEY, box, SHAPE)
         assert got.dtype == np.float64
-        assert np.array_equal(got, everything[relative(box, FULL)])
+        assert np.array_equal(got, everything[relative_slices(box, FULL)])
 
 
 @settings(max_examples=100, deadline=None)
@@ -63,20 +72,22 @@ def test_a_planned_draw_depends_on_step_phase_row_and_element_alone(
     box: Region, ends: tuple[int, int], dtype: str
 ) -> None:
     def fill(rows: tuple[int, int], box: Region, dtype: str, step: int = 2, phase: int = 1) -> Array:
-        draw = Draw(np, KEY, rows, box, SHAPE, phase)
+        draw = UniformDraws(np, KEY, rows, box, SHAPE, phase)
         out = np.full((rows[1] - rows[0], *extent(box)), 5, dtype)
         draw.uniform(out, step, *(np.empty(s, d) for s, d in draw.scratch))
         return out
 
     rows = min(ends), max(ends)
     everything = fill((0, 9), FULL, "float64")
-    assert np.array_equal(fill(rows, box, dtype), everything[rows[0] : rows[1]][(slice(None), *relative(box, FULL))])
+    assert np.array_equal(
+        fill(rows, box, dtype), everything[rows[0] : rows[1]][(slice(None), *relative_slices(box, FULL))]
+    )
     assert not np.array_equal(fill((0, 9), FULL, "float64", step=3), everything)
     assert not np.array_equal(fill((0, 9), FULL, "float64", phase=4), everything)
 
 
 def test_a_planned_draw_is_the_words_that_its_counters_give() -> None:
-    draw, out = Draw(np, KEY, (3, 5), ((1, 6),), (6,), 4), np.empty((2, 5))
+    draw, out = UniformDraws(np, KEY, (3, 5), ((1, 6),), (6,), 4), np.empty((2, 5))
     draw.uniform(out, 9, *(np.empty(s, d) for s, d in draw.scratch))
     for row in (3, 4):
         for element in range(1, 6):
@@ -86,7 +97,7 @@ def test_a_planned_draw_is_the_words_that_its_counters_give() -> None:
 
 
 def test_rows_without_axes_draw_one_value_each() -> None:
-    draw, out = Draw(np, KEY, (0, 3), (), (), 1), np.full(3, 5.0)
+    draw, out = UniformDraws(np, KEY, (0, 3), (), (), 1), np.full(3, 5.0)
     draw.uniform(out, 0, *(np.empty(s, d) for s, d in draw.scratch))
     assert len(set(out.tolist())) == 3
     assert (out < 1).all()
@@ -95,13 +106,13 @@ def test_rows_without_axes_draw_one_value_each() -> None:
 def test_a_row_longer_than_a_chunk_of_blocks_is_drawn_whole() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(philox, "BLOCKS", 2)
-        draw = Draw(np, KEY, (0, 3), FULL, SHAPE, 1)
+        draw = UniformDraws(np, KEY, (0, 3), FULL, SHAPE, 1)
     assert draw.scratch[0][0] == (4, 1, 53)
 
 
 def test_moments() -> None:
     shape = (400, 250)
-    u, z = uniforms(KEY, whole(shape), shape), normals(KEY, whole(shape), shape)
+    u, z = draw_uniforms(KEY, whole_region(shape), shape), draw_normals(KEY, whole_region(shape), shape)
     assert u.min() >= 0
     assert u.max() < 1
     assert abs(u.mean() - 0.5) < 0.005
@@ -115,21 +126,21 @@ def test_moments() -> None:
 
 @given(st.integers(0, 50), st.integers(0, 3))
 def test_permutations_hold_everything_once(n: int, epoch: int) -> None:
-    order = permutation(KEY, epoch, n)
+    order = draw_permutation(KEY, epoch, n)
     assert sorted(order.tolist()) == list(range(n))
-    assert np.array_equal(order, permutation(KEY, epoch, n))
+    assert np.array_equal(order, draw_permutation(KEY, epoch, n))
 
 
 def test_epochs_have_orders_of_their_own() -> None:
-    assert not np.array_equal(permutation(KEY, 0, 100), permutation(KEY, 1, 100))
+    assert not np.array_equal(draw_permutation(KEY, 0, 100), draw_permutation(KEY, 1, 100))
 
 
 def test_integers_are_even_and_in_range() -> None:
-    drawn = [integer(KEY, 1, 1, row, element, 5) for row in range(40) for element in range(25)]
+    drawn = [draw_integer(KEY, 1, 1, row, element, 5) for row in range(40) for element in range(25)]
     counts = np.bincount(drawn, minlength=5)
     assert len(counts) == 5
     assert counts.min() > 150
-    assert integer(KEY, 0, 0, 0, 0, 1) == 0
+    assert draw_integer(KEY, 0, 0, 0, 0, 1) == 0
 
 
 @given(
@@ -137,8 +148,8 @@ def test_integers_are_even_and_in_range() -> None:
 )
 def test_integers_of_rows_are_drawn_one_by_one_or_together(rows: tuple[int, int], step: int, bound: int) -> None:
     lo, hi = rows[0], rows[0] + rows[1]
-    drawn = integers(KEY, step, 2, (lo, hi), bound)
-    assert drawn == [x for r in range(lo, hi) for x in integers(KEY, step, 2, (r, r + 1), bound)]
+    drawn = draw_integers(KEY, step, 2, (lo, hi), bound)
+    assert drawn == [x for r in range(lo, hi) for x in draw_integers(KEY, step, 2, (r, r + 1), bound)]
     assert all(0 <= x < bound for x in drawn)
-    words = [integer(KEY, step & 0xFFFFFFFF, 2, r, 0, 2**32) for r in range(lo, hi)]
-    assert integers(KEY, step, 2, (lo, hi), 2**32) == words
+    words = [draw_integer(KEY, step & 0xFFFFFFFF, 2, r, 0, 2**32) for r in range(lo, hi)]
+    assert draw_integers(KEY, step, 2, (lo, hi), 2**32) == words

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from netpart.errors import DataError
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
-from netpart.kernels.vocabulary import figures
+from netpart.kernels.vocabulary import count_block_figures
 from tests.kernels.harness import K, normal, peak_bytes, play, rubbish
 
 
 def metrics_of(x: Array, label: Array, bounds: list[int], topk: int) -> Array:
     """Loss and hits of all rows, from the blocks between ``bounds``."""
-    f, metrics = rubbish(len(x), len(bounds) - 1, figures(topk)), np.zeros(2)
+    f, metrics = rubbish(len(x), len(bounds) - 1, count_block_figures(topk)), np.zeros(2)
     play(K.class_blocks(x, label, f, bounds, topk))
     play(K.class_loss(x, label, f, rubbish(*x.shape), metrics, None, x.shape[1], topk, 1.0, 1, 0.0))
     return metrics
@@ -48,7 +48,7 @@ def test_a_label_that_is_no_class_is_a_data_error() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
     kernels, x, label = Kernels(np, dtype), normal(1, 300, 60).astype(dtype), np.arange(300, dtype="int32") % 60
-    f, bounds = np.zeros((300, 6, figures(2)), dtype), list(range(0, 61, 10))
+    f, bounds = np.zeros((300, 6, count_block_figures(2)), dtype), list(range(0, 61, 10))
     ops = [
         kernels.class_blocks(x, label, f, bounds, 2),
         kernels.class_loss(x, label, f, np.empty_like(x), np.zeros(2), None, 60, 2, 1.0, 1, 0.1),

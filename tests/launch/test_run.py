@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpart.checkpoint.safetensors_file import create
+from netpart.checkpoint.safetensors_file import create_checkpoint
 from netpart.errors import ConfigError, DataError, MemoryRefused, NetpartError, WorkerFailed
 from netpart.families import LAUNCHERS
 from netpart.kernels.op import Op
@@ -21,7 +21,7 @@ from netpart.kernels.reference import Kernels
 from netpart.launch import run as launch
 from netpart.launch.report.events import Event, Measured
 from netpart.program.instructions import Way
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.transport.memory import MemoryTransport
 from netpart.worker import machine
 from tests.end2end.running import mlp
@@ -34,7 +34,7 @@ def no_thread_is_left() -> Any:
 
 
 def run(conf: Path, workspace: Path, workers: int = 3, **options: Any) -> Any:
-    return launch.run(load(conf), workers, launcher="threads", workspace=workspace, **options)
+    return launch.run_job(read_job(conf), workers, launcher="threads", workspace=workspace, **options)
 
 
 def disturb(monkeypatch: pytest.MonkeyPatch, verb: str, act: Callable[[int], None]) -> None:
@@ -94,7 +94,7 @@ def test_a_label_that_is_no_class_names_worker_layer_phase_and_step(tmp_path: Pa
     (tmp_path / "job.conf").write_text(CSV)
     where = r"^worker 1: train step 3, forward loss\S*: label: expected classes 0 to 2, got 7; "
     with pytest.raises(DataError, match=where):
-        launch.run(load(tmp_path / "job.conf"), 2, launcher=launcher, workspace=tmp_path / "run")
+        launch.run_job(read_job(tmp_path / "job.conf"), 2, launcher=launcher, workspace=tmp_path / "run")
 
 
 def test_a_peer_that_never_answers_is_named_after_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,22 +170,22 @@ def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_launcher_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--launcher: expected one of local, threads, mpi, join, got 'pvm'"):
-        launch.run(load(mlp(tmp_path)), 2, launcher="pvm")
+        launch.run_job(read_job(mlp(tmp_path)), 2, launcher="pvm")
 
 
 def test_what_cannot_be_built_is_told_before_anything_starts(tmp_path: Path) -> None:
-    job = load(mlp(tmp_path))
+    job = read_job(mlp(tmp_path))
     job.proto.neuralnet.layer[2].param[0].init.ClearField("type")
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
-        launch.run(job, 2, launcher="threads", workspace=tmp_path / "run")
+        launch.run_job(job, 2, launcher="threads", workspace=tmp_path / "run")
 
 
 def test_a_run_that_diverges_ends_there(tmp_path: Path) -> None:
-    job = load(mlp(tmp_path), ["updater.learning_rate.base_lr=1e38", "disp_freq=1"])
+    job = read_job(mlp(tmp_path), ["updater.learning_rate.base_lr=1e38", "disp_freq=1"])
     with pytest.raises(
         NetpartError, match=r"train step \d+: expected loss/loss to be a number, got (nan|inf).*base_lr"
     ) as caught:
-        launch.run(job, 2, launcher="threads", workspace=tmp_path / "out")
+        launch.run_job(job, 2, launcher="threads", workspace=tmp_path / "out")
     first = tmp_path / "out" / "checkpoint" / "step00000000.safetensors"
     assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume goes on from it"]
 
@@ -194,9 +194,11 @@ def test_a_checkpoint_that_cannot_be_read_or_written_is_named_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other.safetensors"
-    create(other, {"w": ("F32", (2,))}).finish()
+    create_checkpoint(other, {"w": ("F32", (2,))}).finish()
     with pytest.raises(DataError, match=f"^{other}: expected tensor"):
-        launch.run(load(mlp(tmp_path), [f"checkpoint_path={other}"]), 1, launcher="threads", workspace=tmp_path / "a")
+        launch.run_job(
+            read_job(mlp(tmp_path), [f"checkpoint_path={other}"]), 1, launcher="threads", workspace=tmp_path / "a"
+        )
 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -12,7 +12,7 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.layers.layer import INPUT
 from netpart.proto.job_pb2 import JobProto, LayerType
-from netpart.spec import Placement, remaining, size
+from netpart.spec import Placement, remaining_boxes, size
 from tests.laws.options import ANY, CROSSINGS
 from tests.laws.partings import REPLICA, extent_of, way_class
 from tests.laws.sketch import LINES, TABLES
@@ -101,7 +101,11 @@ def crossings(graph: Graph) -> Iterator[str]:
     """What meets in a graph."""
     for found in graph.collectives:
         yield found.kind
-        if found.backward and found.blocks and remaining(found.region, [b for b in found.blocks if b is not None]):
+        if (
+            found.backward
+            and found.blocks
+            and remaining_boxes(found.region, [b for b in found.blocks if b is not None])
+        ):
             yield "a gap in what is read of addends"
     for node, placement in zip(graph.net.nodes, graph.placements, strict=True):
         on = list(ways_of(node, placement))

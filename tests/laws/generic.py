@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from random import Random
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from tests.graph.jobs import HEAD, data, layer
 
 WEIGHTS = "param { init { type: kUniformSqrtFanIn } } param { init { type: kGaussian std: 0.1 } }"
@@ -33,7 +33,7 @@ def generic_job(random: Random) -> tuple[JobProto, int]:
     cuts = [HALVES if copies else cut(random, text, workers) for text in texts]
     head = data(rows, shape, 4, HALVES if copies else random.choice(["partition_dim: -1", "partition_dim: 0"]))
     body = [text.rstrip().removesuffix("}") + f"{how} }}\n" for text, how in zip(texts, cuts, strict=True)]
-    return loads(HEAD + head + "".join(body) + "}").proto, workers
+    return read_job_text(HEAD + head + "".join(body) + "}").proto, workers
 
 
 def layers(random: Random, image: bool) -> Iterator[str]:

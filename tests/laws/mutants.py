@@ -14,9 +14,9 @@ from functools import cached_property
 from itertools import combinations
 from random import Random
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Graph, Part, PartInput
 from netpart.graph.partition import Partition
-from netpart.graph.passes.collect import collect
+from netpart.graph.passes.collect import mark_collectives
 from netpart.spec import FLOAT, Region, contains, extent, size
 from netpart.verify.report import ACTIVATION, GRADIENT, PARAMETER_GRADIENT
 
@@ -42,7 +42,7 @@ def mutate(graph: Graph, mutant: Mutant) -> None:
     graph.collectives.clear()
     for part in graph.parts:
         part.collective = None
-    collect(graph)
+    mark_collectives(graph)
     for name, value in vars(type(graph)).items():
         if isinstance(value, cached_property):
             graph.__dict__.pop(name, None)
@@ -109,7 +109,7 @@ MUTATIONS: dict[str, Callable[[Partition, Random], Iterator[Mutant]]] = {
 }
 
 
-def takes(feed: Feed, box: Region, sender: Part | None = None) -> Edit:
+def takes(feed: PartInput, box: Region, sender: Part | None = None) -> Edit:
     """``feed`` reads ``box``; so says the sending half of a bridge."""
 
     def edit() -> None:
@@ -120,7 +120,7 @@ def takes(feed: Feed, box: Region, sender: Part | None = None) -> Edit:
     return edit
 
 
-def becomes(part: Part, feeds: list[Feed]) -> Edit:
+def becomes(part: Part, feeds: list[PartInput]) -> Edit:
     """``part`` is fed by ``feeds``."""
 
     def edit() -> None:
@@ -129,7 +129,7 @@ def becomes(part: Part, feeds: list[Feed]) -> Edit:
     return edit
 
 
-def swaps(a: Feed, b: Feed) -> Edit:
+def swaps(a: PartInput, b: PartInput) -> Edit:
     """What arrives for one feed goes to the other."""
 
     def edit() -> None:
@@ -148,9 +148,9 @@ def trains(part: Part, slots: tuple[bool, ...]) -> Edit:
     return edit
 
 
-def copy_of(feed: Feed) -> Feed:
+def copy_of(feed: PartInput) -> PartInput:
     """The same feed once more."""
-    return Feed(feed.part, feed.region, feed.k, feed.output, feed.gradient)
+    return PartInput(feed.part, feed.region, feed.k, feed.output, feed.gradient)
 
 
 def neighbours(box: Region, outer: Region) -> list[Region]:
@@ -159,9 +159,9 @@ def neighbours(box: Region, outer: Region) -> list[Region]:
     return [m for m in moved if contains(outer, m)]
 
 
-def terms_of(part: Part) -> list[list[Feed]]:
+def terms_of(part: Part) -> list[list[PartInput]]:
     """The feeds of a Sum, term by term: each term fills its region once."""
-    terms: list[list[Feed]] = [[]]
+    terms: list[list[PartInput]] = [[]]
     for feed in part.feeds:
         if sum(size(f.region) for f in terms[-1]) == size(part.region):
             terms.append([])

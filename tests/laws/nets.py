@@ -7,7 +7,7 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from netpart.graph.passes.shard import whole_updates
+from netpart.graph.passes.shard import whole_update_reason
 from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.makers import (
@@ -60,7 +60,7 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     for path in ("neuralnet.schedule", "neuralnet.recompute"):
         s.choose("job", s.job, path)
     choose_updater(s)
-    whole = whole_updates(s.job) is not None
+    whole = whole_update_reason(s.job) is not None
     s.choose("job", s.job, "shard_updates", lambda value: not whole or value is None)
     return s
 

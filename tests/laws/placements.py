@@ -11,7 +11,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
 from netpart.layers.layer import INPUT
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import Placement, Region, Shard, whole
+from netpart.spec import Placement, Region, Shard, whole_region
 from tests.laws.nets import nets
 
 MOST_SPLITS = 4
@@ -83,7 +83,7 @@ def placements(draw: st.DrawFn, node: Node, workers: int) -> Placement:
     space = layer.contraction() if INPUT in layer.cuts() and draw(st.integers(0, 2)) == 0 else None
     terms: list[Region | None] = [None]
     if space is not None:
-        pieces = draw(boxes(whole(space), list(range(len(space))), 2))
+        pieces = draw(boxes(whole_region(space), list(range(len(space))), 2))
         terms = list(pieces) if len(pieces) > 1 else [None]
     shards: list[Shard] = []
     alike = draw(st.booleans())

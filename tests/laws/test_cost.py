@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.testing.laws import cost_law
-from netpart.testing.play import make_data
+from netpart.testing.play import make_layer_data
 from tests.laws.cases import ALL
 from tests.laws.cuts import cuts
 
@@ -16,4 +16,4 @@ from tests.laws.cuts import cuts
 @given(data=st.data())
 def test_the_price_of_every_part_is_counted(name: str, data: st.DataObject) -> None:
     layer = data.draw(ALL[name]).layer()
-    cost_law(layer, make_data(layer, 0), data.draw(cuts(layer)))
+    cost_law(layer, make_layer_data(layer, 0), data.draw(cuts(layer)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.testing.laws import cut_law
-from netpart.testing.play import make_data
+from netpart.testing.play import make_layer_data
 from tests.laws.cases import ALL
 from tests.laws.cuts import cuts
 
@@ -16,4 +16,4 @@ from tests.laws.cuts import cuts
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_the_parts_make_the_whole(name: str, data: st.DataObject, seed: int) -> None:
     layer = data.draw(ALL[name]).layer()
-    cut_law(layer, make_data(layer, seed), data.draw(cuts(layer)))
+    cut_law(layer, make_layer_data(layer, seed), data.draw(cuts(layer)))

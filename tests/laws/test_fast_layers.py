@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.onednn.kernels import Kernels
-from netpart.kernels.onednn.library import refusal
+from netpart.kernels.onednn.library import missing_onednn
 from netpart.testing.laws import cut_law, gradient_law, shape_law
-from netpart.testing.play import make_data
+from netpart.testing.play import make_layer_data
 from tests.laws.cases import ALL, OBJECTIVES
 from tests.laws.cuts import cuts
 
-pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+pytestmark = pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn())
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
 @settings(max_examples=15)
 def test_fast_kernels_obey(name: str, data: st.DataObject, seed: int) -> None:
     layer, kernels = data.draw(ALL[name]).layer(), Kernels(np, "float32")
-    numbers = make_data(layer, seed)
+    numbers = make_layer_data(layer, seed)
     shape_law(layer, numbers, kernels)
     gradient_law(layer, numbers, seed, OBJECTIVES.get(name, 1.0), kernels)
     cut_law(layer, numbers, data.draw(cuts(layer)), kernels)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.testing.laws import gradient_law
-from netpart.testing.play import make_data
+from netpart.testing.play import make_layer_data
 from tests.laws.cases import ALL, NO_GRADIENT, OBJECTIVES
 
 
@@ -15,4 +15,4 @@ from tests.laws.cases import ALL, NO_GRADIENT, OBJECTIVES
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_backward_is_the_derivative_of_forward(name: str, data: st.DataObject, seed: int) -> None:
     layer = data.draw(ALL[name]).layer()
-    gradient_law(layer, make_data(layer, seed), seed, OBJECTIVES.get(name, 1.0))
+    gradient_law(layer, make_layer_data(layer, seed), seed, OBJECTIVES.get(name, 1.0))

@@ -10,7 +10,7 @@ import pytest
 from netpart.graph.partition import partition_job
 from netpart.layers.inputs.synthetic import TRAIN, SyntheticInput
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups, Values
 
@@ -63,7 +63,7 @@ RULES = [
 
 
 def job(text: str) -> JobProto:
-    return loads(text).proto
+    return read_job_text(text).proto
 
 
 @pytest.mark.parametrize("rule", RULES, ids=["sgd", "adam", "clipped"])

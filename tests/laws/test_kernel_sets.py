@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.uncut import uncut
+from netpart.graph.uncut import partition_uncut
 from netpart.kernels.onednn.kernels import Kernels as Fast
-from netpart.kernels.onednn.library import refusal
-from netpart.kernels.op import Array, Op, chain
-from netpart.plan.partition import partition
+from netpart.kernels.onednn.library import missing_onednn
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import JobProto, LayerType
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
-from netpart.verify.bench import Bench
+from netpart.verify.bench import ComparisonBench
 from netpart.worker.ensemble import Ensemble
 from tests.laws.groups import Group
 from tests.laws.nets import Example, examples
@@ -30,7 +30,7 @@ from tests.laws.wired import every_wire, wired
 from tests.laws.workers import reference
 from tests.laws.yardstick import EPS, Yardstick
 
-pytestmark = pytest.mark.skipif(bool(refusal()), reason=refusal())
+pytestmark = pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn())
 
 STEPS = 3
 ZOO = {
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def job_of(name: str, dtype: str = "FLOAT32") -> JobProto:
     """A job of the zoo; its images are noise, in which ties are rare."""
-    job = load(zoo_folder() / f"{name}.conf", [*ZOO[name], f"dtype={dtype}"]).proto
+    job = read_job(zoo_folder() / f"{name}.conf", [*ZOO[name], f"dtype={dtype}"]).proto
     for conf in job.neuralnet.layer:
         if conf.type == LayerType.kRecordInput:
             conf.type = LayerType.kSyntheticInput
@@ -68,7 +68,7 @@ def job_of(name: str, dtype: str = "FLOAT32") -> JobProto:
 
 def sets(name: str, folder: Path) -> tuple[Partition, Partition]:
     """A job of the zoo, uncut: in float64 and in float32."""
-    return uncut(job_of(name, "FLOAT64"), folder), uncut(job_of(name), folder)
+    return partition_uncut(job_of(name, "FLOAT64"), folder), partition_uncut(job_of(name), folder)
 
 
 def check(yardstick: Yardstick) -> int:
@@ -85,7 +85,7 @@ def check(yardstick: Yardstick) -> int:
 @pytest.mark.parametrize("name", ZOO)
 def test_the_zoo_errs_as_the_reference_does(name: str, workers: int, folder: Path) -> None:
     exact, whole = sets(name, folder)
-    cut = whole if workers == 1 else partition(job_of(name), workers, folder, "data")
+    cut = whole if workers == 1 else partition_by_scheme(job_of(name), workers, folder, "data")
     yardstick = Yardstick(exact, whole, Ensemble(cut, keep=True, kernels=Fast))
     outputs = sum(len(node.layer.outputs) for node in yardstick.net.nodes)
     assert check(yardstick) > STEPS * outputs, "near ties in every step: no gradient was compared"
@@ -96,7 +96,7 @@ class Coarse(Fast):
 
     def convolution(self, x: Array, w: Array, b: Array | None, y: Array, *rest: Any) -> Op:
         right = super().convolution(x, w, b, y, *rest)
-        return chain(right, Op(lambda: np.multiply(y, np.float32(1 + 64 * EPS), out=y)))
+        return chain_ops(right, Op(lambda: np.multiply(y, np.float32(1 + 64 * EPS), out=y)))
 
 
 def test_five_lost_bits_are_noticed(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_random_nets_err_as_the_reference_does(wire: Group, example: Example) ->
 @every_wire
 @pytest.mark.parametrize("name", ["mnist/conv", "resnet/resnet18-small", "gpt/tiny"])
 def test_two_workers_are_one_to_rounding(name: str, wire: Group, folder: Path) -> None:
-    whole, cut = uncut(job_of(name), folder), partition(job_of(name), 2, folder, "data")
+    whole, cut = partition_uncut(job_of(name), folder), partition_by_scheme(job_of(name), 2, folder, "data")
     with wired(wire, cut, keep=True, kernels=Fast) as fast:
-        for comparison in Bench(fast, Ensemble(whole, keep=True, kernels=Fast)).play(STEPS):
+        for comparison in ComparisonBench(fast, Ensemble(whole, keep=True, kernels=Fast)).play(STEPS):
             assert comparison.holds, comparison

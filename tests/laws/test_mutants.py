@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.uncut import uncut
-from netpart.verify.compare import compare
+from netpart.graph.uncut import partition_uncut
+from netpart.verify.compare import compare_nets
 from tests.laws.generic import generic_job
 from tests.laws.mutants import MUTATIONS, Mutant, mutate
 
@@ -31,10 +31,10 @@ def chosen(mutation: str) -> Iterator[tuple[Partition, Mutant]]:
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_mutant_is_found_at_its_layer(mutation: str) -> None:
     for cut, mutant in chosen(mutation):
-        whole = uncut(cut.job)
-        assert compare(cut, whole, steps=1).first is None
+        whole = partition_uncut(cut.job)
+        assert compare_nets(cut, whole, steps=1).first is None
         mutate(cut.graph, mutant)
-        report = compare(cut, whole, steps=1)
+        report = compare_nets(cut, whole, steps=1)
         assert not report.holds, mutant.what
         assert report.first is not None
         assert (report.first.layer, report.first.kind) == (mutant.layer, mutant.kind), mutant.what

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from netpart.layers import layer_class, names
+from netpart.layers import layer_class, layer_type_names
 from netpart.proto.job_pb2 import JobProto, LayerProto
 from tests.house.tree import ROOT
 from tests.laws.makers import MAKERS
@@ -50,7 +50,7 @@ def omitted(field: Any, path: str) -> bool:
 
 
 def test_every_layer_type_is_drawn_or_named() -> None:
-    missing = [name for name in names() if name not in LINES and name not in OMITTED]
+    missing = [name for name in layer_type_names() if name not in LINES and name not in OMITTED]
     assert not missing
 
 

@@ -14,19 +14,19 @@ from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
-from netpart.plan.price.devices import Device, Devices
-from netpart.plan.price.layer_loads import loads
-from netpart.plan.price.predict import memory
+from netpart.plan.price.devices import Devices, DeviceSpec
+from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.price.predict import predict_memory
 from netpart.plan.search.branch_and_bound import MOST
-from netpart.plan.search.exact import exact
-from netpart.plan.search.gabra import gabra
-from netpart.plan.search.greedy import greedy
+from netpart.plan.search.exact import solve_exactly
+from netpart.plan.search.gabra import run_gabra
+from netpart.plan.search.greedy import allocate_greedily
 from netpart.plan.search.knapsacks import Knapsacks, Plan
 from netpart.plan.search.portfolio import Portfolio
-from netpart.plan.search.task import Task
+from netpart.plan.search.task import PlanningTask
 from netpart.plan.text.write_plan import write_plan
 from netpart.proto.reader import Job
-from netpart.proto.reader import loads as read
+from netpart.proto.reader import read_job_text as read
 from tests.laws.nets import nets
 
 FEW = 12
@@ -49,15 +49,18 @@ def knapsacks(draw: st.DrawFn, most: int = FEW) -> Knapsacks:
 @given(problem=knapsacks(), seed=st.integers(0, 9))
 def test_allocations_are_legal_and_exact_is_never_worse(problem: Knapsacks, seed: int) -> None:
     try:
-        best = exact(problem, 20).plan
+        best = solve_exactly(problem, 20).plan
     except ConfigError:
-        for heuristic in (greedy, gabra):
+        for heuristic in (allocate_greedily, run_gabra):
             with pytest.raises(NetpartError):
                 heuristic(problem)
         return
     assert problem.is_legal(best)
     sign = 1 if problem.objective == "profit" else -1
-    heuristics: list[Callable[[], Plan]] = [lambda: greedy(problem), lambda: gabra(problem, seed, 30).plan]
+    heuristics: list[Callable[[], Plan]] = [
+        lambda: allocate_greedily(problem),
+        lambda: run_gabra(problem, seed, 30).plan,
+    ]
     for found in heuristics:
         try:
             plan = found()
@@ -94,7 +97,7 @@ def test_exact_never_says_that_there_is_no_plan_where_one_is_known(
         assert problem.is_legal(known)
         for start in (None, known):
             try:
-                proof = exact(problem, limit, start)
+                proof = solve_exactly(problem, limit, start)
             except ConfigError as error:
                 raise AssertionError(f"it says that there is none: {error}") from error
             except NetpartError:
@@ -112,13 +115,13 @@ def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: in
     job = Job(sketch.job, None, "job", "")
     speeds = draw.draw(st.lists(st.sampled_from([1e6, 3e6]), min_size=workers, max_size=workers))
     most = draw.draw(st.sampled_from([float("inf"), 20_000.0, 5_000.0]))
-    devices = Devices(tuple(Device(f"d{speed:g}", speed, most) for speed in speeds))
-    portfolio = Portfolio(job, Task(loads(build_net(job.proto), 8), devices, limit=0.2))
+    devices = Devices(tuple(DeviceSpec(f"d{speed:g}", speed, most) for speed in speeds))
+    portfolio = Portfolio(job, PlanningTask(profile_net(build_net(job.proto), 8), devices, limit=0.2))
     assert {name for row in portfolio.rows for name in row.name.split(", ")} >= set(PLANNERS.names())
     for proposal in portfolio.proposals:
         if proposal.partition is not None:
             check_graph(proposal.partition.graph)
-            fits = all(need <= most for need in memory(proposal.partition))
+            fits = all(need <= most for need in predict_memory(proposal.partition))
             assert fits == (not proposal.row.refused)
     try:
         best = portfolio.best()

@@ -14,11 +14,11 @@ from netpart.families import SCHEMES
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.partition import partition
-from netpart.plan.price.ledger import ledger
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.text.write_plan import write_plan
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, loads
+from netpart.proto.reader import Job, read_job_text
 from netpart.spec import Placement
 from tests.laws.nets import Example, cut, examples, nets
 from tests.laws.nets import tested as give_test_net
@@ -28,13 +28,13 @@ from tests.laws.placements import Placed, placed_jobs
 def check_round_trip(job: JobProto, found: Partition) -> None:
     """The law, for the plan of ``job`` as ``found`` cuts it."""
     text = write_plan(Job(job, None, "job", ""), found, "the law", Path())
-    plan = loads(text)
-    again = partition(plan.proto, found.workers)
+    plan = read_job_text(text)
+    again = partition_by_scheme(plan.proto, found.workers)
     assert plan.proto.cluster.nworkers_per_group == found.workers
     assert list(again.phases) == list(found.phases)
     for phase, micros in found.phases.items():
         assert [drawn(micro.graph) for micro in again.phases[phase]] == [drawn(micro.graph) for micro in micros]
-        assert ledger(again, phase) == ledger(found, phase)
+        assert compute_ledger(again, phase) == compute_ledger(found, phase)
     assert write_plan(plan, again, "the law", Path()) == text
 
 
@@ -76,4 +76,4 @@ def test_every_scheme_can_be_said(scheme: str, draw: st.DataObject, workers: int
         cut(sketch, workers)
     if draw.draw(st.booleans()):
         give_test_net(sketch)
-    check_round_trip(sketch.job, partition(sketch.job, workers, scheme=scheme))
+    check_round_trip(sketch.job, partition_by_scheme(sketch.job, workers, scheme=scheme))

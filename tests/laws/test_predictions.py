@@ -10,25 +10,25 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.graph.partition import partition_job
-from netpart.measure.simulate import Priced
+from netpart.measure.simulate import PricedSimulation
 from netpart.measure.timeline import STEP
-from netpart.plan.price.devices import Device, Devices
-from netpart.plan.price.predict import predict
+from netpart.plan.price.devices import Devices, DeviceSpec
+from netpart.plan.price.predict import predict_step
 from tests.laws.nets import Example, examples
 
 STEPS, WARM_UP, SPEED = 7, 3, 1e8
 FREE, COSTLY = 2.0, 4.0
-NOTHING = Link(1e-12, 1e-12, 1e18)
+NOTHING = LinkCost(1e-12, 1e-12, 1e18)
 
 
-@given(example=examples(), link=st.sampled_from([NOTHING, Link()]))
+@given(example=examples(), link=st.sampled_from([NOTHING, LinkCost()]))
 @settings(max_examples=40)
-def test_predictions_are_near_what_is_simulated(example: Example, link: Link) -> None:
+def test_predictions_are_near_what_is_simulated(example: Example, link: LinkCost) -> None:
     cut = partition_job(example.job, example.workers, phases=("train",))
-    told = predict(cut, Devices((Device("worker", SPEED),) * cut.workers, link))
-    simulation = Priced(cut, link, [SPEED] * cut.workers)
+    told = predict_step(cut, Devices((DeviceSpec("worker", SPEED),) * cut.workers, link))
+    simulation = PricedSimulation(cut, link, [SPEED] * cut.workers)
     ends = [0.0] * STEPS
     for event in simulation.run(STEPS).events:
         if event.text == STEP:

@@ -13,17 +13,17 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from netpart.kernels.onednn.library import refusal
-from netpart.launch.run import run
-from netpart.plan.partition import partition
-from netpart.program.kernels import kernels_of
+from netpart.kernels.onednn.library import missing_onednn
+from netpart.launch.run import run_job
+from netpart.plan.partition import partition_by_scheme
+from netpart.program.kernels import job_kernel_class
 from netpart.proto.job_pb2 import JobProto, KernelSet, Scheme
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
 from tests.laws.test_kernel_sets import STEPS, job_of
 
 WORKERS, TRANSPORTS = 2, ("shm", "zeromq")
-fast = pytest.param("ONEDNN", marks=pytest.mark.skipif(bool(refusal()), reason=refusal()))
+fast = pytest.param("ONEDNN", marks=pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn()))
 either_kernels = pytest.mark.parametrize("kernels", ["REFERENCE", fast])
 Tensors = dict[str, NDArray[Any]]
 
@@ -39,14 +39,14 @@ def job(kernels: str, threads: int) -> JobProto:
 
 def play(proto: JobProto, transport: str, workspace: Path) -> Tensors:
     """The parameters that processes have after the last step."""
-    summary = run(Job(proto, None, "job", ""), WORKERS, launcher="local", workspace=workspace, transport=transport)
+    summary = run_job(Job(proto, None, "job", ""), WORKERS, launcher="local", workspace=workspace, transport=transport)
     assert summary.bytes_counted == summary.bytes_predicted
     return dict(load_file(summary.checkpoint))
 
 
 def play_in_turn(proto: JobProto) -> Tensors:
     """The same of workers that take turns in one thread."""
-    ensemble = Ensemble(partition(proto, WORKERS), kernels=kernels_of(proto))
+    ensemble = Ensemble(partition_by_scheme(proto, WORKERS), kernels=job_kernel_class(proto))
     ensemble.initialise()
     for step in range(STEPS):
         ensemble.step("train", step)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.layers import layer_class, names
-from netpart.testing.laws import has_gradient, needs_law, shape_law
-from netpart.testing.play import make_data
+from netpart.layers import layer_class, layer_type_names
+from netpart.testing.laws import has_backward, needs_law, shape_law
+from netpart.testing.play import make_layer_data
 from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT
 
 
@@ -16,7 +16,7 @@ from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_forward_and_backward_write_every_element(name: str, data: st.DataObject, seed: int) -> None:
     layer = data.draw(ALL[name]).layer()
-    shape_law(layer, make_data(layer, seed))
+    shape_law(layer, make_layer_data(layer, seed))
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -29,13 +29,13 @@ def test_the_whole_output_needs_all_of_every_input_and_parameter(name: str, data
 @given(data=st.data())
 @settings(max_examples=settings().max_examples // 5)
 def test_a_type_has_a_gradient_unless_the_table_says_otherwise(name: str, data: st.DataObject) -> None:
-    assert has_gradient(data.draw(ALL[name]).layer()) == (name not in NO_GRADIENT)
+    assert has_backward(data.draw(ALL[name]).layer()) == (name not in NO_GRADIENT)
 
 
 def test_every_registered_type_is_on_a_table() -> None:
-    assert sorted([*CASES, *INPUTS]) == list(names())
+    assert sorted([*CASES, *INPUTS]) == list(layer_type_names())
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", layer_type_names())
 def test_a_class_is_found_by_the_types_it_names(name: str) -> None:
     assert name in layer_class(name).types

@@ -40,8 +40,8 @@ from netpart.graph.graph import Graph
 from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
-from netpart.plan.price.ledger import ledger
-from netpart.program.give_take import GIVE, TAKE, collected
+from netpart.plan.price.ledger import compute_ledger
+from netpart.program.give_take import GIVE, TAKE, insert_give_take
 from netpart.program.instructions import Way
 from netpart.worker.ensemble import Ensemble
 from tests.laws.drawn import Drawn
@@ -124,7 +124,7 @@ def check_order(graph: Graph) -> None:
     """Every member of a collective starts it before, in the order of all workers' parts, any member waits for it."""
     starts, waits = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for worker in range(graph.workers):
-        for part in collected(graph.of_worker(worker)):
+        for part in insert_give_take(graph.of_worker(worker)):
             if part.kind in (GIVE, TAKE):
                 assert part.collective is not None
                 (starts if part.kind == GIVE else waits)[part.collective.first].append(part.index)
@@ -140,5 +140,5 @@ def check_bytes(played: Ensemble) -> None:
         played.step(phase, 9)
     for worker, earlier in enumerate(before):
         counted = {c: n - earlier[c] for c, n in played.hub[worker].counts.items() if c[1] != Way.DONE}
-        booked = [ledger(played.partition, phase).by_channel(worker) for phase in played.partition.phases]
+        booked = [compute_ledger(played.partition, phase).by_channel(worker) for phase in played.partition.phases]
         assert counted == {channel: n for of_phase in booked for channel, n in of_phase.items()}

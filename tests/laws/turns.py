@@ -10,21 +10,21 @@ import numpy as np
 
 from netpart.graph.cluster import Cluster
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.serve import served
+from netpart.graph.passes.serve import add_job_servers
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
-from netpart.launch.member.group_averages import Averages
+from netpart.launch.member.group_averages import AverageSchedule
 from netpart.program.compile import compile_worker
 from netpart.program.server import compile_server
 from netpart.proto.job_pb2 import JobProto
-from netpart.spec import relative, whole
+from netpart.spec import relative_slices, whole_region
 from netpart.transport.memory import MemoryHub
-from netpart.updaters import updater
-from netpart.worker.group_averaging import Averaging
-from netpart.worker.pace import done
+from netpart.updaters import build_updater
+from netpart.worker.group_averaging import GroupAveraging
+from netpart.worker.pace import done_channel
 from netpart.worker.player import Player
-from netpart.worker.server_player import Applied, Serving
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.server_player import AppliedUpdate, ServerPlayer
+from netpart.worker.wait_reasons import WaitReason
 
 Values = np.ndarray[Any, Any]
 
@@ -42,18 +42,18 @@ class Groups:
         kernels: type[Kernels] = Kernels,
     ) -> None:  # fmt: skip
         self.kernels, (self.xp, _) = kernels, array_module(kernels.runs_on)
-        self.partition = served(partition_job(job, workers))
+        self.partition = add_job_servers(partition_job(job, workers))
         self.cluster: Cluster = self.partition.cluster
         self.random, self.hub = Random(order), MemoryHub(self.cluster.size)
         self.meetings = [*meetings, job.train_steps]
-        self.applied: dict[int, list[Applied]] = {rank: [] for rank in range(self.cluster.size)}
+        self.applied: dict[int, list[AppliedUpdate]] = {rank: [] for rank in range(self.cluster.size)}
         self.reached: dict[int, list[int]] = {rank: [] for rank in range(self.cluster.size)}
         self.players = [self.player(rank) for rank in range(self.cluster.size)]
         self.playing = {rank: self.play(rank) for rank in range(self.cluster.size)}
 
     def player(self, rank: int) -> Player:
         partition, cluster = self.partition, self.cluster
-        rule, number = updater(partition.job.updater), cluster.number(rank)
+        rule, number = build_updater(partition.job.updater), cluster.number(rank)
         if cluster.serves(rank):
             player = Player(compile_server(partition, number, len(rule.states)), self.hub[rank], np, rule)
         else:
@@ -64,19 +64,19 @@ class Groups:
         player.parameters.initialise()
         return player
 
-    def play(self, rank: int) -> Iterator[Waiting]:
+    def play(self, rank: int) -> Iterator[WaitReason]:
         """All steps of one member."""
         player, cluster, end = self.players[rank], self.cluster, self.partition.job.train_steps
         note = self.applied[rank].append
         if cluster.serves(rank):
-            serving = Serving(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)
+            serving = ServerPlayer(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)
             yield from serving.play()
             return
         averages = None
         if cluster.averages:
-            averaging, group = Averaging(player, self.hub[rank], cluster, rank), cluster.group(rank)
-            averages = Averages(averaging, player, cluster, group, 0, self.meetings, note)
-            yield Waiting("the others to get ready", rank, "train", 0, done("train", rank, rank))
+            averaging, group = GroupAveraging(player, self.hub[rank], cluster, rank), cluster.group(rank)
+            averages = AverageSchedule(averaging, player, cluster, group, 0, self.meetings, note)
+            yield WaitReason("the others to get ready", rank, "train", 0, done_channel("train", rank, rank))
         for step in range(end):
             if averages and step in self.meetings:
                 yield from averages.meet(step)
@@ -111,7 +111,9 @@ class Groups:
             for h, holding in enumerate(self.players[rank].program.holdings):
                 if holding.parameter.name == name:
                     held = self.players[rank].parameters.values(h)
-                    found[relative(holding.box, whole(spec.shape))] = self.players[rank].machine.to_host(held)
+                    found[relative_slices(holding.box, whole_region(spec.shape))] = self.players[rank].machine.to_host(
+                        held
+                    )
         assert not np.isnan(found).any()
         return found
 

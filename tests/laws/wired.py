@@ -12,7 +12,7 @@ import pytest
 from netpart.graph.partition import Partition
 from netpart.transport.transport import Transport
 from netpart.worker.ensemble import Ensemble
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 from tests.laws.groups import DEADLINE, GROUPS, Group, release
 
 WIRES = ("shm", "zeromq-ipc")
@@ -27,7 +27,7 @@ class Wired(Ensemble):
         super().__init__(partition, hub=transports, **options)
         self.transports = transports
 
-    def round(self, running: dict[int, Iterator[Waiting]]) -> None:
+    def round(self, running: dict[int, Iterator[WaitReason]]) -> None:
         """Lets every worker go to its end."""
         with ThreadPoolExecutor(len(running)) as pool:
             for future in as_completed([pool.submit(self.play, *one) for one in running.items()]):
@@ -36,7 +36,7 @@ class Wired(Ensemble):
                 future.result()
         running.clear()
 
-    def play(self, worker: int, steps: Iterator[Waiting]) -> None:
+    def play(self, worker: int, steps: Iterator[WaitReason]) -> None:
         for waiting in steps:
             assert self.transports[worker].wait(DEADLINE), f"worker {worker} waits for {waiting}"
 

@@ -13,7 +13,7 @@ from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
 from netpart.proto.job_pb2 import JobProto, LayerType
-from netpart.spec import FLOAT, relative
+from netpart.spec import FLOAT, relative_slices
 from netpart.worker.ensemble import Ensemble
 
 TOLERANCE = 1e-11
@@ -111,7 +111,7 @@ def held(parts: Ensemble, phase: str, name: str, output: int) -> Iterator[tuple[
             assert values is not None
             (lo, hi), *rest = node.layer.outputs_of(part.region)[output]
             region = ((lo + micro.rows[0], hi + micro.rows[0]), *rest)
-            yield relative(region, tuple((0, 0) for _ in region)), values
+            yield relative_slices(region, tuple((0, 0) for _ in region)), values
 
 
 def compare_parameters(parts: Ensemble, whole: Ensemble, when: str) -> None:
@@ -124,7 +124,7 @@ def compare_parameters(parts: Ensemble, whole: Ensemble, when: str) -> None:
         value = parts.parameter(name)
         close(value, whole.parameter(name), f"{name} in {when}")
         for worker, box, copy in parts.copies(name):
-            here = value[relative(box, tuple((0, 0) for _ in box))]
+            here = value[relative_slices(box, tuple((0, 0) for _ in box))]
             assert np.array_equal(copy, here), f"the copy of {name} on worker {worker} drifts in {when}"
 
 

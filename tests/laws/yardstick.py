@@ -21,13 +21,13 @@ from netpart.graph.net import Node
 from netpart.graph.partition import Partition
 from netpart.kernels.activation import SIX
 from netpart.layers.batch_norm import BatchNorm
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 from netpart.layers.global_pooling import GlobalPooling
 from netpart.layers.layer import Layer
 from netpart.layers.maximum import Maximum
 from netpart.layers.pooling import Pooling
-from netpart.spec import FLOAT, relative, whole
-from netpart.verify.bench import owned
+from netpart.spec import FLOAT, relative_slices, whole_region
+from netpart.verify.bench import owned_parameters
 from netpart.worker.ensemble import Ensemble
 
 EPS = float(np.finfo(np.float32).eps)
@@ -87,7 +87,7 @@ class Yardstick:
             above = self.exact.gradient("train", node.name)
             if above is not None:
                 yield found(f"the gradient of {node.name}", [e.gradient("train", node.name) for e in self.ensembles])
-            for p in owned(node):
+            for p in owned_parameters(node):
                 if p.name in self.exact.partition.trained:
                     values = [e.parameter(p.name, gradient=True) for e in self.ensembles]
                     yield found(f"the gradient of {p.name}", values, self.addends(node, p.name, above))
@@ -137,7 +137,7 @@ def regret(right: Values, other: Values) -> float:
 
 def candidates(layer: Layer, xs: list[Values]) -> list[Values]:
     """Arrays (choices, ...) along whose first axis a layer looks for the largest."""
-    if isinstance(layer, Elementwise) and layer.kind() in ("relu", "relu6", "elu"):
+    if isinstance(layer, ElementwiseActivation) and layer.kind() in ("relu", "relu6", "elu"):
         return [np.stack((xs[0], np.full_like(xs[0], bound))) for bound in (0, SIX)]
     if isinstance(layer, Maximum):
         return [np.stack(np.broadcast_arrays(*xs))]
@@ -162,4 +162,4 @@ def put_weights(source: Ensemble, target: Ensemble) -> None:
     for parameter in source.partition.parameters:
         values = source.parameter(parameter.name)
         for _, box, copy in target.copies(parameter.name):
-            copy[...] = values[relative(box, whole(values.shape))]
+            copy[...] = values[relative_slices(box, whole_region(values.shape))]

@@ -12,7 +12,7 @@ from netpart.graph.partition import partition_job
 from netpart.layers.batch_norm import BatchNorm
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import Spec
-from netpart.testing.play import Data, make_data, play
+from netpart.testing.play import LayerData, make_layer_data, play_part
 from netpart.worker.ensemble import Ensemble
 from tests.graph.expanded import normed
 from tests.laws.cases import layer_proto, params
@@ -25,7 +25,7 @@ def batch_norm(conf: str = "", blocks: int = 2, source: Spec = IMAGE, training: 
     return BatchNorm(layer_proto("kBM", text), (source,), training=training)
 
 
-def oracle(torch: Any, data: Data) -> Any:
+def oracle(torch: Any, data: LayerData) -> Any:
     """PyTorch's layer with the same parameters."""
     norm = torch.nn.BatchNorm2d(3, eps=0.25, momentum=0.25).double()
     tensors = norm.weight, norm.bias, norm.running_mean, norm.running_var
@@ -34,8 +34,8 @@ def oracle(torch: Any, data: Data) -> Any:
     return norm
 
 
-def random_data(layer: BatchNorm) -> Data:
-    data = make_data(layer, 3)
+def random_data(layer: BatchNorm) -> LayerData:
+    data = make_layer_data(layer, 3)
     data.w[3] = np.abs(data.w[3]) + 0.5
     return data
 
@@ -49,7 +49,7 @@ def test_training_is_pytorchs_forward_and_backward() -> None:
     norm, x = oracle(torch, data), torch.from_numpy(data.x[0].copy()).requires_grad_()
     y = norm(x)
     y.backward(torch.from_numpy(data.dy))
-    played = play(layer, data)
+    played = play_part(layer, data)
     assert np.allclose(played.y, y.detach().numpy(), rtol=1e-12)
     for found, expected in zip((*played.dx, *played.dw[:2]), (x.grad, norm.weight.grad, norm.bias.grad), strict=True):
         assert np.allclose(found, expected.numpy(), rtol=1e-11, atol=1e-13)
@@ -62,7 +62,7 @@ def test_a_test_takes_the_running_statistics() -> None:
     layer = batch_norm(training=False)
     data = random_data(layer)
     y = oracle(torch, data).eval()(torch.from_numpy(data.x[0]))
-    assert np.allclose(play(layer, data, backward=False).y, y.detach().numpy(), rtol=1e-12)
+    assert np.allclose(play_part(layer, data, backward=False).y, y.detach().numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -96,8 +96,8 @@ def test_names_of_parameters_may_have_a_stroke() -> None:
 
 def test_one_element_is_its_own_mean() -> None:
     layer = batch_norm(source=Spec((1, 2)))
-    data = make_data(layer, 0)
-    played = play(layer, data)
+    data = make_layer_data(layer, 0)
+    played = play_part(layer, data)
     assert np.allclose(played.y[0], data.w[1])
     assert not played.dx[0].any()
 

@@ -15,7 +15,7 @@ from netpart.kernels.confusion import BINS, PER_UNIT
 from netpart.layers.confusion import Confusion
 from netpart.layers.part import Call
 from netpart.spec import INT, Spec
-from netpart.testing.play import KERNELS, run
+from netpart.testing.play import KERNELS, run_poisoned
 from tests.laws.cases import layer_proto
 
 ROWS = 40
@@ -30,7 +30,7 @@ def sums(scores: NDArray[Any], labels: NDArray[Any], owned: Any = None) -> list[
     made = layer(scores.shape[1], len(scores))
     call = Call(made.output.whole, made.needs(made.output.whole), None, [scores, labels.astype(np.int32)], [],
                 [np.zeros((len(scores), 1), np.int32)], metrics=np.zeros(len(made.metrics)), owned=owned)  # fmt: skip
-    run(made.forward(KERNELS, call))
+    run_poisoned(made.forward(KERNELS, call))
     return list(call.metrics)
 
 

@@ -8,12 +8,12 @@ import pytest
 
 import netpart
 from netpart.errors import ConfigError, JobError
-from netpart.graph.partition import partition_job, refused_elsewhere
-from netpart.layers import layer_class, names
+from netpart.graph.partition import job_field_errors, partition_job
+from netpart.layers import layer_class, layer_type_names
 from netpart.layers.layer import Layer
-from netpart.proto.fields import fields_of
+from netpart.proto.fields import message_fields
 from netpart.proto.job_pb2 import LayerProto
-from netpart.proto.reader import load, loads
+from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
 from tests.cli.conftest import JOB
 from tools.layer_page import confs_of
@@ -34,7 +34,7 @@ neuralnet {
 def faults(text: str) -> list[tuple[str, str]]:
     """What is wrong with the job ``text``, as the Python API says it: place and words."""
     with pytest.raises(JobError) as raised:
-        netpart.partition(loads(text, "job.conf"))
+        netpart.partition(read_job_text(text, "job.conf"))
     return [(f"{fault.position}", fault.told()) for fault in raised.value.faults]
 
 
@@ -53,7 +53,7 @@ def test_all_that_is_foreign_is_refused_with_its_place() -> None:
 def test_a_phase_that_is_not_played_is_looked_at_too() -> None:
     text = POOL.replace("convolution_conf { kernel: 4 } param", "param").replace('param { name: "w" }', "")
     text = text.replace("dropout_conf { dropout_ratio: 0.5 }", "")
-    netpart.partition(loads(text))
+    netpart.partition(read_job_text(text))
     test = 'layer { name: "r" type: kReLU include: kTest srclayers: "fc" lrn_conf { } }'
     ((_, told),) = faults(text.replace("neuralnet {", f"neuralnet {{ {test}"))
     assert told.startswith(
@@ -85,31 +85,31 @@ def test_what_a_package_reads_it_declares() -> None:
 
         needs = forward = None  # type: ignore[assignment]
 
-    from netpart.layers.foreign import foreign
+    from netpart.layers.foreign import find_conf_errors
 
     conf = LayerProto(name="m", user_type="Mine")
     conf.norm_conf.groups = 2
-    (error,) = foreign(Mine, "Mine", conf)
+    (error,) = find_conf_errors(Mine, "Mine", conf)
     assert 'declare confs = ("norm_conf",) in the class ' in error.hint
     Mine.confs = ("norm_conf",)
-    assert not list(foreign(Mine, "Mine", conf))
+    assert not list(find_conf_errors(Mine, "Mine", conf))
 
 
 def test_every_type_declares_the_confs_that_the_language_gives_it() -> None:
     said = known()
-    for name in names():
+    for name in layer_type_names():
         assert set(layer_class(name).confs) == set(confs_of(name, said)), name
-        assert set(layer_class(name).confs) <= set(fields_of(LayerProto)), name
+        assert set(layer_class(name).confs) <= set(message_fields(LayerProto)), name
 
 
 def test_all_jobs_of_the_zoo_pass() -> None:
     jobs = [*zoo_folder().rglob("*.conf"), *(Path(__file__).parents[1] / "data").rglob("*.conf")]
     assert len(jobs) > 60
     for path in jobs:
-        assert not refused_elsewhere(load(path).proto), path
+        assert not job_field_errors(read_job(path).proto), path
 
 
 def test_surplus_params_of_a_type_with_parameters_are_refused() -> None:
     text = JOB.replace('    name: "ip"\n', '    name: "ip"\n    param { name: "c" init { type: kConstant } }\n')
     with pytest.raises(ConfigError, match="ip: expected 2 param blocks"):
-        partition_job(loads(text).proto, 1)
+        partition_job(read_job_text(text).proto, 1)

@@ -20,7 +20,7 @@ from netpart.layers.layer import Layer
 from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
-from netpart.testing.play import poison, run
+from netpart.testing.play import poisoned_array, run_poisoned
 from tests.datasets.samples import scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
@@ -75,13 +75,13 @@ def read(layers: tuple[Layer, Layer | None], step: int, lo: int, hi: int, first:
         source = Call((), shard.needs(()), None, [], [], x, rows=BATCH, clock=clock, first_row=first, **more)
         opened = shard.forward(kernels, source)
         clock.step = step
-        run(opened)
+        run_poisoned(opened)
     region = ((lo, hi), *layer.output.whole[1:])
-    y = [poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    y = [poisoned_array(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
     call = Call(region, layer.needs(region), None, x, [], y, rows=BATCH, first_row=first, clock=clock, **more)
     op = layer.forward(kernels, call)
     clock.step = step
-    run(op)
+    run_poisoned(op)
     return y
 
 
@@ -126,8 +126,10 @@ def test_order_is_drawn_once_per_seed(more: str, folder: Path) -> None:
 def test_a_shuffled_epoch_has_every_record_once(folder: Path) -> None:
     conf = CONFS["kRecordInput"].replace("}", "shuffle: true }").replace(f"batchsize: {BATCH}", f"batchsize: {COUNT}")
     layer = make("kRecordInput", folder, conf)[0]
-    y = [poison(s.shape, s.dtype) for s in layer.outputs]
-    run(layer.forward(Kernels(np, "float64"), Call(layer.output.whole, layer.needs(()), None, [], [], y, rows=COUNT)))
+    y = [poisoned_array(s.shape, s.dtype) for s in layer.outputs]
+    run_poisoned(
+        layer.forward(Kernels(np, "float64"), Call(layer.output.whole, layer.needs(()), None, [], [], y, rows=COUNT))
+    )
     assert sorted(y[1].tolist()) == sorted(LABELS.tolist())
     assert y[1].tolist() != LABELS.tolist()
 
@@ -165,8 +167,10 @@ def test_a_text_may_be_cut_within_its_windows(folder: Path) -> None:
     whole = read((layer, None), 3, 0, BATCH)
     for lo, hi in ((0, 2), (2, 7)):
         region = ((1, 4), (lo, hi))
-        y = [poison(extent(r), INT) for r in layer.outputs_of(region)]
-        run(layer.forward(Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, clock=Clock(3))))
+        y = [poisoned_array(extent(r), INT) for r in layer.outputs_of(region)]
+        run_poisoned(
+            layer.forward(Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, clock=Clock(3)))
+        )
         assert all(np.array_equal(part, full[1:4, lo:hi]) for part, full in zip(y, whole, strict=True))
 
 
@@ -175,9 +179,9 @@ def test_scans_may_be_cut_in_space(space: Region, folder: Path) -> None:
     layer = make("kNiftiInput", folder)[0]
     whole, _ = read((layer, None), 3, 0, BATCH)
     region = (1, 4), (0, 1), *space
-    y = [poison(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    y = [poisoned_array(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
     call = Call(region, layer.needs(region), None, [], [], y, rows=BATCH, clock=Clock(3))
-    run(layer.forward(Kernels(np, "float64"), call))
+    run_poisoned(layer.forward(Kernels(np, "float64"), call))
     assert np.allclose(y[0], whole[tuple(slice(*ends) for ends in region)], atol=1e-6)
 
 

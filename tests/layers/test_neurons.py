@@ -11,13 +11,13 @@ from netpart.kernels.op import Clock
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call
 from netpart.spec import INT, Spec
-from netpart.testing.play import KERNELS, Data, play, poison, run
+from netpart.testing.play import KERNELS, LayerData, play_part, poisoned_array, run_poisoned
 from tests.laws.cases import Case, params
 
 
 def outputs(layer: Layer, *x: Any) -> tuple[Any, list[float]]:
     arrays = [np.asarray(a, "int32" if s.dtype == INT else "float64") for a, s in zip(x, layer.inputs, strict=True)]
-    played = play(layer, Data(arrays, [], None), backward=False)
+    played = play_part(layer, LayerData(arrays, [], None), backward=False)
     return played.y.tolist(), played.metrics.tolist()
 
 
@@ -76,7 +76,7 @@ def test_an_inner_product_of_an_axis_keeps_those_before_it() -> None:
     assert [p.shape for p in layer.params] == [(5, 3), (5,)]
     assert layer.output == Spec((4, 2, 5))
     x, w, b = np.arange(24.0).reshape(4, 2, 3), np.arange(15.0).reshape(5, 3), np.arange(5.0)
-    assert np.allclose(play(layer, Data([x], [w, b], None), backward=False).y, x @ w.T + b)
+    assert np.allclose(play_part(layer, LayerData([x], [w, b], None), backward=False).y, x @ w.T + b)
 
 
 def test_euclidean_loss_reports_the_squared_distance() -> None:
@@ -92,9 +92,9 @@ def test_accuracy_outputs_the_largest_classes_first() -> None:
 @pytest.mark.parametrize(("phase", "kept"), [(1, False), (2, True), (4, True)])
 def test_dropout_is_the_identity_but_in_training(phase: int, kept: bool) -> None:
     layer = Case("kDropout", "dropout_conf { dropout_ratio: 0.5 }", (Spec((20, 10)),)).layer()
-    x, y, region = np.ones((20, 10)), poison((20, 10)), layer.output.whole
-    call = Call(region, layer.needs(region), None, [x], [], [y], aux=[poison((20, 10))], phase=phase)
-    run(layer.forward(KERNELS, call))
+    x, y, region = np.ones((20, 10)), poisoned_array((20, 10)), layer.output.whole
+    call = Call(region, layer.needs(region), None, [x], [], [y], aux=[poisoned_array((20, 10))], phase=phase)
+    run_poisoned(layer.forward(KERNELS, call))
     assert (y == 1).all() == kept
     assert set(y.ravel().tolist()) == ({1.0} if kept else {0.0, 2.0})
 
@@ -104,12 +104,12 @@ def test_dropout_draws_anew_each_step_and_alike_in_a_micro_batch() -> None:
 
     def drawn(rows: int, first: int, step: int) -> Any:
         layer = Case(*case, (Spec((rows, 7)),)).layer()
-        x, y, region = np.ones((rows, 7)), poison((rows, 7)), layer.output.whole
-        aux, clock = [poison((rows, 7))], Clock()
+        x, y, region = np.ones((rows, 7)), poisoned_array((rows, 7)), layer.output.whole
+        aux, clock = [poisoned_array((rows, 7))], Clock()
         call = Call(region, layer.needs(region), None, [x], [], [y], aux=aux, first_row=first, clock=clock)
         op = layer.forward(KERNELS, call)
         clock.step = step
-        run(op)
+        run_poisoned(op)
         return y.tolist()
 
     assert drawn(6, 0, 1) != drawn(6, 0, 2)

@@ -17,9 +17,9 @@ from netpart.errors import DataError
 from netpart.graph.partition import partition_job
 from netpart.proto import job_pb2
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.proto.writer import write_job
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 from netpart.worker.ensemble import Ensemble
 
 DECIMALS = ["0.1", "-0.3", "1e-9", "123456.789", "3.3333333333333335"]
@@ -36,7 +36,7 @@ neuralnet {
 
 def read(folder: Path, data: str, dtype: str = "FLOAT64", output: str = "data") -> np.ndarray:
     """What the first step reads."""
-    job = loads(NET % (dtype, data)).proto
+    job = read_job_text(NET % (dtype, data)).proto
     ensemble = Ensemble(partition_job(job, 1, folder), keep=True)
     ensemble.initialise()
     ensemble.step("train", 0)
@@ -110,15 +110,17 @@ def test_scans_are_normalised_in_float64(tmp_path: Path) -> None:
 
 def test_numbers_of_a_job_are_those_that_are_written(tmp_path: Path) -> None:
     """Those of float32 would be 0.10000000149 and 0.699999988."""
-    job = loads(NET % ("FLOAT64", 'layer { name: "data" type: kSyntheticInput store_conf { batchsize: 1 shape: 2 } }'))
+    job = read_job_text(
+        NET % ("FLOAT64", 'layer { name: "data" type: kSyntheticInput store_conf { batchsize: 1 shape: 2 } }')
+    )
     assert job.proto.updater.learning_rate.base_lr == 0.1
-    assert updater(job.proto.updater).rate(0) == 0.1
+    assert build_updater(job.proto.updater).rate(0) == 0.1
     ensemble = Ensemble(partition_job(job.proto, 1))
     ensemble.initialise()
     assert set(ensemble.parameter("ip/weight").ravel().tolist()) == {0.7}
     text = write_job(job.proto)
     assert "base_lr: 0.1 " in text
-    assert loads(text).proto == job.proto
+    assert read_job_text(text).proto == job.proto
     assert JobProto.FromString(job.proto.SerializeToString()) == job.proto
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.layers.reshape import groups
+from netpart.layers.reshape import axis_groups
 from netpart.spec import Spec
 from tests.laws.cases import Case
 
@@ -21,7 +21,7 @@ from tests.laws.cases import Case
 def test_groups_hold_the_same_elements(
     a: tuple[int, ...], b: tuple[int, ...], expected: list[tuple[tuple[int, ...], tuple[int, ...]]]
 ) -> None:
-    assert [(tuple(x), tuple(y)) for x, y in groups(a, b)] == expected
+    assert [(tuple(x), tuple(y)) for x, y in axis_groups(a, b)] == expected
 
 
 def test_a_cut_of_features_reads_the_channels_that_hold_them() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from netpart.layers.transposed_convolution import TransposedConvolution
 from netpart.spec import Spec
-from netpart.testing.play import make_data, play
+from netpart.testing.play import make_layer_data, play_part
 from tests.laws.cases import layer_proto, params
 
 
@@ -19,11 +19,11 @@ def test_it_is_pytorchs_forward_and_backward(groups: int) -> None:
     conf = f"num_filters: 8 groups: {groups} kernel: 3 stride: 2 pad: 1 output_pad: 1"
     text = f"convolution_conf {{ {conf} }} {params(2)}"
     layer = TransposedConvolution(layer_proto("kTransposedConvolution", text), (Spec((2, 4, 5, 3)),))
-    data = make_data(layer, 3)
+    data = make_layer_data(layer, 3)
     x, w, b = (torch.from_numpy(a.copy()).requires_grad_() for a in (data.x[0], *data.w))
     y = torch.nn.functional.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1, groups=groups)
     y.backward(torch.from_numpy(data.dy))
-    played = play(layer, data)
+    played = play_part(layer, data)
     assert np.allclose(played.y, y.detach().numpy(), rtol=1e-12, atol=1e-13)
     for found, expected in zip((*played.dx, *played.dw), (x.grad, w.grad, b.grad), strict=True):
         assert np.allclose(found, expected.numpy(), rtol=1e-11, atol=1e-13)

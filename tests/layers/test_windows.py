@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from netpart.layers.windows import Sliding
+from netpart.layers.windows import SlidingWindows
 
 SMALL = st.integers(1, 6)
 
@@ -13,7 +13,7 @@ SMALL = st.integers(1, 6)
 @given(n=st.integers(1, 12), k=SMALL, s=SMALL, p=st.integers(0, 7), data=st.data())
 def test_reads_cover_every_window_and_pads_fill_the_rest(n: int, k: int, s: int, p: int, data: st.DataObject) -> None:
     assume(k <= n + 2 * p)
-    axis = Sliding((n,), (k,), (s,), (p,), (1,))
+    axis = SlidingWindows((n,), (k,), (s,), (p,), (1,))
     outputs = axis.outputs[0]
     lo = data.draw(st.integers(0, outputs - 1))
     hi = data.draw(st.integers(lo + 1, outputs))
@@ -28,11 +28,11 @@ def test_reads_cover_every_window_and_pads_fill_the_rest(n: int, k: int, s: int,
 @given(n=st.integers(1, 12), k=SMALL, s=SMALL, p=st.integers(0, 7))
 def test_the_whole_reads_the_whole(n: int, k: int, s: int, p: int) -> None:
     assume(k <= n + 2 * p)
-    axis = Sliding((n,), (k,), (s,), (p,), (1,))
+    axis = SlidingWindows((n,), (k,), (s,), (p,), (1,))
     assert axis.reads(((0, axis.outputs[0]),)) == ((0, n),)
 
 
 def test_the_seed_nets_shapes() -> None:
-    assert Sliding((28, 28), (2, 2), (1, 1), (0, 0), (1, 1)).outputs == (27, 27)
-    assert Sliding((27, 27), (2, 2), (2, 2), (0, 0), (1, 1)).outputs == (13, 13)
-    assert Sliding((27,), (2,), (2,), (0,), (1,)).reads(((10, 13),)) == ((20, 27),)
+    assert SlidingWindows((28, 28), (2, 2), (1, 1), (0, 0), (1, 1)).outputs == (27, 27)
+    assert SlidingWindows((27, 27), (2, 2), (2, 2), (0, 0), (1, 1)).outputs == (13, 13)
+    assert SlidingWindows((27,), (2,), (2,), (0,), (1,)).reads(((10, 13),)) == ((20, 27),)

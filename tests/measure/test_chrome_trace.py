@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
-from netpart.measure.chrome_trace import COMMUNICATING, COMPUTING, to_chrome
-from netpart.measure.timeline import Event, Timeline
+from netpart.measure.chrome_trace import COMMUNICATING, COMPUTING, to_chrome_trace
+from netpart.measure.timeline import Timeline, TimelineEvent
 
-SENT, TAKEN = Event(0, 3, "send x", 10.5, 10.6, (1, 2)), Event(1, 3, "receive x", 10.8, 11.0, (1, 2))
-TIMELINE = Timeline(2, (Event(0, 3, "forward a", 10.0, 10.5), SENT, TAKEN, Event(1, 3, "step", 10.0, 11.0)))
-FOUND = json.loads(to_chrome(TIMELINE))["traceEvents"]
+SENT, TAKEN = TimelineEvent(0, 3, "send x", 10.5, 10.6, (1, 2)), TimelineEvent(1, 3, "receive x", 10.8, 11.0, (1, 2))
+TIMELINE = Timeline(
+    2, (TimelineEvent(0, 3, "forward a", 10.0, 10.5), SENT, TAKEN, TimelineEvent(1, 3, "step", 10.0, 11.0))
+)
+FOUND = json.loads(to_chrome_trace(TIMELINE))["traceEvents"]
 
 
 def test_workers_and_lanes_have_names() -> None:

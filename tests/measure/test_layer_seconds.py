@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from netpart.measure.layer_seconds import layer_seconds
-from netpart.proto.reader import load
+from netpart.measure.layer_seconds import measure_layers
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 
 
 def test_every_layer_is_timed_both_ways() -> None:
-    job = load(zoo_folder() / "halo" / "conv-rows.conf", ["neuralnet.micro_batches=2"])
-    found = layer_seconds(job.proto, job.folder, steps=1)
+    job = read_job(zoo_folder() / "halo" / "conv-rows.conf", ["neuralnet.micro_batches=2"])
+    found = measure_layers(job.proto, job.folder, steps=1)
     assert set(found) == {layer.name for layer in job.proto.neuralnet.layer}
     assert all(forward > 0 and backward > 0 for name, (forward, backward) in found.items() if "conv" in name)
     assert found["data"][1] == 0

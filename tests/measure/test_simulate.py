@@ -7,24 +7,24 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError, TransportError
-from netpart.measure.simulate import Priced, Simulation, simulate
-from netpart.measure.simulated_clocks import Clocks, simulated_transports
-from netpart.measure.timeline import STEP, Event
+from netpart.measure.simulate import PricedSimulation, Simulation, simulate_partition
+from netpart.measure.simulated_clocks import SimulatedClocks, simulated_transports
+from netpart.measure.timeline import STEP, TimelineEvent
 from netpart.program.instructions import Channel, Way
-from netpart.program.kernels import kernels_of
+from netpart.program.kernels import job_kernel_class
 from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import LENET, partition
 
-SLOW = Link(latency=0.5, overhead=0.25, bandwidth=64.0)
+SLOW = LinkCost(latency=0.5, overhead=0.25, bandwidth=64.0)
 CHANNEL = Channel(1, Way.FORWARD, 0, 0)
 FLOATS = np.arange(8, dtype=np.float64)
 
 
 def test_a_simulation_computes_what_a_run_does() -> None:
     cut = partition(LENET, 3)
-    simulation, ensemble = Simulation(cut, Link(), [1.0] * 3), Ensemble(cut, kernels=kernels_of(cut.job))
+    simulation, ensemble = Simulation(cut, LinkCost(), [1.0] * 3), Ensemble(cut, kernels=job_kernel_class(cut.job))
     ensemble.initialise()
     simulation.run(3)
     for step in range(3):
@@ -36,7 +36,7 @@ def test_a_simulation_computes_what_a_run_does() -> None:
 
 def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> None:
     """Warnings are errors here; memory is full of the largest numbers, as it may be where others have used it."""
-    simulation = Priced(partition(LENET, 3), Link(), [1e9] * 3)
+    simulation = PricedSimulation(partition(LENET, 3), LinkCost(), [1e9] * 3)
     for player in simulation.players:
         for array in (player.machine.memory, *player.machine.fixed.values()):
             array.view(np.uint8)[...] = 0x7F
@@ -45,7 +45,7 @@ def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> 
 
 def test_a_message_takes_what_the_link_says() -> None:
     """Sent at 0: 0.25 + 64 bytes / 64 by the sender, 0.5 on its way; the receiver has it after another 0.25."""
-    clocks = Clocks([1.0, 1.0])
+    clocks = SimulatedClocks([1.0, 1.0])
     first, second = simulated_transports(clocks, SLOW)
     second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
     readings: dict[str, float] = {}
@@ -72,7 +72,7 @@ def test_a_message_takes_what_the_link_says() -> None:
 
 
 def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
-    clocks = Clocks([1.0, 1.0])
+    clocks = SimulatedClocks([1.0, 1.0])
     first, _ = simulated_transports(clocks, SLOW)
     clocks.end(1)
     first.send(CHANNEL, 0, 1, FLOATS)
@@ -81,7 +81,7 @@ def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
 
 
 def test_workers_that_wait_for_each_other_are_told() -> None:
-    clocks = Clocks([1.0, 1.0])
+    clocks = SimulatedClocks([1.0, 1.0])
     ends = simulated_transports(clocks, SLOW)
     errors: list[str] = []
 
@@ -95,7 +95,7 @@ def test_workers_that_wait_for_each_other_are_told() -> None:
     assert len(errors) == 2
 
 
-def play(clocks: Clocks, *works) -> None:  # type: ignore[no-untyped-def]
+def play(clocks: SimulatedClocks, *works) -> None:  # type: ignore[no-untyped-def]
     threads = [Thread(target=work, daemon=True) for work in works]
     for thread in threads:
         thread.start()
@@ -107,25 +107,27 @@ def play(clocks: Clocks, *works) -> None:  # type: ignore[no-untyped-def]
 
 def test_a_slower_device_and_a_slower_link_take_longer() -> None:
     cut = partition(LENET, 2)
-    fast, slow = (step_seconds(simulate(cut, 3, Link(), speeds).timeline.events) for speeds in ([], [1.0, 0.01]))
+    fast, slow = (
+        step_seconds(simulate_partition(cut, 3, LinkCost(), speeds).timeline.events) for speeds in ([], [1.0, 0.01])
+    )
     assert slow[1] > 5 * fast[1]
-    far = simulate(cut, 3, Link(latency=1.0)).profile
+    far = simulate_partition(cut, 3, LinkCost(latency=1.0)).profile
     assert far.step_seconds > 1.0
     assert max(worker.waiting for worker in far.workers) > 0.5
 
 
-def step_seconds(events: tuple[Event, ...]) -> list[float]:
+def step_seconds(events: tuple[TimelineEvent, ...]) -> list[float]:
     return [min(e.seconds for e in events if e.worker == worker and e.kind == STEP) for worker in range(2)]
 
 
 def test_speeds_are_one_for_each_worker() -> None:
     with pytest.raises(ConfigError, match=r"expected 2 speeds above 0, one for each worker, got 1$"):
-        simulate(partition(LENET, 2), 1, Link(), [1.0])
+        simulate_partition(partition(LENET, 2), 1, LinkCost(), [1.0])
 
 
 def test_a_message_for_a_worker_that_has_ended_wakes_nobody() -> None:
-    clocks = Clocks([1.0, 1.0])
-    first, second = simulated_transports(clocks, Link())
+    clocks = SimulatedClocks([1.0, 1.0])
+    first, second = simulated_transports(clocks, LinkCost())
     second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
     sent = list[float]()
 

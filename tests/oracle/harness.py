@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from netpart.worker.ensemble import Ensemble
@@ -40,7 +40,7 @@ def uncut(job: JobProto) -> list[float]:
 
 def cut(job: JobProto, workers: int, scheme: str) -> list[float]:
     """Netpart's losses under a cut."""
-    return losses(Ensemble(partition(job, workers, scheme=scheme)))
+    return losses(Ensemble(partition_by_scheme(job, workers, scheme=scheme)))
 
 
 def losses(ensemble: Ensemble) -> list[float]:

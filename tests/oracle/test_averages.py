@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpart.data.synthetic import Synthetic
+from netpart.data.synthetic import SyntheticRows
 from netpart.graph.partition import partition_job
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
-from netpart.spec import relative, whole
+from netpart.proto.reader import read_job_text
+from netpart.spec import relative_slices, whole_region
 from netpart.updaters import AVERAGE
-from netpart.verify.compare import verify
+from netpart.verify.compare import verify_job
 from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups
 
@@ -50,12 +50,12 @@ neuralnet {
 
 
 def job(momentum: float, decay: float, *overrides: str, more: str = "ema_eval: true", cluster: str = "") -> JobProto:
-    return loads(TEXT % (STEPS, decay, more, cluster, momentum), overrides=overrides).proto
+    return read_job_text(TEXT % (STEPS, decay, more, cluster, momentum), overrides=overrides).proto
 
 
 def batches(steps: range) -> Iterator[tuple[Values, Values]]:
     """The samples and labels of some steps."""
-    source = Synthetic((FEATURES,), CLASSES, batch=ROWS, seed=4, noise=1.5)
+    source = SyntheticRows((FEATURES,), CLASSES, batch=ROWS, seed=4, noise=1.5)
     for step in steps:
         x, labels = np.empty((ROWS, FEATURES)), np.empty(ROWS, np.int32)
         source.read(step, 0, ROWS, x, labels)
@@ -138,7 +138,7 @@ def check_groups(groups: Groups, expected: list[Values]) -> None:
             player = groups.players[rank]
             for h, holding in enumerate(player.program.holdings):
                 if holding.parameter.name == name:
-                    own = value[relative(holding.home, whole(value.shape))]
+                    own = value[relative_slices(holding.home, whole_region(value.shape))]
                     assert np.abs(player.parameters.at_home(h) - own).max() < DIGITS, (rank, name)
                     assert np.abs(player.machine.state[h][AVERAGE] - own).max() < DIGITS, (rank, name)
 
@@ -146,7 +146,7 @@ def check_groups(groups: Groups, expected: list[Values]) -> None:
 def test_verify_compares_averages(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the averages of one worker are off is found in them, where nothing else shows it."""
     conf = job(0.5, 0.75, "neuralnet.partition_dim=0", more="")
-    report = verify(conf, 2, steps=2)
+    report = verify_job(conf, 2, steps=2)
     compared = {(c.layer, c.name) for c in report.comparisons if c.kind == "average"}
     assert report.holds
     assert compared == {("bn", name) for name in ("weight", "bias", "mean", "variance")} | {
@@ -159,7 +159,7 @@ def test_verify_compares_averages(monkeypatch: pytest.MonkeyPatch) -> None:
         return right(self, name, pick) + (1e-6 if self.partition.workers == 2 and name == "fc/bias" else 0)
 
     monkeypatch.setattr(Ensemble, "average", wrong)
-    first = verify(conf, 2, steps=2).first
+    first = verify_job(conf, 2, steps=2).first
     assert first is not None
     assert (first.step, first.kind, first.layer, first.name) == (0, "average", "fc", "bias")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
@@ -17,7 +17,7 @@ HEADS = 8
 
 
 def small(name: str = "gpt2-small") -> JobProto:
-    return prepared(load(ROOT / "graphs" / "gpt" / f"{name}.conf").proto, rows=6, rate=0.1)
+    return prepared(read_job(ROOT / "graphs" / "gpt" / f"{name}.conf").proto, rows=6, rate=0.1)
 
 
 def gpt2(w: Weights, tokens: Any, label: Any) -> Any:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.proto.reader import loads
-from netpart.verify.compare import verify
+from netpart.proto.reader import read_job_text
+from netpart.verify.compare import verify_job
 from netpart.worker.ensemble import Ensemble
 from tests.kernels.surprise import exact
 
@@ -29,7 +29,7 @@ CUTS = {"whole": (1, -1), "rows": (3, 0), "classes": (3, 1)}
 @pytest.mark.parametrize("dtype", ["FLOAT32", "FLOAT64"])
 def test_the_loss_is_exact(dtype: str, std: float, cut: str) -> None:
     workers, axis = CUTS[cut]
-    job = loads(TEXT % (dtype, std, "topk: 2"), overrides=[f"loss.partition_dim={axis}"]).proto
+    job = read_job_text(TEXT % (dtype, std, "topk: 2"), overrides=[f"loss.partition_dim={axis}"]).proto
     ensemble = Ensemble(partition_job(job, workers), keep=True)
     ensemble.initialise()
     found = ensemble.step("train", 0)
@@ -45,6 +45,6 @@ def test_the_loss_is_exact(dtype: str, std: float, cut: str) -> None:
 def test_a_cut_on_classes_agrees_with_the_whole(smoothing: float) -> None:
     """Of scores near 1e4 whose differences are a few units: those are what counts."""
     text = TEXT % ("FLOAT64", 1, f"label_smoothing: {smoothing}")
-    job = loads(text.replace("kGaussian std: 1 ", "kConstant value: 1e4 ").replace("std: 100", "std: 1")).proto
+    job = read_job_text(text.replace("kGaussian std: 1 ", "kConstant value: 1e4 ").replace("std: 100", "std: 1")).proto
     job.neuralnet.layer[2].partition_dim = 1
-    assert verify(job, 3, steps=1).holds
+    assert verify_job(job, 3, steps=1).holds

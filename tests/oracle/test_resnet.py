@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
@@ -18,7 +18,7 @@ SIDE, THINNER = 32, 8
 
 def thin() -> JobProto:
     """ResNet-18 with an eighth of its filters, for small images of ten classes."""
-    job = load(ROOT / "graphs" / "resnet" / "resnet18.conf").proto
+    job = read_job(ROOT / "graphs" / "resnet" / "resnet18.conf").proto
     for layer in job.neuralnet.layer:
         if layer.HasField("convolution_conf"):
             layer.convolution_conf.num_filters //= THINNER

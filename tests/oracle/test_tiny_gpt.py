@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
@@ -17,7 +17,7 @@ BLOCKS, HEADS = 4, 4
 
 
 def small(name: str = "tiny") -> JobProto:
-    job = prepared(load(ROOT / "graphs" / "gpt" / f"{name}.conf").proto, rows=2, rate=0.1)
+    job = prepared(read_job(ROOT / "graphs" / "gpt" / f"{name}.conf").proto, rows=2, rate=0.1)
     job.neuralnet.layer[0].text_conf.files[:] = [str(ROOT / "LICENSE")]
     return job
 

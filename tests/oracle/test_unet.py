@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.house.tree import ROOT
 from tests.oracle.harness import Weights, agree, by_torch, cut, prepared, uncut
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.peers
 
 
 def small(name: str = "unet3d-small") -> JobProto:
-    return prepared(load(ROOT / "graphs" / "unet" / f"{name}.conf").proto, rows=4, rate=0.02)
+    return prepared(read_job(ROOT / "graphs" / "unet" / f"{name}.conf").proto, rows=4, rate=0.02)
 
 
 def unet3d(w: Weights, x: Any, label: Any) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.passes.shard import LARGE
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import kernels_of
+from netpart.program.kernels import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 BUCKET = 1 << 22
 """Bytes at which a bucket is closed, unless one gradient has more."""
@@ -23,12 +23,15 @@ ROWS = {"alexnet/alexnet": 4, "resnet/resnet18": 2}
 
 def memory(name: str, workers: int, rows: int) -> list[int]:
     """Bytes of the first and the last of ``workers`` workers, each with ``rows`` rows."""
-    job = load(zoo_folder() / f"{name}.conf")
+    job = read_job(zoo_folder() / f"{name}.conf")
     for layer in job.proto.neuralnet.layer:
         if layer.HasField("store_conf"):
             layer.store_conf.batchsize[:] = [rows * workers]
-    cut, slots = partition(job.proto, workers, job.folder, "DATA"), len(updater(job.proto.updater).states)
-    programs = (compile_worker(cut, worker, slots, kernels=kernels_of(job.proto)) for worker in {0, workers - 1})
+    cut, slots = (
+        partition_by_scheme(job.proto, workers, job.folder, "DATA"),
+        len(build_updater(job.proto.updater).states),
+    )
+    programs = (compile_worker(cut, worker, slots, kernels=job_kernel_class(job.proto)) for worker in {0, workers - 1})
     return [program.total_bytes + wire_bytes(program, slots=True) for program in programs]
 
 
@@ -43,8 +46,8 @@ def test_of_data_parallelism_does_not_grow_with_the_workers(name: str, workers: 
 
 def test_of_messages_is_bounded_by_buckets() -> None:
     """AlexNet's parameters take 233 MiB; gradients of a MiB and more are summed, and shared out again, in place."""
-    job = load(zoo_folder() / "alexnet" / "alexnet.conf")
-    cut = partition(job.proto, 64, job.folder, "DATA")
+    job = read_job(zoo_folder() / "alexnet" / "alexnet.conf")
+    cut = partition_by_scheme(job.proto, 64, job.folder, "DATA")
     assert sum(bucket.sharded for bucket in cut.buckets) == 7
     assert 4 * sum(bucket.elements for bucket in cut.buckets) > 20 * LARGE
     assert wire_bytes(compile_worker(cut, 63, 1), slots=True) <= ALLOWANCE

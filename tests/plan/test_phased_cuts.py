@@ -6,13 +6,13 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.text.advice import advice
+from netpart.plan.text.advice import partition_warnings
 from netpart.plan.text.spelling import cut_fields
 from netpart.plan.text.write_plan import write_plan
-from netpart.proto.phase import is_for
-from netpart.proto.reader import Job, loads
+from netpart.proto.phase import counts_in_phase
+from netpart.proto.reader import Job, read_job_text
 from netpart.spec import Region
-from netpart.verify.compare import verify
+from netpart.verify.compare import verify_job
 
 JOB = """train_steps: 1 test_steps: 1 dtype: FLOAT64
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
@@ -37,7 +37,7 @@ def rows(partition: Partition, phase: str) -> list[Region]:
 
 
 def placed(cut: str) -> Partition:
-    return partition_job(loads(JOB % cut).proto, 3)
+    return partition_job(read_job_text(JOB % cut).proto, 3)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_each_phase_has_its_cuts(cut: str, test: list[Region]) -> None:
     partition = placed(cut)
     assert rows(partition, "train") == [((0, 1), (0, 3)), ((1, 3), (0, 3)), ((3, 6), (0, 3))]
     assert rows(partition, "test") == test
-    assert verify(loads(JOB % cut).proto, 3, steps=2).holds
+    assert verify_job(read_job_text(JOB % cut).proto, 3, steps=2).holds
 
 
 def test_a_grid_may_have_cuts_of_one_phase_and_of_all() -> None:
@@ -74,10 +74,10 @@ def test_the_net_that_does_not_fit_is_named() -> None:
 
 def written(cut: str) -> tuple[Job, Partition, Job]:
     """A job, how it is cut, and the plan of that with what the layer itself says taken away before."""
-    job = loads(JOB % cut)
+    job = read_job_text(JOB % cut)
     partition = partition_job(job.proto, 3)
-    bare = loads(JOB % "")
-    plan = loads(write_plan(bare, partition, "a test", job.folder))
+    bare = read_job_text(JOB % "")
+    plan = read_job_text(write_plan(bare, partition, "a test", job.folder))
     return job, partition, plan
 
 
@@ -93,17 +93,17 @@ def test_plans_say_it(cut: str) -> None:
     (layer,) = (layer for layer in plan.proto.neuralnet.layer if layer.name == "ip")
     assert layer.cut
     assert not layer.shard, cut_fields(layer)
-    assert [sum(is_for(cut, phase) for cut in layer.cut) for phase in ("train", "test", "val")] == [1, 1, 0]
+    assert [sum(counts_in_phase(cut, phase) for cut in layer.cut) for phase in ("train", "test", "val")] == [1, 1, 0]
     again = partition_job(plan.proto, 3)
     for phase in ("train", "test"):
         assert again.phases[phase][0].graph.placements == partition.phases[phase][0].graph.placements
     text = write_plan(plan, again, "a test", plan.folder)
-    assert loads(text).proto == plan.proto
+    assert read_job_text(text).proto == plan.proto
 
 
 def test_the_warning_of_an_uneven_batch_names_the_cut_of_training() -> None:
     """A cut that says neither axis nor over is one of the batch."""
     partition = placed("cut { phase: kTest sizes: [4, 1] } cut { phase: kTrain sizes: [1, 1, 4] }")
-    assert [w for w in advice(partition) if w.startswith("ip: ")] == [
+    assert [w for w in partition_warnings(partition) if w.startswith("ip: ")] == [
         "ip: batch 1+1+4, the largest part is 2.00 times the mean; even it out with --set ip.cut[1].sizes=2,2,2"
     ]

@@ -20,16 +20,16 @@ from netpart.errors import ConfigError
 from netpart.families import SCHEMES
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import Partition
-from netpart.graph.scheme import known_scheme
-from netpart.plan.partition import partition, partition_by
-from netpart.plan.price.ledger import ledger
-from netpart.plan.schemes.data_then import data_then
-from netpart.plan.text.advice import advice
+from netpart.graph.scheme import parse_scheme_name
+from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.schemes.data_then import hybrid_scheme
+from netpart.plan.text.advice import partition_warnings
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.instructions import Way
 from netpart.proto.cut_pb2 import Scheme
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer, played, product
 from tests.house.tree import ROOT
@@ -124,16 +124,16 @@ def test_the_table_has_every_scheme() -> None:
 
 @pytest.mark.parametrize(("scheme", "widths", "workers"), cells(SMALL))
 def test_counted_bytes_are_those_of_the_formula(scheme: str, widths: Widths, workers: int) -> None:
-    found = partition(mlp(widths), workers, scheme=scheme)
+    found = partition_by_scheme(mlp(widths), workers, scheme=scheme)
     expected = ITEM * FORMULAS[scheme](widths, len(widths) - 1, ROWS, workers)
-    assert ledger(found).total == expected
+    assert compute_ledger(found).total == expected
     assert counted(played(found)) == expected
 
 
 @pytest.mark.parametrize(("scheme", "widths", "workers"), cells(LARGE))
 def test_predicted_bytes_are_those_of_the_formula(scheme: str, widths: Widths, workers: int) -> None:
-    found = partition(mlp(widths, 64), workers, scheme=scheme)
-    assert ledger(found).total == ITEM * FORMULAS[scheme](widths, len(widths) - 1, 64, workers)
+    found = partition_by_scheme(mlp(widths, 64), workers, scheme=scheme)
+    assert compute_ledger(found).total == ITEM * FORMULAS[scheme](widths, len(widths) - 1, 64, workers)
 
 
 CALLS: dict[str, Callable[[int], dict[str, int]]] = {
@@ -159,7 +159,7 @@ The topmost all-reduce of COLUMN_ROW with an even L is in two halves, for the lo
 @pytest.mark.parametrize("scheme", TABLE)
 def test_the_calls_of_a_step_are_those_of_the_table(scheme: str, widths: Widths, workers: int) -> None:
     """Nothing crosses workers beside them, but the buckets of parameters' gradients where a scheme cuts the batch."""
-    found = partition(mlp(widths), workers, scheme=scheme)
+    found = partition_by_scheme(mlp(widths), workers, scheme=scheme)
     graph = found.graph
     calls = Counter(c.kind for c in graph.collectives)
     calls += Counter(f"d {GRADIENT[c.kind]}" for c in graph.collectives if c.backward)
@@ -174,9 +174,9 @@ def test_the_calls_of_a_step_are_those_of_the_table(scheme: str, widths: Widths,
 @pytest.mark.parametrize("widths", [(7, 12, 12, 12), (7, 11, 10, 5)])
 def test_a_product_without_a_partner_is_whole_everywhere(widths: Widths, workers: int) -> None:
     """It sends nothing itself; the addends below it are all-reduced, and their gradients are whole without a word."""
-    found = partition(mlp(widths), workers, scheme="COLUMN_ROW")
+    found = partition_by_scheme(mlp(widths), workers, scheme="COLUMN_ROW")
     assert text_of(found, "fc3") == f"{workers} replicas"
-    assert ledger(found).total == ITEM * 2 * (workers - 1) * ROWS * widths[2]
+    assert compute_ledger(found).total == ITEM * 2 * (workers - 1) * ROWS * widths[2]
     assert not found.buckets
 
 
@@ -195,7 +195,9 @@ def test_a_product_without_a_partner_is_whole_everywhere(widths: Widths, workers
 def test_examples_worked_by_hand(widths: Widths, rows: int, workers: int, scheme: str, megabytes: float) -> None:
     conf = without_biases(mlp(widths, rows))
     conf.dtype = JobProto.FLOAT32
-    assert ledger(partition(conf, workers, scheme=scheme)).total / 1e6 == pytest.approx(megabytes, abs=0.05)
+    assert compute_ledger(partition_by_scheme(conf, workers, scheme=scheme)).total / 1e6 == pytest.approx(
+        megabytes, abs=0.05
+    )
 
 
 @pytest.mark.parametrize("scheme", NAMES)
@@ -207,7 +209,7 @@ def test_every_scheme_computes_what_the_uncut_net_computes(
     sketch = draw.draw(nets())
     if written:
         cut(sketch, workers)
-    found = partition(sketch.job, workers, scheme=scheme)
+    found = partition_by_scheme(sketch.job, workers, scheme=scheme)
     check_invariants(found)
     check_bytes(check_law(found, order))
 
@@ -219,7 +221,7 @@ def test_a_change_of_the_cut_behind_any_layer_computes_the_same(draw: st.DataObj
     names = [found.name for found in sketch.job.neuralnet.layer]
     first = frozenset(names[: draw.draw(st.integers(0, len(names)))])
     rest = SCHEMES.get(draw.draw(st.sampled_from(("GATHER_SCATTER", "COLUMN_ROW"))))
-    found = partition_by(data_then(first, rest), sketch.job, workers)
+    found = partition_by_callable(hybrid_scheme(first, rest), sketch.job, workers)
     check_invariants(found)
     check_bytes(check_law(found, order))
 
@@ -240,11 +242,11 @@ def convolutions(more: str = "", rows: int = ROWS) -> JobProto:
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_one_weird_trick_counts_convolutions_and_products(workers: int) -> None:
-    found = partition(convolutions(), workers, scheme="ONE_WEIRD_TRICK")
+    found = partition_by_scheme(convolutions(), workers, scheme="ONE_WEIRD_TRICK")
     features, trained = 5 * 3 * 3, 5 * (2 * 3 * 3 + 1)
     elements = 2 * (workers - 1) * trained + (workers - 1) * ROWS * ((features + 10 + 4) + (features + 10))
     labels = 4 * (workers - 1) * ROWS
-    assert ledger(found).total == ITEM * elements + labels
+    assert compute_ledger(found).total == ITEM * elements + labels
     assert counted(played(found)) == ITEM * elements + labels
     cuts = [text_of(found, name) for name in ("data", "conv", "pool", "norm")]
     assert cuts == ["batch " + {2: "3+3", 3: "2+2+2", 4: "1+2+1+2"}[workers]] * 4
@@ -264,21 +266,21 @@ CUTS = {
 
 @pytest.mark.parametrize("scheme", NAMES)
 def test_what_a_scheme_makes_of_convolutions(scheme: str) -> None:
-    found = partition(convolutions(), 2, scheme=scheme)
+    found = partition_by_scheme(convolutions(), 2, scheme=scheme)
     assert [text_of(found, name) for name in ("data", "conv", "norm", "fc1", "loss")] == CUTS[scheme]
 
 
 def test_the_cut_changes_behind_any_layer() -> None:
     rest = SCHEMES.get("GATHER_SCATTER")
     for first, cuts in ((["data", "conv"], 2), (["data", "conv", "pool", "norm", "fc1"], 4), ([], 0)):
-        found = partition_by(data_then(first, rest), convolutions(), 2)
+        found = partition_by_callable(hybrid_scheme(first, rest), convolutions(), 2)
         expected = ["batch 3+3"] * cuts + CUTS["GATHER_SCATTER"][cuts:]
         assert [text_of(found, name) for name in ("data", "conv", "norm", "fc1", "loss")] == expected
 
 
 @pytest.mark.parametrize("scheme", NAMES)
 def test_what_is_written_on_a_layer_wins(scheme: str) -> None:
-    found = partition(convolutions("partition_dim: 0 location: [2, 0]"), 3, scheme=scheme)
+    found = partition_by_scheme(convolutions("partition_dim: 0 location: [2, 0]"), 3, scheme=scheme)
     node = found.graph.net.by_name["fc1"]
     shards = found.graph.placements[node.index].shards
     assert [(s.worker, s.region) for s in shards] == [(2, ((0, 3), (0, 10))), (0, ((3, 6), (0, 10)))]
@@ -286,39 +288,39 @@ def test_what_is_written_on_a_layer_wins(scheme: str) -> None:
 
 
 def test_copies_of_a_scheme_may_sum_their_gradient() -> None:
-    placements = partition(convolutions("sum_gradient: true"), 2, scheme="COLUMN_ROW").graph.placements
+    placements = partition_by_scheme(convolutions("sum_gradient: true"), 2, scheme="COLUMN_ROW").graph.placements
     assert [placement.sum_gradient for placement in placements].count(True) == 1
 
 
 @pytest.mark.parametrize("scheme", [name for name in TABLE if name != "SEQUENTIAL"])
 def test_a_batch_or_width_below_the_workers_is_reported(scheme: str) -> None:
-    found = partition(mlp((3, 2, 2, 2), rows=2), 4, scheme=scheme)
+    found = partition_by_scheme(mlp((3, 2, 2, 2), rows=2), 4, scheme=scheme)
     check_law(found, 3)
-    said = [text for text in advice(found) if f"scheme {scheme} does not fit it" in text]
+    said = [text for text in partition_warnings(found) if f"scheme {scheme} does not fit it" in text]
     assert any(text.endswith("so it is cut over 2 of 4 workers") for text in said)
 
 
 def test_a_scheme_of_the_job_is_carried_out() -> None:
     conf = mlp((3, 4, 4))
     conf.neuralnet.scheme = Scheme.DATA
-    assert text_of(partition(conf, 2), "fc1") == "batch 3+3"
-    assert text_of(partition(conf, 2, scheme="AS_WRITTEN"), "fc1") == "batch 3+3"
-    assert text_of(partition(conf, 2, scheme="altsplit"), "fc1") == "neurons 2+2"
+    assert text_of(partition_by_scheme(conf, 2), "fc1") == "batch 3+3"
+    assert text_of(partition_by_scheme(conf, 2, scheme="AS_WRITTEN"), "fc1") == "batch 3+3"
+    assert text_of(partition_by_scheme(conf, 2, scheme="altsplit"), "fc1") == "neurons 2+2"
 
 
 def test_an_unknown_scheme_is_refused_with_the_nearest() -> None:
-    assert known_scheme("column-row") == "COLUMN_ROW"
+    assert parse_scheme_name("column-row") == "COLUMN_ROW"
     with pytest.raises(ConfigError, match="expected a known scheme, got 'altsplitt'; did you mean altsplit"):
-        known_scheme("altsplitt")
+        parse_scheme_name("altsplitt")
 
 
 @pytest.mark.parametrize("scheme", NAMES)
 def test_records_stay_with_their_readers(scheme: str) -> None:
-    conf = load(ROOT / "graphs" / "seed" / "conv-mnist.conf")
+    conf = read_job(ROOT / "graphs" / "seed" / "conv-mnist.conf")
     for found in conf.proto.neuralnet.layer:
         found.ClearField("partition_dim")
         found.ClearField("location")
-    graph = partition(conf.proto, 3, conf.folder, scheme, phases=("train",)).graph
+    graph = partition_by_scheme(conf.proto, 3, conf.folder, scheme, phases=("train",)).graph
     check_graph(graph)
     assert not [bridge for bridge in graph.bridges() if graph.net.nodes[bridge.source.node].name == "data"]
 
@@ -333,6 +335,6 @@ def test_the_page_has_every_scheme() -> None:
 
 @pytest.mark.parametrize(("scheme", "nbytes"), ROWS_OF_THE_PAGE)
 def test_the_page_has_the_bytes_of_the_example(scheme: str, nbytes: str) -> None:
-    conf = load(ROOT / "graphs" / "schemes" / "five-layers.conf")
-    found = partition(conf.proto, 2, conf.folder, scheme)
-    assert counted(played(found)) == ledger(found).total == int(nbytes)
+    conf = read_job(ROOT / "graphs" / "schemes" / "five-layers.conf")
+    found = partition_by_scheme(conf.proto, 2, conf.folder, scheme)
+    assert counted(played(found)) == compute_ledger(found).total == int(nbytes)

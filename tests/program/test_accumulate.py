@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.program.accumulate import Accumulator
-from netpart.spec import Region, relative, whole
+from netpart.spec import Region, relative_slices, whole_region
 from tests.laws.placements import boxes
 
-AREA = whole((4, 5))
+AREA = whole_region((4, 5))
 
 
 @st.composite
@@ -28,9 +28,9 @@ def test_contributions_add_up_in_a_buffer_of_garbage(regions: list[Region]) -> N
     for key, box in enumerate(regions):
         if total.must_zero(key):
             found[...] = 0
-        target = found[relative(box, AREA)]
+        target = found[relative_slices(box, AREA)]
         target[...] = key + 1.5 if total.overwrites(key) else target + key + 1.5
-        expected[relative(box, AREA)] += key + 1.5
+        expected[relative_slices(box, AREA)] += key + 1.5
     if regions:
         assert np.array_equal(found, expected)
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import partition_job
-from netpart.program.arena import ALIGN, NONE, aligned, lifetimes, plan_arena
+from netpart.program.arena import ALIGN, NONE, align_to_arena, buffer_lifetimes, plan_arena
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Copy, Instruction, Zero
-from netpart.program.passes.buffer_sharing import Sharing, layers_of
-from netpart.spec import whole
+from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
+from netpart.spec import whole_region
 from tests.laws.nets import Example, examples
 
 FLOAT_SIZE = 8
@@ -31,7 +31,7 @@ def programs(draw: st.DrawFn) -> tuple[list[Buffer], list[Instruction]]:
         buffers.append(
             Buffer(f"a{i}", (1,), buffers[parent].dtype, ALIAS, parent, draw(st.integers(0, sizes[parent] - 1)))
         )
-    views = st.integers(0, len(buffers) - 1).map(lambda b: View(b, whole(buffers[b].shape)))
+    views = st.integers(0, len(buffers) - 1).map(lambda b: View(b, whole_region(buffers[b].shape)))
     copies = st.builds(Copy, views, views) | st.builds(Zero, views)
     return buffers, draw(st.lists(copies, max_size=15))
 
@@ -48,7 +48,9 @@ def test_it_does_in_the_programs_of_random_nets(example: Example) -> None:
     for worker in range(example.workers):
         compiled = compile_worker(partition, worker)
         for program in compiled.phases.values():
-            places = Sharing(compiled.buffers, program.instructions, layers_of(program.micros, worker)).find()
+            places = BufferSharing(
+                compiled.buffers, program.instructions, layers_by_part(program.micros, worker)
+            ).find()
             offsets, _ = assert_apart(compiled.buffers, program.instructions, places, program.copies)
             assert offsets == program.offsets
             assert_read_values_live(compiled.buffers, program.instructions)
@@ -63,8 +65,8 @@ def assert_apart(
     """Brute force: at each instruction, the bytes of all live buffers are disjoint and inside the arena, but for those
     in the place of another."""
     offsets, arena = plan_arena(buffers, instructions, FLOAT_SIZE, places, copies)
-    lives = lifetimes(buffers, instructions, places, copies)
-    sizes = {b: copies.get(b, 1) * aligned(buffers[b].nbytes(FLOAT_SIZE)) for b in lives}
+    lives = buffer_lifetimes(buffers, instructions, places, copies)
+    sizes = {b: copies.get(b, 1) * align_to_arena(buffers[b].nbytes(FLOAT_SIZE)) for b in lives}
     assert set(offsets) == lives.keys() | places.keys()
     assert all(offsets[b] == offsets[place] for b, place in places.items())
     for time in range(len(instructions)):
@@ -77,7 +79,7 @@ def assert_apart(
 
 def assert_read_values_live(buffers: list[Buffer], instructions: list[Instruction]) -> None:
     """Backward looks again at what forward had: that is still there."""
-    lives = lifetimes(buffers, instructions)
+    lives = buffer_lifetimes(buffers, instructions)
     for time, instruction in enumerate(instructions):
         if isinstance(instruction, Backward):
             for view in (*instruction.x, *instruction.reads):
@@ -88,15 +90,15 @@ def assert_read_values_live(buffers: list[Buffer], instructions: list[Instructio
 
 def test_a_chain_of_buffers_takes_the_room_of_two() -> None:
     buffers = [Buffer(f"b{i}", (8,)) for i in range(6)]
-    views = [View(i, whole((8,))) for i in range(6)]
+    views = [View(i, whole_region((8,))) for i in range(6)]
     chain: list[Instruction] = [Copy(views[i + 1], views[i]) for i in range(5)]
     assert plan_arena(buffers, chain, FLOAT_SIZE)[1] == 2 * ALIGN
 
 
 def test_a_view_of_a_buffer_keeps_it_alive() -> None:
     buffers = [Buffer("whole", (8,)), Buffer("part", (2,), kind=ALIAS, parent=0, offset=2), Buffer("other", (8,))]
-    views = [View(b, whole(buffer.shape)) for b, buffer in enumerate(buffers)]
-    assert lifetimes(buffers, [Zero(views[0]), Zero(views[2]), Zero(views[1])]) == {0: (0, 2), 2: (1, 1)}
+    views = [View(b, whole_region(buffer.shape)) for b, buffer in enumerate(buffers)]
+    assert buffer_lifetimes(buffers, [Zero(views[0]), Zero(views[2]), Zero(views[1])]) == {0: (0, 2), 2: (1, 1)}
 
 
 def test_what_lingers_is_not_written_over_for_so_long() -> None:

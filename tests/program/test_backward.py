@@ -6,9 +6,9 @@ from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
 from netpart.layers.moments import Moments
 from netpart.program.compile import compile_worker
-from netpart.program.instructions import Add, Backward
-from netpart.program.passes.buffer_sharing import overwritten
-from netpart.proto.reader import loads
+from netpart.program.instructions import Accumulate, Backward
+from netpart.program.passes.buffer_sharing import overwritten_views
+from netpart.proto.reader import read_job_text
 from tests.laws.workers import check_law
 
 NORMALISED = """
@@ -45,11 +45,11 @@ def of_moments(cut: Partition) -> list[Backward]:
 
 
 def test_moments_add_their_gradient_to_that_of_the_norm() -> None:
-    cut = partition_job(loads(NORMALISED).proto, 2)
+    cut = partition_job(read_job_text(NORMALISED).proto, 2)
     (backward,) = of_moments(cut)
     assert backward.adds == (True,)
-    assert backward.dx[0] not in list(overwritten(backward))
-    assert not any(isinstance(i, Add) for i in compile_worker(cut, 0).phases["train"].instructions)
+    assert backward.dx[0] not in list(overwritten_views(backward))
+    assert not any(isinstance(i, Accumulate) for i in compile_worker(cut, 0).phases["train"].instructions)
 
 
 def test_who_cannot_add_leaves_it_to_an_instruction() -> None:
@@ -62,8 +62,8 @@ def test_who_cannot_add_leaves_it_to_an_instruction() -> None:
     text = NORMALISED.replace(
         'layer { name: "flat" type: kFlatten srclayers: "norm" }', f"{other} {add} layer {{ {shortcut} }}"
     )
-    found = compile_worker(partition_job(loads(text).proto, 1), 0).phases["train"].instructions
-    assert sum(isinstance(i, Add) for i in found) == 1
+    found = compile_worker(partition_job(read_job_text(text).proto, 1), 0).phases["train"].instructions
+    assert sum(isinstance(i, Accumulate) for i in found) == 1
     assert not any(any(i.adds) for i in found if isinstance(i, Backward))
 
 
@@ -91,4 +91,4 @@ neuralnet {
 def test_a_team_that_comes_twice_adds_up_gradients_in_the_order_of_its_stages() -> None:
     """Backward of "far" comes first, for it is in the second stage of worker 0; "near", behind it in the job, is in the
     first."""
-    check_law(partition_job(loads(TWICE).proto, 2), 0)
+    check_law(partition_job(read_job_text(TWICE).proto, 2), 0)

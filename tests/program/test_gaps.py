@@ -15,7 +15,7 @@ from netpart.program.backward import BackwardCompiler
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Zero
 from netpart.proto.job_pb2 import Collectives, JobProto
-from netpart.verify.compare import compare
+from netpart.verify.compare import compare_nets
 from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer
 from tests.laws.workers import check_law
@@ -83,6 +83,6 @@ def test_the_reported_job_trains_as_one_worker_does() -> None:
 def test_verify_is_right_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """And notices every time if nobody clears the gap, whatever the memory held before."""
     cut, whole = (partition_job(gap(*READERS["pooling, k < s"]), n, uncut=n == 1) for n in (2, 1))
-    assert compare(cut, whole).holds
+    assert compare_nets(cut, whole).holds
     monkeypatch.setattr(BackwardCompiler, "returned", lambda self, part: [part.region])
-    assert not compare(cut, whole).holds
+    assert not compare_nets(cut, whole).holds

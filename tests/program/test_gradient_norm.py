@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.plan.price.ledger import ledger
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Update, Way
 from netpart.worker.ensemble import Ensemble
@@ -61,7 +61,7 @@ def test_the_step_is_as_long_as_the_norm_allows(workers: int, micros: int) -> No
 
 def test_one_number_travels_and_is_booked() -> None:
     cut = partition(LENET, 3, "updater.clip_norm=1")
-    entries = [e for e in ledger(cut).entries if is_norm(e.channel)]
+    entries = [e for e in compute_ledger(cut).entries if is_norm(e.channel)]
     assert sum(e.nbytes for e in entries) == 2 * (3 - 1) * 8
-    assert tabulate(cut).moved == ledger(cut).total
-    assert tabulate(cut).moved - tabulate(partition(LENET, 3)).moved == 32
+    assert tabulate_partition(cut).moved == compute_ledger(cut).total
+    assert tabulate_partition(cut).moved - tabulate_partition(partition(LENET, 3)).moved == 32

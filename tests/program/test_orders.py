@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from netpart.graph.partition import partition_job
 from netpart.kernels.reference import Kernels
-from netpart.program.buffers import View, is_contiguous, lie_alike
+from netpart.program.buffers import View, is_contiguous, same_layout
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Copy
-from netpart.program.orders import orders
-from netpart.proto.reader import loads
+from netpart.program.orders import memory_orders
+from netpart.proto.reader import read_job_text
 from tests.laws.workers import ChannelsLast
 
 NET = """
@@ -37,11 +37,11 @@ LAST = (0, 2, 3, 1)
 
 
 def test_orders_start_at_convolutions_and_are_passed_on() -> None:
-    net = partition_job(loads(NET).proto, 1).graph.net
-    assert dict(zip((n.name for n in net.nodes), orders(net, ChannelsLast), strict=True)) == {
+    net = partition_job(read_job_text(NET).proto, 1).graph.net
+    assert dict(zip((n.name for n in net.nodes), memory_orders(net, ChannelsLast), strict=True)) == {
         "data": LAST, "conv": LAST, "relu": LAST, "pool": LAST, "fc": (), "loss": (),
     }  # fmt: skip
-    assert not any(orders(net, Kernels))
+    assert not any(memory_orders(net, Kernels))
 
 
 class WeightsLast(ChannelsLast):
@@ -49,7 +49,7 @@ class WeightsLast(ChannelsLast):
 
 
 def test_weights_lie_with_their_channels_last_where_no_other_worker_has_a_part_in_them() -> None:
-    job, lying = loads(NET).proto, []
+    job, lying = read_job_text(NET).proto, []
     for workers in (1, 2):
         compiled = compile_worker(partition_job(job, workers), 0, kernels=WeightsLast)
         views = (compiled.parameters[0], compiled.gradients[0], compiled.parameters[1])
@@ -58,7 +58,7 @@ def test_weights_lie_with_their_channels_last_where_no_other_worker_has_a_part_i
 
 
 def test_only_what_lies_otherwise_is_copied() -> None:
-    compiled = compile_worker(partition_job(loads(NET).proto, 1), 0, kernels=ChannelsLast)
+    compiled = compile_worker(partition_job(read_job_text(NET).proto, 1), 0, kernels=ChannelsLast)
     copies = [i for i in compiled.phases["train"].instructions if isinstance(i, Copy)]
     assert not copies
 
@@ -66,7 +66,7 @@ def test_only_what_lies_otherwise_is_copied() -> None:
 def test_rows_that_somebody_reads_as_written_lie_so() -> None:
     text = NET.replace('"conv" type', '"flat" type: kInnerProduct srclayers: "data" param { name: "w" } '
         'innerproduct_conf { num_output: 3 bias_term: false } } layer { name: "conv" type')  # fmt: skip
-    compiled = compile_worker(partition_job(loads(text).proto, 1), 0, kernels=ChannelsLast)
+    compiled = compile_worker(partition_job(read_job_text(text).proto, 1), 0, kernels=ChannelsLast)
     copies = [i for i in compiled.phases["train"].instructions if isinstance(i, Copy)]
     assert [compiled.buffers[c.target.buffer].name for c in copies] == ["conv.x0"]
 
@@ -80,6 +80,6 @@ def test_a_run_of_memory_is_one_in_the_order_of_memory() -> None:
 
 
 def test_axes_of_extent_1_lie_anywhere() -> None:
-    assert lie_alike((4, 5, 1, 1), LAST, ())
-    assert lie_alike((4, 1, 6, 6), (), LAST)
-    assert not lie_alike((4, 5, 6, 1), LAST, ())
+    assert same_layout((4, 5, 1, 1), LAST, ())
+    assert same_layout((4, 1, 6, 6), (), LAST)
+    assert not same_layout((4, 5, 6, 1), LAST, ())

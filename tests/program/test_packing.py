@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from netpart.program import packing
-from netpart.program.packing import Ints, load, lowest_gap, pack, stacked
+from netpart.program.packing import Ints, lowest_gap, memory_load, pack_memory, stack_pieces
 
 Piece = tuple[int, int, int]
 """First moment, last moment and size."""
@@ -30,7 +30,7 @@ some = st.lists(
 
 @given(some)
 def test_what_is_needed_at_once_lies_apart(rows: list[Piece]) -> None:
-    offsets, top = pack(pieces(*rows))
+    offsets, top = pack_memory(pieces(*rows))
     placed = [(*row, offset, offset + row[2]) for row, offset in zip(rows, offsets.tolist(), strict=True)]
     assert all(lo >= 0 and hi <= top for *_, lo, hi in placed)
     for (a, b, n, lo, hi), (c, d, m, low, high) in combinations(placed, 2):
@@ -39,26 +39,26 @@ def test_what_is_needed_at_once_lies_apart(rows: list[Piece]) -> None:
 
 @given(some)
 def test_it_takes_what_the_fullest_moment_needs_or_more_and_the_same_each_time(rows: list[Piece]) -> None:
-    offsets, top = pack(pieces(*rows))
+    offsets, top = pack_memory(pieces(*rows))
     fullest = max((sum(n for a, b, n in rows if a <= t <= b) for t in range(10)), default=0)
-    assert load(pieces(*rows)).max() == fullest <= top
-    again, same = pack(pieces(*rows))
+    assert memory_load(pieces(*rows)).max() == fullest <= top
+    again, same = pack_memory(pieces(*rows))
     assert offsets.tolist() == again.tolist()
     assert top == same
 
 
 @given(st.lists(st.integers(1, 9), max_size=30))
 def test_lives_within_lives_make_stairs_without_a_hole(sizes: list[int]) -> None:
-    offsets, top = pack(pieces(*((t, 60 - t, n) for t, n in enumerate(sizes))))
+    offsets, top = pack_memory(pieces(*((t, 60 - t, n) for t, n in enumerate(sizes))))
     assert offsets.tolist() == [sum(sizes[:t]) for t in range(len(sizes))]
     assert top == sum(sizes)
 
 
 def test_who_does_not_fit_comes_earlier_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
     found = pieces((0, 2, 4), (2, 4, 4), (3, 6, 2), (5, 6, 3))
-    assert pack(found)[1] == load(found).max() == 8
+    assert pack_memory(found)[1] == memory_load(found).max() == 8
     monkeypatch.setattr(packing, "TRIES", 1)
-    assert pack(found)[1] == 10
+    assert pack_memory(found)[1] == 10
 
 
 @given(some)
@@ -68,7 +68,7 @@ def test_another_try_never_makes_it_worse(rows: list[Piece]) -> None:
     tops = []
     for tries in range(1, 6):
         with patch.object(packing, "TRIES", tries):
-            tops.append(pack(pieces(*rows))[1])
+            tops.append(pack_memory(pieces(*rows))[1])
     assert tops == sorted(tops, reverse=True)
 
 
@@ -77,12 +77,12 @@ def test_the_more_pieces_the_fewer_tries(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def counted(found: Ints, limit: int) -> Ints:
         tries.append(len(found))
-        return stacked(found, limit)
+        return stack_pieces(found, limit)
 
-    monkeypatch.setattr(packing, "stacked", counted)
+    monkeypatch.setattr(packing, "stack_pieces", counted)
     for count in (40, 3000):
         first = rng.integers(0, count, count)
-        pack(np.stack([first, first + rng.geometric(0.01, count), rng.integers(1, 1000, count)], axis=1))
+        pack_memory(np.stack([first, first + rng.geometric(0.01, count), rng.integers(1, 1000, count)], axis=1))
     assert 3000 in tries
     assert tries.count(40) <= packing.TRIES
     assert 3000 * (tries.count(3000) - 1) <= packing.EFFORT
@@ -90,8 +90,8 @@ def test_the_more_pieces_the_fewer_tries(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_laying_stops_at_who_would_come_too_high() -> None:
     found = pieces((0, 1, 3), (1, 2, 3), (2, 3, 3), (0, 3, 1))
-    assert stacked(found, MOST).tolist() == [3, 6, 3, 7]
-    assert stacked(found, 6).tolist() == [3, 6]
+    assert stack_pieces(found, MOST).tolist() == [3, 6, 3, 7]
+    assert stack_pieces(found, 6).tolist() == [3, 6]
 
 
 def test_the_lowest_gap_that_fits_is_taken() -> None:

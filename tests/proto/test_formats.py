@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.proto.formats import other_format
-from netpart.proto.reader import loads
+from netpart.proto.formats import other_format_error
+from netpart.proto.reader import read_job_text
 
 ROOT = Path(__file__).parents[2]
 JOBS = sorted((ROOT / "graphs").rglob("*.conf"))
@@ -27,17 +27,17 @@ TEXTS = {
 def test_another_format_is_named(format: str, text: str) -> None:
     message = f"a.conf:1:1: a.conf: expected a job in protobuf text, got {format}; give the job itself"
     with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        loads(text, "a.conf")
+        read_job_text(text, "a.conf")
     assert len(caught.value.faults) == 1
 
 
 @pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
 def test_jobs_are_not_taken_for_another_format(path: Path) -> None:
     text = path.read_text()
-    assert other_format(text, path.name) is None
-    assert other_format(text[text.index("neuralnet") :], path.name) is None
+    assert other_format_error(text, path.name) is None
+    assert other_format_error(text[text.index("neuralnet") :], path.name) is None
 
 
 @pytest.mark.parametrize("text", ["name: [", "neuralnet {", "{ layer { } }", "import: 3", "<a>", "name:\n-3"])
 def test_a_job_with_a_mistake_keeps_its_own_message(text: str) -> None:
-    assert other_format(text, "a.conf") is None
+    assert other_format_error(text, "a.conf") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 LAYER = 'neuralnet {\n  layer {\n    name: "c"\n    %s\n  }\n}\n'
 CASES = {
@@ -164,7 +164,7 @@ CASES = {
 def test_mistake(case: str) -> None:
     text, expected = CASES[case]
     with pytest.raises(ConfigError) as caught:
-        loads(text, "job.conf")
+        read_job_text(text, "job.conf")
     assert expected in str(caught.value)
     assert caught.value.position is not None
     assert caught.value.position.file == "job.conf"

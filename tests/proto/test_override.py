@@ -6,7 +6,7 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, PoolingProto
-from netpart.proto.reader import Job, loads
+from netpart.proto.reader import Job, read_job_text
 
 TEXT = """name: "net"
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.5 } }
@@ -22,7 +22,7 @@ DATA, TEST, CONV, DOTTED, SEED = range(5)
 
 
 def read(*overrides: str) -> Job:
-    return loads(TEXT, "job.conf", overrides)
+    return read_job_text(TEXT, "job.conf", overrides)
 
 
 def layer(i: int, *overrides: str) -> LayerProto:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.proto.paths import data_fields, move
-from netpart.proto.reader import loads
+from netpart.proto.paths import data_fields, rebase_paths
+from netpart.proto.reader import read_job_text
 
 JOB = """neuralnet {
   layer { name: "a" type: kRecordInput store_conf { path: "../data/x.bin" mean_file: "mean.bin" } }
@@ -16,8 +16,8 @@ JOB = """neuralnet {
 
 
 def named(text: str, source: Path, target: Path) -> list[str]:
-    job = loads(text).proto
-    move(job, source, target)
+    job = read_job_text(text).proto
+    rebase_paths(job, source, target)
     return [str(getattr(block, name)) for block, name in data_fields(job)]
 
 

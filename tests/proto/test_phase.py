@@ -5,7 +5,7 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.proto.job_pb2 import LayerProto, Phase
 from netpart.proto.phase import in_phase
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_two_styles_in_one_conf_are_an_error() -> None:
   }
 }"""
     with pytest.raises(ConfigError, match=r"^job.conf:5:5: b: expected include, as layer a has it, got exclude"):
-        loads(text, "job.conf")
+        read_job_text(text, "job.conf")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import FieldPath
-from netpart.proto.fields import descriptor
+from netpart.proto.fields import message_descriptor
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.positions import positions
-from netpart.proto.reader import loads
+from netpart.proto.positions import field_positions
+from netpart.proto.reader import read_job_text
 
 Item = tuple[str, FieldPath | None]
 """A piece of text and the field whose position it has, if any."""
@@ -103,7 +103,7 @@ def texts(draw: st.DrawFn) -> tuple[str, dict[FieldPath, tuple[int, int]]]:
 @given(texts())
 def test_positions_point_at_names(case: tuple[str, dict[FieldPath, tuple[int, int]]]) -> None:
     text, expected = case
-    job = loads(text, "job.conf")
+    job = read_job_text(text, "job.conf")
     for path, (line, column) in expected.items():
         found = job.locate(path)
         assert found is not None, path
@@ -112,14 +112,14 @@ def test_positions_point_at_names(case: tuple[str, dict[FieldPath, tuple[int, in
 
 def test_adjacent_strings_and_a_list_of_blocks() -> None:
     text = 'neuralnet { layer: [{ name: "a" \'b\' }, <name: "c">],\nlayer { name: "d" } }'
-    found = positions(text, "job.conf", descriptor(JobProto))
+    found = field_positions(text, "job.conf", message_descriptor(JobProto))
     places = {path: (at.line, at.column) for path, at in found.items()}
     net = ("neuralnet", "layer")
     assert places == {
         ("neuralnet",): (1, 1), net: (1, 21), (*net, 0): (1, 21), (*net, 0, "name"): (1, 23), (*net, 1): (1, 40),
         (*net, 1, "name"): (1, 41), (*net, 2): (2, 1), (*net, 2, "name"): (2, 9),
     }  # fmt: skip
-    assert loads(text).proto.neuralnet.layer[0].name == "ab"
+    assert read_job_text(text).proto.neuralnet.layer[0].name == "ab"
 
 
 def test_extensions() -> None:
@@ -134,7 +134,7 @@ def test_extensions() -> None:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     conf = message_factory.GetMessageClass(pool.FindMessageTypeByName("user.Conf"))
-    found = positions("\n [ user . inner ] { x: 1 x: 2 }", "job.conf", descriptor(conf))
+    found = field_positions("\n [ user . inner ] { x: 1 x: 2 }", "job.conf", message_descriptor(conf))
     assert {path: at.column for path, at in found.items()} == {
         ("[user.inner]",): 2, ("[user.inner]", "x"): 21, ("[user.inner]", "x", 0): 21, ("[user.inner]", "x", 1): 26,
     }  # fmt: skip

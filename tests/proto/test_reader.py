@@ -7,7 +7,7 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError, Position
 from netpart.proto.job_pb2 import CutProto, JobProto, LayerType, Remainder, Scheme
-from netpart.proto.reader import load, loads
+from netpart.proto.reader import read_job, read_job_text
 
 CONFS = Path(__file__).parents[1] / "data" / "singa" / "conf"
 LAYERS = {
@@ -22,15 +22,15 @@ def test_the_table_names_every_conf() -> None:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_singas_confs_are_read(name: str) -> None:
-    job = load(CONFS / name)
+    job = read_job(CONFS / name)
     assert len(job.proto.neuralnet.layer) == LAYERS[name]
     assert job.folder == (CONFS / name).parent
-    assert loads(text_format.MessageToString(job.proto)).proto == job.proto
+    assert read_job_text(text_format.MessageToString(job.proto)).proto == job.proto
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_every_layer_of_singas_confs_is_located(name: str) -> None:
-    job = load(CONFS / name)
+    job = read_job(CONFS / name)
     lines = job.text.splitlines()
     for i, layer in enumerate(job.proto.neuralnet.layer):
         at = job.locate(("neuralnet", "layer", i, "name"))
@@ -40,7 +40,7 @@ def test_every_layer_of_singas_confs_is_located(name: str) -> None:
 
 
 def test_netparts_own_words_are_read() -> None:
-    job = loads("""
+    job = read_job_text("""
         seed: 7 dtype: FLOAT64 device: CPU deadline: 2.5 bucket_bytes: 1024
         neuralnet {
           scheme: COLUMN_ROW micro_batches: 4 replicas: 2
@@ -61,12 +61,14 @@ def test_netparts_own_words_are_read() -> None:
 
 
 def test_an_unset_partition_dim_is_told_from_minus_one() -> None:
-    layers = loads('neuralnet { layer { name: "a" } layer { name: "b" partition_dim: -1 } }').proto.neuralnet.layer
+    layers = read_job_text(
+        'neuralnet { layer { name: "a" } layer { name: "b" partition_dim: -1 } }'
+    ).proto.neuralnet.layer
     assert [(layer.HasField("partition_dim"), layer.partition_dim) for layer in layers] == [(False, -1), (True, -1)]
 
 
 def test_explain_falls_back_to_the_block_around() -> None:
-    job = loads('name: "x"\nneuralnet {\n  layer {\n    name: "a" } }', "job.conf")
+    job = read_job_text('name: "x"\nneuralnet {\n  layer {\n    name: "a" } }', "job.conf")
     layer = ("neuralnet", "layer", 0)
     error = ConfigError("a", "b", "c", at=(*layer, "param", 1, "name"))
     assert job.explain(error) is error
@@ -78,11 +80,11 @@ def test_explain_falls_back_to_the_block_around() -> None:
 
 def test_explain_keeps_a_position() -> None:
     error = ConfigError("a", "b", "c", at=("name",), position=Position("other.conf", 7, 8))
-    assert loads('name: "x"').explain(error).position == Position("other.conf", 7, 8)
+    assert read_job_text('name: "x"').explain(error).position == Position("other.conf", 7, 8)
 
 
 def test_a_job_says_what_it_is() -> None:
-    assert repr(loads('neuralnet { layer { name: "a" } }', "job.conf")) == "Job(job.conf, 1 layers)"
+    assert repr(read_job_text('neuralnet { layer { name: "a" } }', "job.conf")) == "Job(job.conf, 1 layers)"
 
 
 def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
@@ -90,25 +92,25 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"con\.conf: expected a job configuration file, got .*did you mean conv\.conf"
     ):
-        load(tmp_path / "con.conf")
+        read_job(tmp_path / "con.conf")
     with pytest.raises(ConfigError, match="there is no folder"):
-        load(tmp_path / "nowhere" / "job.conf")
+        read_job(tmp_path / "nowhere" / "job.conf")
     with pytest.raises(ConfigError, match=r"got a folder$"):
-        load(tmp_path)
+        read_job(tmp_path)
 
 
 def test_wrong_bytes_are_located(tmp_path: Path) -> None:
     path = tmp_path / "job.conf"
     path.write_bytes('# é\nname: "é'.encode() + b'\xff"\n')
     with pytest.raises(ConfigError, match="expected UTF-8 text, got byte 0xff; save the file as UTF-8") as caught:
-        load(path)
+        read_job(path)
     assert caught.value.position == Position(str(path), 2, 9)
 
 
 def test_a_byte_order_mark_and_dos_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "job.conf"
     path.write_bytes(b'\xef\xbb\xbfname: "x" # y\r\nseed: 3\r\n')
-    job = load(path)
+    job = read_job(path)
     assert (job.proto.name, job.proto.seed) == ("x", 3)
     assert job.locate(("seed",)) == Position(str(path), 2, 1)
 
@@ -117,4 +119,4 @@ def test_a_carriage_return_ends_a_line(tmp_path: Path) -> None:
     path = tmp_path / "job.conf"
     path.write_bytes(b'name: "x" # y\rseed: 3\rnam: 4\r')
     with pytest.raises(ConfigError, match=r"job.conf:3:1: .*'nam'; did you mean name"):
-        load(path)
+        read_job(path)

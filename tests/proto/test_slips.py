@@ -7,8 +7,8 @@ import re
 import pytest
 
 from netpart.errors import SHOWN, ConfigError
-from netpart.proto.reader import loads
-from netpart.proto.slips import slips
+from netpart.proto.reader import read_job_text
+from netpart.proto.slips import collect_mistakes
 
 MANY = """nam: "x" train_steps: 1
 updater { type: kSGDD learning_rate { type: kFixed base_lr: "0.1" } }
@@ -22,7 +22,7 @@ neuralnet {
 def places(text: str) -> list[str]:
     """The places of what is wrong with ``text``, in order."""
     with pytest.raises(ConfigError) as raised:
-        loads(text, "job.conf")
+        read_job_text(text, "job.conf")
     return [re.findall(r"^job\.conf:(\d+:\d+): ", line)[0] for line in str(raised.value).splitlines()]
 
 
@@ -46,7 +46,7 @@ def test_what_only_follows_is_not_reported(text: str) -> None:
 
 def test_more_than_are_shown_are_counted() -> None:
     with pytest.raises(ConfigError) as raised:
-        loads("\n".join(f"wrong{i}: {i}" for i in range(SHOWN + 7)))
+        read_job_text("\n".join(f"wrong{i}: {i}" for i in range(SHOWN + 7)))
     *_, last = str(raised.value).splitlines()
     assert last == "and 7 more, which are listed once some of these are corrected"
 
@@ -59,7 +59,7 @@ def test_all_required_fields_that_are_missing_are_reported() -> None:
 
 def test_a_value_with_points_is_one_mistake() -> None:
     text = 'neuralnet { layer { name: "a" type: nn.Linear } }'
-    (line,) = slips(text, "job.conf").lines()
+    (line,) = collect_mistakes(text, "job.conf").lines()
     assert "got nn.Linear; a fully connected layer is kInnerProduct" in line
 
 

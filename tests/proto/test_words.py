@@ -10,11 +10,11 @@ from google.protobuf.descriptor import Descriptor
 
 from netpart.cli.main import VERBS
 from netpart.proto import words
-from netpart.proto.fields import descriptor, fields_of
+from netpart.proto.fields import message_descriptor, message_fields
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.layer_pb2 import LayerProto, LayerType
 from netpart.proto.override import Override
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.resources import zoo_folder
 
 TABLES: dict[str, Mapping[str, object]] = {
@@ -29,7 +29,7 @@ TABLES: dict[str, Mapping[str, object]] = {
 @pytest.mark.parametrize("name", TABLES)
 def test_words_are_written_as_they_are_compared(name: str) -> None:
     assert TABLES[name]
-    assert all(word == words.plain(word) for word in TABLES[name])
+    assert all(word == words.plain_word(word) for word in TABLES[name])
 
 
 @pytest.mark.parametrize("name", words.VALUES)
@@ -47,7 +47,7 @@ def names_of(enum: str) -> list[str]:
 
 
 def blocks() -> list[Descriptor]:
-    found = [descriptor(JobProto)]
+    found = [message_descriptor(JobProto)]
     for block in found:
         found += [f.message_type for f in block.fields if f.message_type and f.message_type not in found]
     return found
@@ -59,7 +59,7 @@ def test_a_field_is_where_the_table_says(word: str) -> None:
     names = [re.sub(r"\[\d+\]", "", step) for step in place.split(".")]
     known = {f.name for block in blocks() for f in block.fields}
     assert set(names) <= known
-    assert names[0] in {*fields_of(JobProto), *fields_of(LayerProto)} or len(names) == 1
+    assert names[0] in {*message_fields(JobProto), *message_fields(LayerProto)} or len(names) == 1
 
 
 def test_verbs_and_jobs_exist() -> None:
@@ -70,4 +70,4 @@ def test_verbs_and_jobs_exist() -> None:
 
 def test_no_word_of_another_framework_is_a_field_already() -> None:
     with pytest.raises(Exception, match="did you mean train_steps"):
-        Override("max_steps=3").apply(loads("").proto)
+        Override("max_steps=3").apply(read_job_text("").proto)

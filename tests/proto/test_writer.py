@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load, loads
+from netpart.proto.reader import read_job, read_job_text
 from netpart.proto.writer import WIDTH, write_job
 from netpart.resources import zoo_folder
 
@@ -63,49 +63,49 @@ neuralnet {
 
 
 def test_order_and_comments_are_the_authors() -> None:
-    assert write_job(loads(TEXT).proto, TEXT) == WRITTEN
-    assert write_job(loads(WRITTEN).proto, WRITTEN) == WRITTEN
+    assert write_job(read_job_text(TEXT).proto, TEXT) == WRITTEN
+    assert write_job(read_job_text(WRITTEN).proto, WRITTEN) == WRITTEN
 
 
 def test_notes_are_written_anew() -> None:
     notes = {(): ["head"], ("neuralnet", "layer", 0): ["first", ""], ("neuralnet", "layer", 1): ["second"]}
-    text = write_job(loads(TEXT).proto, TEXT, notes)
+    text = write_job(read_job_text(TEXT).proto, TEXT, notes)
     assert text.startswith("#: head\n\n# What it is.\n")
     assert "\n  # the input\n  #: first\n  #:\n  layer {\n" in text
-    assert write_job(loads(text).proto, text, notes) == text
-    assert write_job(loads(text).proto, text) == WRITTEN
+    assert write_job(read_job_text(text).proto, text, notes) == text
+    assert write_job(read_job_text(text).proto, text) == WRITTEN
 
 
 def test_fields_that_are_new_stand_behind_those_that_were_there() -> None:
-    job = loads(TEXT, overrides=["act.location=0", "seed=7"])
+    job = read_job_text(TEXT, overrides=["act.location=0", "seed=7"])
     lines = write_job(job.proto, TEXT).splitlines()
     assert lines.index("seed: 7") > lines.index("}")
     assert lines[lines.index("    cut { axis: 1 sizes: [2, 1] } # uneven") + 1] == "    location: 0"
 
 
 def test_the_comment_of_a_field_that_is_gone_stays_near() -> None:
-    proto = loads(TEXT).proto
+    proto = read_job_text(TEXT).proto
     proto.ClearField("train_steps")
     assert "# three\n" in write_job(proto, TEXT)
 
 
 def test_a_block_on_one_line_is_not_too_long() -> None:
     long = 'checkpoint_path: ["' + "x" * WIDTH + '"]'
-    text = write_job(loads(f"neuralnet {{}} cluster {{ workspace: '{'x' * WIDTH}' }} {long}").proto)
+    text = write_job(read_job_text(f"neuralnet {{}} cluster {{ workspace: '{'x' * WIDTH}' }} {long}").proto)
     assert text.startswith(f'neuralnet {{}}\ncluster {{\n  workspace: "{"x" * WIDTH}"\n}}\n')
 
 
 def test_strings_are_quoted() -> None:
     proto = JobProto(name='a "b" \\ ü\n')
-    assert loads(write_job(proto)).proto == proto
+    assert read_job_text(write_job(proto)).proto == proto
 
 
 @pytest.mark.parametrize("path", sorted(zoo_folder().rglob("*.conf")), ids=lambda path: path.stem)
 def test_the_zoo_survives(path: Path) -> None:
-    job = load(path)
+    job = read_job(path)
     text = write_job(job.proto, job.text)
-    assert loads(text).proto == job.proto
+    assert read_job_text(text).proto == job.proto
     assert [c for c in text.splitlines() if c.startswith("#")] == [
         c for c in job.text.splitlines() if c.startswith("#")
     ]
-    assert write_job(loads(text).proto, text) == text
+    assert write_job(read_job_text(text).proto, text) == text

@@ -10,8 +10,8 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import Job, load, loads
-from netpart.trained.gradcam import METHODS, Explainer, class_map, explain
+from netpart.proto.reader import Job, read_job, read_job_text
+from netpart.trained.gradcam import METHODS, SampleExplainer, class_activation_map, explain_sample
 from netpart.trained.session import Session
 from tests.datasets.samples import image_store, pixels, scans
 from tests.house.tree import ROOT
@@ -42,7 +42,7 @@ STORED = 'type: kRecordInput store_conf { path: "images.bin" batchsize: 2 shape:
 
 
 def tiny(given: str = FLAT, axes: int = 2) -> Job:
-    return loads(TINY.format(input=given, axes=axes))
+    return read_job_text(TINY.format(input=given, axes=axes))
 
 
 def session(job: Job, scores: str = "fc") -> Session:
@@ -68,7 +68,7 @@ def bias_of(found: Session, layer: str) -> int:
 
 @pytest.mark.parametrize("target", [0, 1])
 def test_the_gradient_towards_a_layer_is_that_of_the_class(target: int) -> None:
-    job = load(GRAPHS / "resattnet" / "resattnet18-small.conf")
+    job = read_job(GRAPHS / "resattnet" / "resattnet18-small.conf")
     job.proto.dtype = JobProto.FLOAT64
     found = session(job)
     found.score_of(target)
@@ -87,29 +87,31 @@ def test_the_gradient_towards_a_layer_is_that_of_the_class(target: int) -> None:
 def test_a_map_weighs_channels_by_their_mean_gradient() -> None:
     values, gradient = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
     expected = sum(gradient[k].mean() * values[k] for k in range(3)).clip(0)
-    assert np.allclose(class_map(values, gradient), expected)
-    assert not class_map(values, np.zeros_like(values)).any()
+    assert np.allclose(class_activation_map(values, gradient), expected)
+    assert not class_activation_map(values, np.zeros_like(values)).any()
 
 
 def test_hirescam_weighs_each_place_by_its_own_gradient() -> None:
     values, gradient = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
     expected = sum(gradient[k] * values[k] for k in range(3)).clip(0)
-    assert np.allclose(class_map(values, gradient, METHODS["hirescam"]), expected)
+    assert np.allclose(class_activation_map(values, gradient, METHODS["hirescam"]), expected)
 
 
 @pytest.mark.parametrize("name", ["resattnet/resattnet18-small", "resnet/resnet18-small"])
 def test_before_a_mean_and_an_inner_product_both_are_the_same(name: str) -> None:
-    job = load(GRAPHS / f"{name}.conf")
+    job = read_job(GRAPHS / f"{name}.conf")
     confs = {conf.name: conf for conf in job.proto.neuralnet.layer}
     last = confs[confs["fc"].srclayers[0]].srclayers[0]
-    grad, hires = (Explainer(job, None, last, method).explain(3, 1).map for method in METHODS)
+    grad, hires = (SampleExplainer(job, None, last, method).explain(3, 1).map for method in METHODS)
     assert grad.any()
     assert np.allclose(grad, hires, atol=1e-5)
 
 
 @pytest.mark.parametrize(("method", "layer"), [("gradcam", "s2-join"), ("hirescam", "relu1")])
 def test_a_method_takes_the_last_layer_with_room_for_it(method: str, layer: str) -> None:
-    assert Explainer(load(GRAPHS / "resattnet" / "resattnet18-small.conf"), None, method=method).layer == layer
+    assert (
+        SampleExplainer(read_job(GRAPHS / "resattnet" / "resattnet18-small.conf"), None, method=method).layer == layer
+    )
 
 
 def test_before_a_mean_and_an_inner_product_places_share_the_score_out_among_them() -> None:
@@ -122,12 +124,12 @@ def test_before_a_mean_and_an_inner_product_places_share_the_score_out_among_the
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_nets_of_the_zoo_that_classify_can_be_explained(name: str) -> None:
-    job = load(GRAPHS / f"{name}.conf")
+    job = read_job(GRAPHS / f"{name}.conf")
     if name.startswith("unet"):
         with pytest.raises(ConfigError, match="scores"):
-            explain(job, None, 0)
+            explain_sample(job, None, 0)
         return
-    found = explain(job, None, 3, target=1)
+    found = explain_sample(job, None, 3, target=1)
     assert found.map.shape == found.sample.shape[1:] == found.in_scan.shape
     assert 0 <= found.map.min() <= found.map.max() <= 1
     assert sum(found.probabilities) == pytest.approx(1)
@@ -142,22 +144,22 @@ def test_nothing_is_dropped_and_statistics_are_those_of_training() -> None:
 def test_a_scan_is_explained_in_its_own_space(tmp_path: Path) -> None:
     scans(tmp_path, "ad-nc")
     (tmp_path / "tiny.conf").write_text(TINY.format(input=DEEP, axes=3))
-    job = load(tmp_path / "tiny.conf")
-    found = explain(job, None, 1, "conv")
+    job = read_job(tmp_path / "tiny.conf")
+    found = explain_sample(job, None, 1, "conv")
     assert found.scan is not None
     assert found.in_scan.shape == found.scan.shape == (5, 4, 6)
     assert (found.layer, found.label) == ("conv", 1)
     with pytest.raises(ConfigError, match="--sample: expected one of 2 samples, 0 to 1, got"):
-        explain(job, None, 2)
+        explain_sample(job, None, 2)
 
 
 def test_a_store_is_not_read_beyond_its_end(tmp_path: Path) -> None:
     image_store(tmp_path / "images.bin", pixels(3, (1, 6, 5)))
     (tmp_path / "tiny.conf").write_text(TINY.format(input=STORED, axes=2))
-    job = load(tmp_path / "tiny.conf")
-    assert explain(job, None, 2).label == 2
+    job = read_job(tmp_path / "tiny.conf")
+    assert explain_sample(job, None, 2).label == 2
     with pytest.raises(ConfigError, match="--sample: expected one of 3 samples, 0 to 2, got 3"):
-        explain(job, None, 3)
+        explain_sample(job, None, 3)
 
 
 @pytest.mark.parametrize(
@@ -171,4 +173,4 @@ def test_a_store_is_not_read_beyond_its_end(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_explained_is_told(layer: str, target: int | None, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        explain(tiny(), None, 0, layer, target)
+        explain_sample(tiny(), None, 0, layer, target)

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
-from netpart.trained.input_lattice import Axis, fill, lattice, spread
+from netpart.proto.reader import read_job_text
+from netpart.trained.input_lattice import LatticeAxis, block_lattice, interpolate_map, layer_lattice
 from netpart.trained.session import Session
 
 MEANS = """
@@ -40,7 +40,7 @@ WAYS = ["data", "halve", "pool", "wide", "patch", "double", "relu"]
 
 
 def means(*names: str) -> Session:
-    job = loads(MEANS)
+    job = read_job_text(MEANS)
     job.proto.dtype = JobProto.FLOAT64
     return Session(job, names)
 
@@ -56,7 +56,7 @@ def test_a_net_of_means_gives_a_ramp_back_at_the_places_of_its_elements(name: st
     session = means("relu")
     session.run({"data": np.indices((80, 72))[axis]})
     found = session.value(name)[0, 0].take(session.value(name).shape[3 - axis] // 2, 1 - axis)
-    at = lattice(session.nodes, "data", name)[axis]
+    at = layer_lattice(session.nodes, "data", name)[axis]
     places = at.start + at.step * np.arange(len(found))
     np.testing.assert_allclose(inner(found), inner(places), atol=1e-9)
     np.testing.assert_allclose(at.start + at.step * at.places(80), np.arange(80), atol=1e-9)
@@ -64,17 +64,21 @@ def test_a_net_of_means_gives_a_ramp_back_at_the_places_of_its_elements(name: st
 
 def test_behind_a_reshape_elements_fill_the_samples_unless_another_way_keeps_space() -> None:
     nodes = means("sum").nodes
-    assert lattice(nodes, "data", "pool") == (Axis(0, 4), Axis(0, 4))
-    assert lattice(nodes, "data", "sum") == lattice(nodes, "data", "pool")
-    assert lattice(nodes, "data", "folded") == (Axis(1.5, 4), Axis(1.5, 4)) == fill((80, 72), (20, 18))
+    assert layer_lattice(nodes, "data", "pool") == (LatticeAxis(0, 4), LatticeAxis(0, 4))
+    assert layer_lattice(nodes, "data", "sum") == layer_lattice(nodes, "data", "pool")
+    assert (
+        layer_lattice(nodes, "data", "folded")
+        == (LatticeAxis(1.5, 4), LatticeAxis(1.5, 4))
+        == block_lattice((80, 72), (20, 18))
+    )
 
 
 def test_values_are_spread_from_where_they_lie() -> None:
     values = np.zeros((3, 4))
     values[1, 2] = 1
-    found = spread(values, (Axis(0, 4), Axis(1.5, 4)), (12, 16))
+    found = interpolate_map(values, (LatticeAxis(0, 4), LatticeAxis(1.5, 4)), (12, 16))
     assert found.shape == (12, 16)
     assert found[4].argmax() in (9, 10)
     assert found[4, 9] == found[4, 10] == pytest.approx(0.875)
     assert found[6, 9] == pytest.approx(0.875 / 2)
-    assert np.array_equal(spread(values, fill((3, 4), (3, 4)), (3, 4)), values)
+    assert np.array_equal(interpolate_map(values, block_lattice((3, 4), (3, 4)), (3, 4)), values)

@@ -10,9 +10,9 @@ import pytest
 
 from netpart.data.scans.nifti import save_volume
 from netpart.errors import ConfigError
-from netpart.proto.reader import load
-from netpart.trained.gradcam import Explainer, Explanation
-from netpart.trained.pointing_game import Region, peak, play
+from netpart.proto.reader import read_job
+from netpart.trained.gradcam import SampleExplainer, SampleExplanation
+from netpart.trained.pointing_game import TargetRegion, find_map_peak, play_pointing_game
 from tests.datasets.samples import scans
 from tests.trained.test_gradcam import DEEP, TINY, tiny
 
@@ -21,35 +21,35 @@ AFFINE = np.diag([2.0, 2.0, 2.0, 1.0])
 
 
 @pytest.fixture
-def explainer(tmp_path: Path) -> Explainer:
+def explainer(tmp_path: Path) -> SampleExplainer:
     scans(tmp_path, "ad-nc", shape=SHAPE)
     (tmp_path / "tiny.conf").write_text(TINY.format(input=DEEP, axes=3))
-    return Explainer(load(tmp_path / "tiny.conf"), None, "conv")
+    return SampleExplainer(read_job(tmp_path / "tiny.conf"), None, "conv")
 
 
-def region(folder: Path, *voxels: tuple[int, ...], shape: tuple[int, ...] = SHAPE) -> Region:
+def region(folder: Path, *voxels: tuple[int, ...], shape: tuple[int, ...] = SHAPE) -> TargetRegion:
     mask = np.zeros(shape, np.uint8)
     for voxel in voxels:
         mask[voxel] = 1
     save_volume(folder / "mask.nii.gz", mask, AFFINE)
-    return Region(folder / "mask.nii.gz")
+    return TargetRegion(folder / "mask.nii.gz")
 
 
-def pointing(found: Explanation, *voxel: int) -> Explanation:
+def pointing(found: SampleExplanation, *voxel: int) -> SampleExplanation:
     """The explanation with a map that is largest in one voxel."""
     heat = np.zeros(SHAPE)
     heat[voxel] = 1
     return replace(found, map=heat, sample=heat[None])
 
 
-def test_a_hit_is_where_the_map_is_largest(explainer: Explainer, tmp_path: Path) -> None:
+def test_a_hit_is_where_the_map_is_largest(explainer: SampleExplainer, tmp_path: Path) -> None:
     found, where = explainer.explain(1, 1), region(tmp_path, (1, 2, 3), (4, 3, 5))
     for voxel, inside in (((1, 2, 3), True), ((4, 3, 5), True), ((3, 2, 1), False)):
         hit = where.hit(1, pointing(found, *voxel))
         assert (hit.number, hit.place, hit.inside) == (1, voxel, inside)
 
 
-def test_a_map_of_nothing_points_nowhere(explainer: Explainer, tmp_path: Path) -> None:
+def test_a_map_of_nothing_points_nowhere(explainer: SampleExplainer, tmp_path: Path) -> None:
     found = explainer.explain(1, 1)
     where = region(tmp_path, (0, 0, 0))
     assert where.hit(1, pointing(found, 0, 0, 0)).inside
@@ -57,27 +57,27 @@ def test_a_map_of_nothing_points_nowhere(explainer: Explainer, tmp_path: Path) -
 
 
 def test_the_first_of_several_largest_values_counts() -> None:
-    assert peak(np.array([[0, 2], [2, 1]])) == (0, 1)
+    assert find_map_peak(np.array([[0, 2], [2, 1]])) == (0, 1)
 
 
 @pytest.mark.parametrize(("target", "numbers"), [(None, [0, 1]), (0, [0]), (1, [1])])
 def test_every_scan_of_a_class_is_played_for_that_class(
-    target: int | None, numbers: list[int], explainer: Explainer, tmp_path: Path
+    target: int | None, numbers: list[int], explainer: SampleExplainer, tmp_path: Path
 ) -> None:
-    hits = list(play(explainer, region(tmp_path, (1, 2, 3)), target))
+    hits = list(play_pointing_game(explainer, region(tmp_path, (1, 2, 3)), target))
     assert [hit.number for hit in hits] == numbers
     assert all(target in (None, hit.explanation.target) for hit in hits)
     assert [hit.explanation.label for hit in hits] == numbers
 
 
-def test_what_cannot_be_played_is_told(explainer: Explainer, tmp_path: Path) -> None:
+def test_what_cannot_be_played_is_told(explainer: SampleExplainer, tmp_path: Path) -> None:
     where = region(tmp_path, (1, 2, 3))
     with pytest.raises(ConfigError, match="a class that the test data has, got 2"):
-        next(play(explainer, where, 2))
+        next(play_pointing_game(explainer, where, 2))
     with pytest.raises(ConfigError, match="a job that reads scans"):
-        next(play(Explainer(tiny(), None), where))
+        next(play_pointing_game(SampleExplainer(tiny(), None), where))
     with pytest.raises(ConfigError, match="a job that reads scans"):
-        where.hit(0, Explainer(tiny(), None).explain(0))
+        where.hit(0, SampleExplainer(tiny(), None).explain(0))
     other = region(tmp_path, (0, 0, 0), shape=(5, 4, 5))
     with pytest.raises(ConfigError, match="resample the region to the scans"):
-        next(play(explainer, other))
+        next(play_pointing_game(explainer, other))

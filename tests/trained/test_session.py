@@ -11,7 +11,7 @@ from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import partition_job
 from netpart.launch import run as launch
 from netpart.proto.layer_pb2 import LayerType
-from netpart.proto.reader import Job, load, loads
+from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.trained.session import Session
 from netpart.worker.ensemble import Ensemble
 from tests.end2end.running import mlp
@@ -19,11 +19,11 @@ from tests.end2end.running import mlp
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    return load(mlp(tmp_path, dtype="FLOAT64"))
+    return read_job(mlp(tmp_path, dtype="FLOAT64"))
 
 
 def test_a_session_computes_what_the_test_net_computes(job: Job, tmp_path: Path) -> None:
-    summary = launch.run(job, 3, launcher="threads", workspace=tmp_path / "run")
+    summary = launch.run_job(job, 3, launcher="threads", workspace=tmp_path / "run")
     whole = Ensemble(partition_job(job.proto, 1, job.folder, uncut=True), keep=True)
     session = Session(job, ["fc2"], Path(summary.checkpoint), rows=6)
     whole.initialise()
@@ -65,8 +65,8 @@ def test_only_inputs_are_given(job: Job) -> None:
 
 def test_a_checkpoint_of_another_net_is_refused(job: Job, tmp_path: Path) -> None:
     job.proto.train_steps = 1
-    path = Path(launch.run(job, 1, launcher="threads", workspace=tmp_path / "run").checkpoint)
-    other = load(mlp(tmp_path))
+    path = Path(launch.run_job(job, 1, launcher="threads", workspace=tmp_path / "run").checkpoint)
+    other = read_job(mlp(tmp_path))
     other.proto.neuralnet.layer[2].innerproduct_conf.num_output = 5
     with pytest.raises(DataError, match="expected shape"):
         Session(other, ["fc1"], path)
@@ -82,11 +82,11 @@ neuralnet {
 
 def test_opaque_records_cannot_be_given() -> None:
     with pytest.raises(ConfigError, match="data: expected an input of numbers or tokens, got one of opaque records"):
-        Session(loads(RECORDS), ["images"])
+        Session(read_job_text(RECORDS), ["images"])
 
 
 def test_a_mistake_is_told_with_its_place_in_the_job(job: Job, tmp_path: Path) -> None:
     text = (tmp_path / "mlp.conf").read_text().replace('srclayers: "fc2"', 'srclayers: "fc3"')
-    wrong = loads(text, "mlp.conf")
+    wrong = read_job_text(text, "mlp.conf")
     with pytest.raises(ConfigError, match=r"mlp.conf:\d+:\d+: loss: expected srclayers"), wrong.explaining():
         Session(wrong, ["fc1"])

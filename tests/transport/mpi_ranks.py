@@ -8,7 +8,7 @@ from random import Random
 
 from netpart.transport.frames import DTYPES, HEADER
 from netpart.transport.mpi import MpiTransport
-from netpart.transport.mpi_world import end, start
+from netpart.transport.mpi_world import end_mpi, start_mpi
 from tests.laws.groups import DEADLINE
 from tests.laws.test_transport import Line, play, promised
 
@@ -24,7 +24,7 @@ def lines(random: Random, n: int) -> Iterator[Line]:
 
 def main() -> None:
     programs, steps = map(int, sys.argv[1:])
-    world = start()
+    world = start_mpi()
     for seed in range(programs):
         drawn = list(lines(Random(seed), world.size))
         transport = MpiTransport(world.rank, b"law-7run", world)
@@ -37,7 +37,7 @@ def main() -> None:
         assert transport.flush(DEADLINE)
         sent = steps * sum((line.sender == world.rank) + (line.receiver == world.rank) for line in drawn)
         assert transport.header_bytes == sent * HEADER.size
-    end(world)
+    end_mpi(world)
 
 
 if __name__ == "__main__":

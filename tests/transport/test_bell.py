@@ -8,7 +8,7 @@ from time import monotonic, process_time
 
 import pytest
 
-from netpart.transport.bell import COUNT_BITS, Bell
+from netpart.transport.bell import COUNT_BITS, Doorbell
 
 DEADLINE = 30.0
 
@@ -17,7 +17,7 @@ def page() -> mmap.mmap:
     return mmap.mmap(-1, mmap.PAGESIZE)
 
 
-def hear(bell: Bell, heard: int) -> None:
+def hear(bell: Doorbell, heard: int) -> None:
     began = monotonic()
     while bell.value == heard:
         assert monotonic() - began < DEADLINE
@@ -31,8 +31,8 @@ def test_every_ring_is_heard(spin: float) -> None:
     A ring that was heard before it woke anybody wakes whoever sleeps next; he looks again.
     """
     here, there = page(), page()
-    ours, theirs = Bell(here, 0, spin), Bell(there, 1, spin)
-    to_them, to_us = Bell(there, 0), Bell(here, 1)
+    ours, theirs = Doorbell(here, 0, spin), Doorbell(there, 1, spin)
+    to_them, to_us = Doorbell(there, 0), Doorbell(here, 1)
 
     def answer() -> None:
         for value in range(1000):
@@ -50,7 +50,7 @@ def test_every_ring_is_heard(spin: float) -> None:
 
 
 def test_a_wait_ends_in_time_and_costs_nothing() -> None:
-    bell = Bell(page(), 0, 1e-4)
+    bell = Doorbell(page(), 0, 1e-4)
     began, used = monotonic(), process_time()
     bell.wait(bell.value, 0.2)
     assert monotonic() - began >= 0.2
@@ -59,8 +59,8 @@ def test_a_wait_ends_in_time_and_costs_nothing() -> None:
 
 def test_what_rang_before_is_not_waited_for() -> None:
     memory = page()
-    bell, heard = Bell(memory, 0), Bell(memory, 0).value
-    Bell(memory, 1).ring()
+    bell, heard = Doorbell(memory, 0), Doorbell(memory, 0).value
+    Doorbell(memory, 1).ring()
     began = monotonic()
     bell.wait(heard, DEADLINE)
     assert monotonic() - began < DEADLINE
@@ -69,7 +69,7 @@ def test_what_rang_before_is_not_waited_for() -> None:
 def test_no_two_ringers_write_the_same_value() -> None:
     """One may overwrite the other, and who read any value in between sees another one."""
     memory, seen = page(), set[int]()
-    bells = [Bell(memory, rank) for rank in range(1, 4)]
+    bells = [Doorbell(memory, rank) for rank in range(1, 4)]
     for _ in range(100):
         for bell in bells:
             bell.ring()
@@ -80,7 +80,7 @@ def test_no_two_ringers_write_the_same_value() -> None:
 
 def test_only_who_sleeps_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
     memory, calls = page(), list[tuple[object, ...]]()
-    owner, ringer = Bell(memory, 0), Bell(memory, 1)
+    owner, ringer = Doorbell(memory, 0), Doorbell(memory, 1)
     monkeypatch.setattr(ringer, "_futex", lambda *call: calls.append(call))
     ringer.ring()
     assert calls == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import TransportError
-from netpart.transport.frames import Header
+from netpart.transport.frames import FrameHeader
 from netpart.transport.mailbox import WINDOW, Mailbox
 
 CHANNEL = (1, 0, 0, 5, 0)
@@ -26,7 +26,7 @@ def mailbox() -> Mailbox:
 
 
 def arrive(box: Mailbox, step: int) -> bool:
-    header = Header(0, CHANNEL, step, F4, (3,))
+    header = FrameHeader(0, CHANNEL, step, F4, (3,))
     if accepted := box.accepts(header):
         box.put(header, np.full(3, step, F4))
     return accepted
@@ -93,15 +93,15 @@ def test_more_than_the_window_raises() -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        Header(0, (1, 0, 0, 6, 0), 0, F4, (3,)),
-        Header(1, CHANNEL, 0, F4, (3,)),
-        Header(0, CHANNEL, 0, F4, (4,)),
-        Header(0, CHANNEL, 0, F4, (3, 1)),
-        Header(0, CHANNEL, 0, np.dtype(np.int32), (3,)),
+        FrameHeader(0, (1, 0, 0, 6, 0), 0, F4, (3,)),
+        FrameHeader(1, CHANNEL, 0, F4, (3,)),
+        FrameHeader(0, CHANNEL, 0, F4, (4,)),
+        FrameHeader(0, CHANNEL, 0, F4, (3, 1)),
+        FrameHeader(0, CHANNEL, 0, np.dtype(np.int32), (3,)),
     ],
     ids=str,
 )
-def test_a_broken_promise_names_rank_channel_and_message(header: Header) -> None:
+def test_a_broken_promise_names_rank_channel_and_message(header: FrameHeader) -> None:
     box = mailbox()
     assert not box.accepts(header)
     with pytest.raises(TransportError) as raised:

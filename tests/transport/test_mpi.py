@@ -17,7 +17,7 @@ from netpart.errors import TransportError
 from netpart.launch.teams import mpiexec
 from netpart.transport.frames import HEADER
 from netpart.transport.mpi import MpiTransport
-from netpart.transport.mpi_world import forget_names, start
+from netpart.transport.mpi_world import start_mpi, unlink_mpich_memory
 
 RUN = b"run-0001"
 CHANNEL, DONE = (1, 0, 0, 5, 0), (1, 4, 0, 5, 0)
@@ -42,7 +42,15 @@ def pair() -> Iterator[tuple[MpiTransport, MpiTransport]]:
 
 @pytest.mark.parametrize("n", [2, 4])
 def test_the_law_holds_between_processes(n: int) -> None:
-    ranks = [mpiexec.find(), "-n", str(n), sys.executable, str(Path(__file__).with_name("mpi_ranks.py")), "12", "5"]
+    ranks = [
+        mpiexec.find_mpiexec(),
+        "-n",
+        str(n),
+        sys.executable,
+        str(Path(__file__).with_name("mpi_ranks.py")),
+        "12",
+        "5",
+    ]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(ranks, capture_output=True, text=True, timeout=4 * DEADLINE, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -136,10 +144,10 @@ def test_a_closed_transport_neither_sends_nor_receives(pair: tuple[MpiTransport,
 def test_without_mpi4py_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(TransportError, match=r"pip install 'netpart\[mpi\]'"):
-        start()
+        start_mpi()
 
 
 def test_no_name_in_shared_memory_survives_the_start() -> None:
-    forget_names()
+    unlink_mpich_memory()
     mapped = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     assert not [line for line in mapped if "/dev/shm/mpich" in line and not line.endswith("(deleted)")]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from netpart.errors import TransportError
-from netpart.transport.host_memory import refusal
+from netpart.transport.host_memory import shared_memory_refusal
 from netpart.transport.shm import ShmTransport
 from tests.transport.shm_peer import DATA, DEADLINE, DONE, NUMBERS, RUN
 
@@ -263,8 +263,8 @@ def test_what_no_run_has_is_refused() -> None:
 
 
 def test_a_host_that_cannot_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal() == ""
+    assert shared_memory_refusal() == ""
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert refusal() == "it relies on the memory order of x86_64, and this is aarch64"
+    assert shared_memory_refusal() == "it relies on the memory order of x86_64, and this is aarch64"
     monkeypatch.delattr(os, "memfd_create")
-    assert "memfd_create" in refusal()
+    assert "memfd_create" in shared_memory_refusal()

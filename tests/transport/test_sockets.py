@@ -12,9 +12,9 @@ import pytest
 import zmq
 
 from netpart.launch.control.framing import FRAME_BYTES
-from netpart.launch.control.secure_link import own_pair, secure_server
+from netpart.launch.control.secure_link import coordinator_keys, secure_server
 from netpart.transport import sockets
-from netpart.transport.sockets import bind, connect, keep_door, limited, show_password
+from netpart.transport.sockets import bind_socket, connect_socket, limited_socket, require_password, show_password
 
 DEADLINE, DEADLINE_MS = 30.0, 30_000
 NOBODY = 65534
@@ -27,12 +27,12 @@ PASSWORD = b"open"
 def server(mechanism: str, scheme: str) -> Iterator[str]:
     """The address of a socket that is made as those of runs are."""
     address = f"ipc://@netpart-test-{os.urandom(8).hex()}" if scheme == "ipc" else f"tcp://{scheme}:*"
-    with zmq.Context() as context, limited(context, zmq.ROUTER, FRAME_BYTES) as made:
+    with zmq.Context() as context, limited_socket(context, zmq.ROUTER, FRAME_BYTES) as made:
         if mechanism == "CURVE":
-            secure_server(made, own_pair(None)[1])
+            secure_server(made, coordinator_keys(None)[1])
         elif mechanism == "PLAIN":
-            keep_door(context, made, PASSWORD)
-        yield bind(made, address)
+            require_password(context, made, PASSWORD)
+        yield bind_socket(made, address)
 
 
 @contextmanager
@@ -102,13 +102,13 @@ def test_another_user_of_the_host_is_not_heard() -> None:
 
 
 def test_a_password_lets_in_and_another_does_not() -> None:
-    with zmq.Context() as context, limited(context, zmq.PULL, FRAME_BYTES) as pull:
-        keep_door(context, pull, PASSWORD)
-        address = bind(pull, "tcp://127.0.0.1:*")
+    with zmq.Context() as context, limited_socket(context, zmq.PULL, FRAME_BYTES) as pull:
+        require_password(context, pull, PASSWORD)
+        address = bind_socket(pull, "tcp://127.0.0.1:*")
         for password in (b"shut", PASSWORD):
-            with limited(context, zmq.PUSH, FRAME_BYTES) as push:
+            with limited_socket(context, zmq.PUSH, FRAME_BYTES) as push:
                 show_password(push, password)
-                connect(push, address)
+                connect_socket(push, address)
                 push.send(password)
                 assert pull.poll(DEADLINE_MS if password == PASSWORD else 200) == (password == PASSWORD)
                 push.close(0)
@@ -129,9 +129,13 @@ def test_ipv6() -> None:
     if missing := has_ipv6():
         pytest.skip(missing)
     context: zmq.Context[Any]
-    with zmq.Context() as context, limited(context, zmq.PULL, 99) as pull, limited(context, zmq.PUSH, 99) as push:
-        address = bind(pull, "tcp://[::1]:*")
+    with (
+        zmq.Context() as context,
+        limited_socket(context, zmq.PULL, 99) as pull,
+        limited_socket(context, zmq.PUSH, 99) as push,
+    ):
+        address = bind_socket(pull, "tcp://[::1]:*")
         assert address.startswith("tcp://[::1]:")
-        connect(push, address)
+        connect_socket(push, address)
         push.send(b"hello")
         assert pull.poll(DEADLINE_MS)

@@ -12,14 +12,14 @@ import pytest
 import zmq
 
 from netpart.errors import TransportError
-from netpart.transport.frames import HEADER, Header, pack
+from netpart.transport.frames import HEADER, FrameHeader, pack_header
 from netpart.transport.sockets import show_password
 from netpart.transport.zeromq import QUEUES, SLACK, SPARE, ZeroMQTransport
 
 RUN = b"run-0001"
 CHANNEL = (1, 0, 0, 5, 0)
 ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
-FRAME = pack(Header(0, CHANNEL, 0, ARRAY.dtype, ARRAY.shape), RUN) + ARRAY.tobytes()
+FRAME = pack_header(FrameHeader(0, CHANNEL, 0, ARRAY.dtype, ARRAY.shape), RUN) + ARRAY.tobytes()
 DEADLINE = 30.0
 REFUSED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 
@@ -74,13 +74,13 @@ def test_a_broken_frame_of_this_run_raises(frame: bytes) -> None:
 
 
 def test_a_frame_beyond_the_limit_is_refused_and_missed() -> None:
-    beyond, later = FRAME + bytes(SLACK + 1), Header(0, CHANNEL, 1, ARRAY.dtype, ARRAY.shape)
+    beyond, later = FRAME + bytes(SLACK + 1), FrameHeader(0, CHANNEL, 1, ARRAY.dtype, ARRAY.shape)
     with receiver() as transport, stranger(transport.address) as push, stranger(transport.address) as other:
         with push.get_monitor_socket(zmq.EVENT_DISCONNECTED) as monitor:
             push.send(beyond)
             assert monitor.poll(int(DEADLINE * 1000))
         push.disable_monitor()
-        other.send(pack(later, RUN) + ARRAY.tobytes())
+        other.send(pack_header(later, RUN) + ARRAY.tobytes())
         assert transport.wait(DEADLINE)
         assert (transport.arrivals, transport.dropped) == (1, 0)
         with pytest.raises(TransportError, match="expected step 0 from rank 0, got step 1: a message was lost"):

@@ -8,7 +8,7 @@ from google.protobuf import text_format
 
 from netpart.kernels.op import Clock
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters import Scale, updater
+from netpart.updaters import ParameterScale, build_updater
 
 CONF = """
 type: kAdamW weight_decay: 0.25 clip_norm: 1.5 adamw_conf { beta1: 0.75 beta2: 0.875 } delta: 0.0009765625
@@ -20,11 +20,11 @@ learning_rate { type: kFixed base_lr: 0.125 }
 def test_ten_steps_are_those_of_pytorch() -> None:
     import torch
 
-    rule, random, clock = updater(text_format.Parse(CONF, UpdaterProto())), np.random.default_rng(1), Clock()
+    rule, random, clock = build_updater(text_format.Parse(CONF, UpdaterProto())), np.random.default_rng(1), Clock()
     w, g, norm = random.normal(size=(4, 3)), np.zeros((4, 3)), np.zeros(1)
     other = torch.nn.Parameter(torch.from_numpy(w.copy()))
     theirs = torch.optim.AdamW([other], lr=0.125, betas=(0.75, 0.875), eps=2**-10, weight_decay=0.25)
-    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), clock, norm)
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], ParameterScale(), clock, norm)
     scratch = [np.full(shape, np.nan, dtype) for shape, dtype in op.scratch]
     for clock.step in range(10):
         g[...] = random.normal(size=g.shape)

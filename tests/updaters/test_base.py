@@ -8,13 +8,13 @@ from google.protobuf import text_format
 
 from netpart.kernels.op import Array, Clock
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters import Scale, Updater, updater
+from netpart.updaters import ParameterScale, Updater, build_updater
 
 SGD = "type: kSGD learning_rate { type: kFixed base_lr: 1 }"
 
 
 def rule(more: str, start: str = SGD) -> Updater:
-    return updater(text_format.Parse(f"{start} {more}", UpdaterProto()))
+    return build_updater(text_format.Parse(f"{start} {more}", UpdaterProto()))
 
 
 def updated(
@@ -23,7 +23,7 @@ def updated(
     """``w`` after one update of a copy of it; ``norm`` is the squared norm of all gradients, if they are clipped."""
     after, clock = w.copy(), Clock(step)
     squared = None if norm is None else np.array([norm])
-    op = found.bind(np, after, g, state or [], Scale(), clock, squared)
+    op = found.bind(np, after, g, state or [], ParameterScale(), clock, squared)
     op.run(*(np.full(shape, np.nan, dtype) for shape, dtype in op.scratch))
     return after
 

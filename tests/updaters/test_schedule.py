@@ -8,7 +8,7 @@ from google.protobuf import text_format
 from netpart.errors import ConfigError
 from netpart.families import RATES
 from netpart.proto.updater_pb2 import LRGenProto
-from netpart.updaters.schedule import schedule
+from netpart.updaters.schedule import learning_rate_schedule
 
 TABLE = {
     "type: kFixed": {0: 0.01, 10**9: 0.01},
@@ -50,14 +50,14 @@ def test_every_method_is_tried() -> None:
 
 @pytest.mark.parametrize("text", TABLE)
 def test_values(text: str) -> None:
-    rate = schedule(parsed(text))
+    rate = learning_rate_schedule(parsed(text))
     for step, value in TABLE[text].items():
         assert rate(step) == pytest.approx(value, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("text", TABLE)
 def test_the_order_of_calls_does_not_matter(text: str) -> None:
-    rate, steps = schedule(parsed(text)), [0, 3, 9, 10, 11, 40, 999]
+    rate, steps = learning_rate_schedule(parsed(text)), [0, 3, 9, 10, 11, 40, 999]
     forward = [rate(step) for step in steps]
     assert [rate(step) for step in reversed(steps)] == forward[::-1]
     assert all(isinstance(value, float) for value in forward)
@@ -116,7 +116,7 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
 )
 def test_errors_name_the_field_and_the_next_step(text: str, who: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        schedule(parsed(text))
+        learning_rate_schedule(parsed(text))
     assert caught.value.who == f"updater.learning_rate.{who}"
     assert caught.value.at is not None
     assert caught.value.at[:2] == ("updater", "learning_rate")
@@ -153,7 +153,7 @@ PYTORCH = {
 def test_rates_are_those_of_pytorch(text: str) -> None:
     import torch
 
-    rate = schedule(parsed(text))
+    rate = learning_rate_schedule(parsed(text))
     optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
     scheduler = PYTORCH[text](optimiser, torch.optim.lr_scheduler)
     for step in range(24):

@@ -16,7 +16,7 @@ from netpart.errors import ConfigError
 from netpart.families import UPDATERS
 from netpart.kernels.op import Array, Clock, Op
 from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
-from netpart.updaters import Scale, Updater, updater
+from netpart.updaters import ParameterScale, Updater, build_updater
 from netpart.updaters.base import CACHE
 
 RATE = "learning_rate { type: kFixed base_lr: 0.1 }"
@@ -50,7 +50,9 @@ def configured(kind: str, more: str = "", rate: str = RATE) -> UpdaterProto:
     return text_format.Parse(f"type: {kind} {PLAIN.get(kind, '')} {rate} {more}", UpdaterProto())
 
 
-def bound(rule: Updater, w: Array, g: Array, scale: Scale, clock: Clock) -> tuple[Callable[[], None], list[Array]]:
+def bound(
+    rule: Updater, w: Array, g: Array, scale: ParameterScale, clock: Clock
+) -> tuple[Callable[[], None], list[Array]]:
     """The update with its scratch, which is full of NaN so that nobody relies on it, and its state."""
     state = [np.zeros_like(w) for _ in rule.states]
     op = rule.bind(np, w, g, state, scale, clock)
@@ -125,14 +127,14 @@ def kind(request: pytest.FixtureRequest) -> str:
 def test_every_updater_is_tried() -> None:
     assert set(PLAIN) == set(FIRST_STEP) == set(UPDATERS.names())
     for name in PLAIN:
-        assert name in type(updater(configured(name))).types
+        assert name in type(build_updater(configured(name))).types
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_first_step_is_singas(kind: str, dtype: type) -> None:
     w: Array = np.zeros(4, dtype)
     g: Array = np.array([0.5, 1, 1.5, 2], dtype)
-    run, _ = bound(updater(configured(kind)), w, g, Scale(), Clock())
+    run, _ = bound(build_updater(configured(kind)), w, g, ParameterScale(), Clock())
     run()
     np.testing.assert_allclose(-w, FIRST_STEP[kind], rtol=0.06 if kind == "kAdaDelta" else 5e-5)
 
@@ -140,21 +142,24 @@ def test_the_first_step_is_singas(kind: str, dtype: type) -> None:
 @pytest.mark.parametrize(
     ("more", "scale"),
     [
-        ("", Scale()),
-        ("weight_decay: 0.25", Scale(lr=2, wd=0.5)),
-        ("adam_conf { bias_correction: true } delta: 0.5", Scale()),
-        ("weight_decay: 0.5 adam_conf { beta1: 0.5 bias_correction: true } adamw_conf { beta2: 0.9 }", Scale(wd=2)),
-        ("clip_low: -0.5 clip_high: 0.75", Scale()),
-        ("weight_decay: 0.25 clip_low: -0.5 clip_high: 0.75", Scale(lr=0.5, wd=2)),
+        ("", ParameterScale()),
+        ("weight_decay: 0.25", ParameterScale(lr=2, wd=0.5)),
+        ("adam_conf { bias_correction: true } delta: 0.5", ParameterScale()),
+        (
+            "weight_decay: 0.5 adam_conf { beta1: 0.5 bias_correction: true } adamw_conf { beta2: 0.9 }",
+            ParameterScale(wd=2),
+        ),
+        ("clip_low: -0.5 clip_high: 0.75", ParameterScale()),
+        ("weight_decay: 0.25 clip_low: -0.5 clip_high: 0.75", ParameterScale(lr=0.5, wd=2)),
     ],
 )
-def test_steps_follow_the_formula(kind: str, more: str, scale: Scale) -> None:
+def test_steps_follow_the_formula(kind: str, more: str, scale: ParameterScale) -> None:
     conf = configured(kind, more + (" momentum: 0.5" if kind == "kSGD" else ""))
     random = np.random.default_rng(1)
     w, g = random.normal(size=(5, 3)), np.empty((5, 3))
     expected, clock = w.copy(), Clock()
     lr, decay = conf.learning_rate.base_lr * scale.lr, conf.weight_decay * scale.wd
-    run, _ = bound(updater(conf), w, g, scale, clock)
+    run, _ = bound(build_updater(conf), w, g, scale, clock)
     for clock.step, step in zip(range(6), oracle(conf, lr, decay), strict=False):
         g[...] = random.normal(size=g.shape)
         expected = step(expected, g)
@@ -164,7 +169,9 @@ def test_steps_follow_the_formula(kind: str, more: str, scale: Scale) -> None:
 
 def test_clipping_comes_before_weight_decay() -> None:
     w, g = np.array([10.0]), np.array([5.0])
-    run, _ = bound(updater(configured("kSGD", "weight_decay: 1 clip_low: -1 clip_high: 1")), w, g, Scale(), Clock())
+    run, _ = bound(
+        build_updater(configured("kSGD", "weight_decay: 1 clip_low: -1 clip_high: 1")), w, g, ParameterScale(), Clock()
+    )
     run()
     np.testing.assert_allclose(w, 10 - 0.1 * (1 + 10), rtol=1e-7)
 
@@ -172,7 +179,7 @@ def test_clipping_comes_before_weight_decay() -> None:
 def test_the_learning_rate_is_that_of_the_clocks_step() -> None:
     rate = "learning_rate { type: kStep base_lr: 0.5 step_conf { gamma: 0.5 change_freq: 10 } }"
     w, clock = np.zeros(1), Clock()
-    run, _ = bound(updater(configured("kSGD", rate=rate)), w, np.ones(1), Scale(lr=2), clock)
+    run, _ = bound(build_updater(configured("kSGD", rate=rate)), w, np.ones(1), ParameterScale(lr=2), clock)
     changes = []
     for clock.step in (0, 9, 10, 25, 3):
         w[...] = 0
@@ -185,8 +192,8 @@ def test_the_learning_rate_is_that_of_the_clocks_step() -> None:
 def test_the_gradient_is_kept_and_float32_stays(kind: str, more: str) -> None:
     w, g = np.ones(7, np.float32), np.linspace(-2, 2, 7, dtype=np.float32)
     before = g.copy()
-    rule = updater(configured(kind, more))
-    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock())
+    rule = build_updater(configured(kind, more))
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], ParameterScale(), Clock())
     op.run(*scratch_of(op))
     assert {dtype for _, dtype in op.scratch} == {np.dtype(np.float32)}
     assert np.array_equal(g, before)
@@ -203,7 +210,7 @@ def test_blocks_and_strided_views_change_nothing(kind: str) -> None:
         (np.array(start, order="F"), g),
         (np.repeat(start, 2, axis=1)[:, ::2], g),
     ):
-        run, _ = bound(updater(configured(kind, "weight_decay: 0.5")), w, grad, Scale(), Clock())
+        run, _ = bound(build_updater(configured(kind, "weight_decay: 0.5")), w, grad, ParameterScale(), Clock())
         run()
         run()
         results.append(w.reshape(shape))
@@ -213,7 +220,7 @@ def test_blocks_and_strided_views_change_nothing(kind: str) -> None:
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0)])
 def test_parameters_of_one_element_or_none(kind: str, shape: tuple[int, ...]) -> None:
     w, g = np.zeros(shape), np.ones(shape)
-    run, state = bound(updater(configured(kind)), w, g, Scale(), Clock())
+    run, state = bound(build_updater(configured(kind)), w, g, ParameterScale(), Clock())
     run()
     assert np.all(w < 0)
     assert all(np.all(s > 0) for s in state)
@@ -222,8 +229,8 @@ def test_parameters_of_one_element_or_none(kind: str, shape: tuple[int, ...]) ->
 def test_a_step_allocates_no_array(kind: str) -> None:
     n = CACHE + 5
     w, g = np.ones(n, np.float32), np.ones(n, np.float32)
-    rule = updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1 clip_norm: 1 ema_decay: 0.5"))
-    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], Scale(), Clock(), np.ones(1))
+    rule = build_updater(configured(kind, "weight_decay: 0.5 clip_low: -1 clip_high: 1 clip_norm: 1 ema_decay: 0.5"))
+    op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], ParameterScale(), Clock(), np.ones(1))
     run = partial(op.run, *scratch_of(op))
     run()
     tracemalloc.start()
@@ -236,16 +243,16 @@ def test_a_step_allocates_no_array(kind: str) -> None:
 
 
 def test_scratch_does_not_grow_with_the_parameter(kind: str) -> None:
-    rule = updater(configured(kind))
+    rule = build_updater(configured(kind))
     arrays = [np.zeros(2 * CACHE, np.float32) for _ in range(2 + len(rule.states))]
-    op = rule.bind(np, arrays[0], arrays[1], arrays[2:], Scale(), Clock())
+    op = rule.bind(np, arrays[0], arrays[1], arrays[2:], ParameterScale(), Clock())
     assert op.scratch
     assert all(len(arrays) * shape[0] <= CACHE for shape, _ in op.scratch)
 
 
 def test_momentum_costs_memory_only_where_there_is_some() -> None:
-    assert updater(configured("kSGD")).slots == ()
-    assert updater(configured("kSGD", "momentum: 0.9")).slots == ("momentum",)
+    assert build_updater(configured("kSGD")).slots == ()
+    assert build_updater(configured("kSGD", "momentum: 0.9")).slots == ("momentum",)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +287,7 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
 def test_errors_name_the_field_and_the_next_step(text: str, who: str, says: str) -> None:
     conf = text_format.Parse(text, UpdaterProto())
     with pytest.raises(ConfigError) as caught:
-        updater(conf)
+        build_updater(conf)
     assert caught.value.who == who
     assert says in str(caught.value)
     assert caught.value.at is not None
@@ -292,4 +299,4 @@ def test_an_unset_required_field_is_named() -> None:
     conf.type = 3  # type: ignore[assignment]
     conf.rmsprop_conf.SetInParent()
     with pytest.raises(ConfigError, match=r"updater\.rmsprop_conf\.rho: expected a value, got none; add rho: 0\.9"):
-        updater(conf)
+        build_updater(conf)

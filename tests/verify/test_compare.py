@@ -8,13 +8,13 @@ import pytest
 
 from netpart.errors import ConfigError, DataError
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.uncut import uncut
+from netpart.graph.uncut import partition_uncut
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import load, loads
+from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
-from netpart.verify.bench import Bench
-from netpart.verify.compare import compare, verify, verify_schemes
-from netpart.verify.report import ACTIVATION, BITWISE, METRIC, REORDERED, SEMANTIC, Comparison
+from netpart.verify.bench import ComparisonBench
+from netpart.verify.compare import compare_nets, verify_job, verify_schemes
+from netpart.verify.report import ACTIVATION, BITWISE, METRIC, REORDERED, SEMANTIC, TensorComparison
 from netpart.worker.ensemble import Ensemble
 
 JOB = """
@@ -40,22 +40,22 @@ RECORDS = 'kRecordInput store_conf { path: "absent.bin" batchsize: 7 shape: 6 }'
 
 
 def job_of(*overrides: str) -> JobProto:
-    return loads(JOB, overrides=overrides).proto
+    return read_job_text(JOB, overrides=overrides).proto
 
 
-def bench_of(job: JobProto, cut: Partition | None = None) -> Bench:
+def bench_of(job: JobProto, cut: Partition | None = None) -> ComparisonBench:
     cut = cut or partition_job(job, 3)
-    return Bench(Ensemble(cut, keep=True), Ensemble(uncut(job), keep=True))
+    return ComparisonBench(Ensemble(cut, keep=True), Ensemble(partition_uncut(job), keep=True))
 
 
-def first_of(bench: Bench) -> Comparison:
+def first_of(bench: ComparisonBench) -> TensorComparison:
     return next(c for c in bench.play(2) if c.category == SEMANTIC)
 
 
 @pytest.mark.parametrize("micro_batches", [1, 2, 3])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_a_right_cut_agrees(workers: int, micro_batches: int) -> None:
-    report = verify(job_of(f"neuralnet.micro_batches={micro_batches}"), workers, steps=2)
+    report = verify_job(job_of(f"neuralnet.micro_batches={micro_batches}"), workers, steps=2)
     assert report.holds
     assert (report.workers, report.steps, report.dtype) == (workers, 2, "float64")
     assert report.micro_batches == micro_batches
@@ -106,7 +106,9 @@ def test_a_wrong_update_is_found_in_the_parameter() -> None:
 
 def test_other_randomness_is_found_where_it_is_drawn() -> None:
     job = job_of()
-    bench = Bench(Ensemble(partition_job(job, 3), keep=True), Ensemble(uncut(job), seed=2, keep=True))
+    bench = ComparisonBench(
+        Ensemble(partition_job(job, 3), keep=True), Ensemble(partition_uncut(job), seed=2, keep=True)
+    )
     first = first_of(bench)
     assert (first.step, first.kind, first.layer) == (0, "activation", "data")
 
@@ -125,7 +127,7 @@ def test_a_copy_that_drifts_is_found_among_right_ones() -> None:
 
 
 def test_the_layers_in_front_of_every_cut_are_bitwise() -> None:
-    report = verify(job_of("fc1.partition_dim=-1"), 3, steps=1)
+    report = verify_job(job_of("fc1.partition_dim=-1"), 3, steps=1)
     assert report.kinds["data", "activation"].worst.category == BITWISE
     assert report.kinds["fc1", "activation"].worst.terms == 0
     assert report.kinds["fc1", "parameter gradient"].worst.terms > 0
@@ -133,7 +135,7 @@ def test_the_layers_in_front_of_every_cut_are_bitwise() -> None:
 
 
 def test_a_net_in_one_piece_is_bitwise_throughout() -> None:
-    report = verify(job_of(), 1)
+    report = verify_job(job_of(), 1)
     assert {c.category for c in report.comparisons} == {BITWISE}
     assert {c.terms for c in report.comparisons if c.kind != "metric"} == {0}
 
@@ -145,7 +147,9 @@ def test_sums_in_another_order_are_reordered_sums() -> None:
         "innerproduct_conf { num_output: 32 }",
     )
     job = JOB.replace("innerproduct_conf { num_output: 3 }", cut).replace("innerproduct_conf { num_output: 5 }", wide)
-    report = verify(loads(job, overrides=["neuralnet.partition_dim=-1", "fc1.partition_dim=-1"]).proto, 16, steps=1)
+    report = verify_job(
+        read_job_text(job, overrides=["neuralnet.partition_dim=-1", "fc1.partition_dim=-1"]).proto, 16, steps=1
+    )
     found = next(c for c in report.comparisons if (c.layer, c.kind) == ("fc2", "activation"))
     assert (found.category, found.terms) == (REORDERED, 33)
     assert 0 < found.difference.relative <= found.bound
@@ -154,7 +158,7 @@ def test_sums_in_another_order_are_reordered_sums() -> None:
 
 
 def test_schemes_are_verified_one_by_one() -> None:
-    job = loads(JOB.replace("partition_dim: 1", "")).proto
+    job = read_job_text(JOB.replace("partition_dim: 1", "")).proto
     found = list(verify_schemes(job, 2, ["SEQUENTIAL", "DATA"], steps=1))
     assert [(s.scheme, s.report.holds) for s in found] == [("SEQUENTIAL", True), ("DATA", True)]
     assert found[0].nbytes == 0 < found[1].nbytes
@@ -165,7 +169,7 @@ def test_schemes_are_verified_one_by_one() -> None:
 def test_two_partitions_are_compared_as_they_are() -> None:
     """The second is trained faster: its parameters differ, and what the next step makes of them."""
     fast = job_of("updater.learning_rate.base_lr=0.2")
-    report = compare(partition_job(fast, 3), uncut(job_of()), steps=2)
+    report = compare_nets(partition_job(fast, 3), partition_uncut(job_of()), steps=2)
     assert not report.holds
     assert report.first is not None
     assert (report.first.step, report.first.kind, report.first.layer) == (0, "parameter", "fc1")
@@ -173,20 +177,20 @@ def test_two_partitions_are_compared_as_they_are() -> None:
 
 def test_what_cannot_run_is_refused_before_anything_is_built(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a way to fill the parameter"):
-        verify(loads(JOB.replace("init { type: kUniform }", "", 1)).proto, 2)
+        verify_job(read_job_text(JOB.replace("init { type: kUniform }", "", 1)).proto, 2)
     with pytest.raises(DataError, match=r"^data: .*absent\.bin: expected a data file"):
-        verify(loads(JOB.replace(SYNTHETIC, RECORDS)).proto, 2)
+        verify_job(read_job_text(JOB.replace(SYNTHETIC, RECORDS)).proto, 2)
 
 
 @pytest.mark.parametrize("name", ["mlp/column-row", "halo/conv-rows"])
 def test_jobs_of_the_zoo_without_data_agree(name: str) -> None:
-    job = load(zoo_folder() / f"{name}.conf", ["dtype=FLOAT64"])
-    assert verify(job.proto, 2, 1, job.folder).holds
+    job = read_job(zoo_folder() / f"{name}.conf", ["dtype=FLOAT64"])
+    assert verify_job(job.proto, 2, 1, job.folder).holds
 
 
 @pytest.mark.parametrize(("dtype", "errs"), [("FLOAT32", True), ("FLOAT64", False)])
 def test_float32_is_held_against_what_the_uncut_net_errs(dtype: str, errs: bool) -> None:
-    report = verify(job_of(f"dtype={dtype}"), 2, steps=1)
+    report = verify_job(job_of(f"dtype={dtype}"), 2, steps=1)
     errors = {c.name: c.error for c in report.comparisons if c.kind in (ACTIVATION, METRIC)}
     assert (0 < errors["fc1"] < 1e-6, 0 < errors["loss"] < 1e-6) == (errs, errs)
     assert report.holds

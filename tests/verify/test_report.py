@@ -8,19 +8,21 @@ from math import inf
 import pytest
 
 from netpart.choices import REFERENCE
-from netpart.verify.difference import Difference
-from netpart.verify.report import BITWISE, REORDERED, ROUNDING, SEMANTIC, Comparison, Report
+from netpart.verify.difference import TensorDifference
+from netpart.verify.report import BITWISE, REORDERED, ROUNDING, SEMANTIC, TensorComparison, VerifyReport
 
 EPS = 2.0**-52
 
 
-def comparison(relative: float, terms: int = 10, layer: str = "a", kind: str = "gradient", step: int = 0) -> Comparison:
-    difference = Difference(relative / 2, relative, relative / EPS)
-    return Comparison("train", step, kind, layer, layer, difference, terms, "float64")
+def comparison(
+    relative: float, terms: int = 10, layer: str = "a", kind: str = "gradient", step: int = 0
+) -> TensorComparison:
+    difference = TensorDifference(relative / 2, relative, relative / EPS)
+    return TensorComparison("train", step, kind, layer, layer, difference, terms, "float64")
 
 
-def report(*comparisons: Comparison) -> Report:
-    return Report("net", 3, 2, "float64", 1, comparisons, REFERENCE)
+def report(*comparisons: TensorComparison) -> VerifyReport:
+    return VerifyReport("net", 3, 2, "float64", 1, comparisons, REFERENCE)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +43,13 @@ def test_a_class_follows_from_the_terms(relative: float, terms: int, category: s
 
 
 def test_float32_has_bounds_of_its_own() -> None:
-    found = Comparison("train", 0, "gradient", "a", "a", Difference(1.0, 2.0**-20, 1.0), 1, "float32")
+    found = TensorComparison("train", 0, "gradient", "a", "a", TensorDifference(1.0, 2.0**-20, 1.0), 1, "float32")
     assert (found.bound, found.law, found.category) == (2.0**-19, 1e-5, REORDERED)
 
 
 @pytest.mark.parametrize(("relative", "category", "holds"), [(7e-3, ROUNDING, True), (9e-3, SEMANTIC, False)])
 def test_what_the_uncut_net_errs_itself_is_rounding(relative: float, category: str, holds: bool) -> None:
-    found = Comparison("train", 0, "gradient", "a", "a", Difference(1.0, relative, 1.0), 1, "float32", 1e-3)
+    found = TensorComparison("train", 0, "gradient", "a", "a", TensorDifference(1.0, relative, 1.0), 1, "float32", 1e-3)
     assert (found.bound, found.category, found.holds) == (8e-3, category, holds)
 
 

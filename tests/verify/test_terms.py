@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.uncut import uncut
+from netpart.graph.uncut import partition_uncut
 from netpart.layers.layer import INPUT
-from netpart.verify.terms import Terms, joined
+from netpart.verify.terms import TermCounts, sum_terms
 from tests.graph.jobs import data, job, layer, product
 
 ROWS, FEATURES, HIDDEN, CLASSES = 6, 5, 4, 3
 WHOLE, ROWWISE, NEURONS = "partition_dim: -1 location: 0", "partition_dim: 0", "partition_dim: 1"
 
 
-def counted(first: str, second: str = WHOLE, steps: dict[str, float] | None = None) -> tuple[Terms, Partition]:
+def counted(first: str, second: str = WHOLE, steps: dict[str, float] | None = None) -> tuple[TermCounts, Partition]:
     """The terms of two products, cut as they say, and a whole loss."""
     layers = product("fc1", "data", HIDDEN, first), product("fc2", "fc1", CLASSES, second)
     conf = job(
         data(ROWS, f"shape: {FEATURES}", CLASSES), *layers, layer("loss", "kSoftmaxLoss", "fc2", "data", more=WHOLE)
     )
     cut = partition_job(conf, 2)
-    terms, net = Terms(cut), uncut(conf).graph.net
+    terms, net = TermCounts(cut), partition_uncut(conf).graph.net
     terms.forward(net)
     terms.backward(net)
     terms.update(dict.fromkeys(terms.parameters, 1.0) if steps is None else steps)
@@ -68,4 +68,4 @@ def test_a_parameter_counts_as_far_as_it_was_moved() -> None:
 
 
 def test_what_several_readers_return_is_added_once_more_for_each() -> None:
-    assert [joined(counts) for counts in ([], [7], [7, 3], [1, 9, 2])] == [0, 7, 8, 11]
+    assert [sum_terms(counts) for counts in ([], [7], [7, 3], [1, 9, 2])] == [0, 7, 8, 11]

@@ -11,11 +11,11 @@ import numpy as np
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition, partition_job
 from netpart.program.compile import compile_worker
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.transport.transport import Transport
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 from netpart.worker.player import Player
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 
 LENET = """
 name: "lenet" train_steps: 30 seed: 1
@@ -61,7 +61,7 @@ neuralnet {
 
 def partition(text: str, workers: int, *overrides: str) -> Partition:
     """The job in ``text``, cut."""
-    job = loads(text, overrides=overrides)
+    job = read_job_text(text, overrides=overrides)
     return partition_job(job.proto, workers)
 
 
@@ -69,14 +69,14 @@ def players(cut: Partition, transports: list[Transport]) -> list[Player]:
     """One player per worker, initialised."""
     found = []
     for worker, transport in enumerate(transports):
-        rule = updater(cut.job.updater)
+        rule = build_updater(cut.job.updater)
         player = Player(compile_worker(cut, worker, len(rule.states)), transport, np, rule)
         player.parameters.initialise()
         found.append(player)
     return found
 
 
-def wait(transport: Transport, waiting: Waiting) -> None:
+def wait(transport: Transport, waiting: WaitReason) -> None:
     """Blocks a player; raises NetpartError where nothing comes."""
     if not transport.wait(30.0):
         raise NetpartError(f"nothing came while waiting for {waiting}")

@@ -15,8 +15,8 @@ from safetensors.numpy import load_file, save_file
 
 from netpart.errors import DataError
 from netpart.launch.report.events import Summary
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
 
 Tensors = dict[str, NDArray[Any]]
@@ -27,7 +27,7 @@ NAME = "step00000004"
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of checkpoints of a run that was 4 steps long."""
     folder = tmp_path_factory.mktemp("trained")
-    run(load(mlp(folder), ["train_steps=4", "test_steps=0"]), 1, launcher="threads", workspace=folder / "run")
+    run_job(read_job(mlp(folder), ["train_steps=4", "test_steps=0"]), 1, launcher="threads", workspace=folder / "run")
     return folder / "run" / "checkpoint"
 
 
@@ -37,8 +37,8 @@ def folder(trained: Path, tmp_path: Path) -> Path:
 
 
 def resume(folder: Path, *overrides: str) -> Summary:
-    job = load(mlp(folder.parent), ["resume=true", "test_steps=0", "train_steps=5", *overrides])
-    return run(job, 1, launcher="threads", workspace=folder.parent)
+    job = read_job(mlp(folder.parent), ["resume=true", "test_steps=0", "train_steps=5", *overrides])
+    return run_job(job, 1, launcher="threads", workspace=folder.parent)
 
 
 def rewrite(path: Path, change: Callable[[Tensors], None], **metadata: str) -> None:

@@ -87,18 +87,18 @@ def test_no_more_than_the_host_or_its_container_has(tmp_path: Path, monkeypatch:
     meminfo, limit = tmp_path / "meminfo", tmp_path / "memory.max"
     monkeypatch.setattr(limits, "MEMINFO", meminfo)
     monkeypatch.setattr(limits, "CONTAINER", (limit,))
-    monkeypatch.setattr(limits, "address_space", lambda: None)
+    monkeypatch.setattr(limits, "free_address_space", lambda: None)
     assert limits.available_memory() is None
     meminfo.write_text("MemTotal:  2048 kB\nMemFree: 1 kB\nSwapTotal: 1024 kB\nHugePages_Total: 0\n")
     assert limits.available_memory() == 3 << 20
     limit.write_text("max\n")
     assert limits.available_memory() == 3 << 20
     limit.write_text("1000\n")
-    assert limits.available_memory() == limits.host_memory() == 1000
+    assert limits.available_memory() == limits.host_memory_limit() == 1000
     assert limits.available_memory(held=300) == 700
     assert limits.available_memory(held=1300) == 0
     assert limits.available_memory(mapped=300) == 1000
-    monkeypatch.setattr(limits, "address_space", lambda: 900)
+    monkeypatch.setattr(limits, "free_address_space", lambda: 900)
     assert limits.available_memory(mapped=300) == 600
 
 
@@ -106,7 +106,7 @@ def test_a_workspace_counts_with_what_is_there(monkeypatch: pytest.MonkeyPatch) 
     """Memory that was allocated and not touched is not seen by the host."""
     found = compile_worker(partition(LENET, 1), 0, 1)
     plan = found.total_bytes + wire_bytes(found) + RESERVE
-    monkeypatch.setattr(limits, "address_space", lambda: None)
-    monkeypatch.setattr(limits, "host_memory", lambda: plan)
+    monkeypatch.setattr(limits, "free_address_space", lambda: None)
+    monkeypatch.setattr(limits, "host_memory_limit", lambda: plan)
     with pytest.raises(MemoryRefused, match=rf"^worker 0: needs \d+ bytes \(.*\) but may have {plan} \("):
         Ensemble(partition(LENET, 1))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from netpart.program.instructions import CollectiveStart
-from netpart.spec import Region, pieces, size
+from netpart.spec import Region, size, split_box
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
@@ -146,7 +146,7 @@ def test_a_producer_that_needs_no_gradients_stays_two_steps_ahead(phase: str) ->
 
 @pytest.mark.parametrize("box", [((2, 9), (0, 5)), ((0, 1), (3, 4), (0, 50)), ((4, 4), (0, 9)), ((0, 7),), ()])
 def test_pieces_are_small_and_tile_the_box(box: Region) -> None:
-    found = list(pieces(box, elements=6))
+    found = list(split_box(box, elements=6))
     assert sum(size(piece) for piece in found) == size(box)
     assert all(size(piece) <= 6 for piece in found)
     assert len(set(found)) == len(found)

@@ -16,8 +16,8 @@ FILE = resource_folder("workers") / "mpi.hosts"
 
 
 def test_it_names_this_host() -> None:
-    assert hostfile.read(FILE) == ["localhost"]
-    assert hostfile.control_address(FILE) == "tcp://127.0.0.1:*"
+    assert hostfile.read_hostfile(FILE) == ["localhost"]
+    assert hostfile.remote_control_address(FILE) == "tcp://127.0.0.1:*"
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
-from netpart.launch.run import run
-from netpart.proto.reader import load
+from netpart.launch.run import run_job
+from netpart.proto.reader import read_job
 from tests.end2end.hosts import Hosts, network
 from tests.end2end.running import mlp
 from tests.house.tree import ROOT
@@ -56,7 +56,7 @@ def free_port() -> int:
 
 def check(conf: Path, workspace: Path) -> None:
     """The last checkpoint is that of a run on this host."""
-    run(load(conf), WORKERS, workspace=workspace.with_name("expected"))
+    run_job(read_job(conf), WORKERS, workspace=workspace.with_name("expected"))
     last = Path("checkpoint") / "step00000012.safetensors"
     assert (workspace / last).read_bytes() == (workspace.with_name("expected") / last).read_bytes()
 

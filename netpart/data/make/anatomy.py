@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.synthetic import normal
+from netpart.data.synthetic import draw_normal
 from netpart.errors import NetpartError
 from netpart.spec import Shape
 
@@ -55,7 +55,7 @@ class Anatomy:
     """
 
     def __init__(self, spacing: int) -> None:
-        image = _library("nilearn.datasets").load_mni152_template(resolution=spacing)
+        image = _import_optional("nilearn.datasets").load_mni152_template(resolution=spacing)
         self.affine: NDArray[np.float64] = image.affine
         self.template: Volume = np.asarray(image.get_fdata(), np.float32)
         self.shape: Shape = self.template.shape
@@ -76,7 +76,7 @@ class Anatomy:
         x, y, z = self._place
         inside = [(lo < v) & (v < hi) for v, (lo, hi) in zip((np.abs(x), y, z), VENTRICLES, strict=True)]
         fluid = self.brain & (self.template < FLUID) & np.logical_and.reduce(inside)
-        labels, _ = _library("scipy.ndimage").label(fluid)
+        labels, _ = _import_optional("scipy.ndimage").label(fluid)
         large = np.bincount(labels[fluid]) * self.spacing**3 > LEAST
         return np.asarray(fluid & large[labels])
 
@@ -99,14 +99,14 @@ class Anatomy:
         """``brain`` of another person: bent by ``bend`` mm, stretched by the share ``size`` on each axis (standard
         deviations)."""
         centre = np.array(self.shape, np.float32).reshape(3, 1, 1, 1) / 2
-        stretch = 1 + np.float32(size) * normal(bits, (4,))[:3].reshape(3, 1, 1, 1)
+        stretch = 1 + np.float32(size) * draw_normal(bits, (4,))[:3].reshape(3, 1, 1, 1)
         bent = np.stack([self.smooth(bits, FOLD) for _ in range(3)]) * np.float32(bend / self.spacing)
         return self._sampled(brain, (self._grid - centre) * stretch + centre + bent)
 
     def smooth(self, bits: np.random.Philox, knots: float) -> Volume:
         """A random field with a standard deviation of about 1, smooth between knots ``knots`` mm apart."""
         counts = tuple(ceil(n * self.spacing / knots) + 2 for n in self.shape)
-        values = normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
+        values = draw_normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
         places = [np.linspace(0, count - 1, n) for count, n in zip(counts, self.shape, strict=True)]
         for axis, place in enumerate(places):
             below = np.minimum(place.astype(int), values.shape[axis] - 2)
@@ -117,55 +117,55 @@ class Anatomy:
 
     def _sampled(self, volume: Volume, places: Volume) -> Volume:
         """``volume`` at ``places`` (3, ...) in voxels; 0 outside."""
-        return np.asarray(_library("scipy.ndimage").map_coordinates(volume, places, order=1), np.float32)
+        return np.asarray(_import_optional("scipy.ndimage").map_coordinates(volume, places, order=1), np.float32)
 
     @cached_property
     def _distance(self) -> Volume:
         """From the ventricles' walls, mm; negative within."""
-        away = _library("scipy.ndimage").distance_transform_edt
+        away = _import_optional("scipy.ndimage").distance_transform_edt
         found = away(~self.ventricles, self.spacing) - away(self.ventricles, self.spacing)
         return np.asarray(found, np.float32)
 
     @cached_property
     def _wall(self) -> Volume:
         """How much of the walls' push is felt, 0 to 1."""
-        return _felt(self._distance / np.float32(MARGIN))
+        return _radial_bump(self._distance / np.float32(MARGIN))
 
     @cached_property
     def _outwards(self) -> Volume:
         """The direction away from the ventricles."""
-        smooth = _library("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
+        smooth = _import_optional("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
         slope = np.stack(np.gradient(smooth))
         return np.asarray(slope / np.maximum(np.sqrt((slope * slope).sum(axis=0)), 1e-3), np.float32)
 
     @cached_property
     def _lobe(self) -> Volume:
         """How much a voxel belongs to a medial temporal lobe, 0 to 1."""
-        return np.asarray(sum(_felt(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
+        return np.asarray(sum(_radial_bump(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
 
     @cached_property
     def _inwards(self) -> Volume:
         """The way from the nearer lobe's centre, mm, fading at its border: what lies there comes nearer."""
-        ways = (_felt(self._radius(c)) * (self._place - _column(c)) for c in HIPPOCAMPI)
+        ways = (_radial_bump(self._radius(c)) * (self._place - _axis_column(c)) for c in HIPPOCAMPI)
         return np.asarray(sum(ways), np.float32)
 
     def _radius(self, centre: tuple[float, ...]) -> Volume:
         """Distance from a lobe's centre; 1 at its border."""
-        scaled = (self._place - _column(centre)) / _column(LOBE)
+        scaled = (self._place - _axis_column(centre)) / _axis_column(LOBE)
         return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)), np.float32)
 
 
-def _felt(radius: Volume) -> Volume:
+def _radial_bump(radius: Volume) -> Volume:
     """A bump: 1 at 0, 0 from 1 on, smooth."""
     return np.asarray(np.maximum(1 - radius * radius, 0) ** 2, np.float32)
 
 
-def _column(values: tuple[float, ...]) -> Volume:
+def _axis_column(values: tuple[float, ...]) -> Volume:
     """One number per axis, to be used with places (3, ...)."""
     return np.array(values, np.float32).reshape(3, 1, 1, 1)
 
 
-def _library(name: str) -> Any:
+def _import_optional(name: str) -> Any:
     """A module of nilearn or SciPy; raises NetpartError where it is missing."""
     try:
         return import_module(name)

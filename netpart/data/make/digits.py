@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.make.image_store import holds, write_folder
-from netpart.data.resize import resize
+from netpart.data.make.image_store import has_image_stores, write_image_folder
+from netpart.data.resize import resize_images
 from netpart.errors import NetpartError
 
 COUNT = 1797
@@ -32,23 +32,23 @@ def make_digits(folder: Path, test_every: int = 5, replace: bool = True) -> bool
     names that are there as they are. Raises NetpartError without scikit-learn.
     """
     tests = -(-COUNT // test_every)
-    if holds(folder, COUNT - tests, tests):
+    if has_image_stores(folder, COUNT - tests, tests):
         return False
-    images, labels = _load()
+    images, labels = _load_digit_images()
     shuffled = np.argsort(np.random.Philox(key=_SEED).random_raw(COUNT), kind="stable")
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
     chosen = np.isin(shuffled, by_class[::test_every])
     train, test = shuffled[~chosen], shuffled[chosen]
-    write_folder(folder, (images[train], labels[train]), (images[test], labels[test]), replace)
+    write_image_folder(folder, (images[train], labels[train]), (images[test], labels[test]), replace)
     return True
 
 
-def _load() -> tuple[NDArray[np.uint8], NDArray[Any]]:
+def _load_digit_images() -> tuple[NDArray[np.uint8], NDArray[Any]]:
     try:
         digits: Any = import_module("sklearn.datasets").load_digits()
     except ImportError as error:
         raise NetpartError(f"digits: expected scikit-learn, got {error}; `pip install 'netpart[data]'`") from error
     # Weights are whole fourteenths on each axis. Many pixels lie halfway between two levels, but for a last bit that
     # would change with where BLAS finds its arrays: in whole numbers there is none.
-    large = np.rint(resize(digits.images, SIDE, SIDE) * np.float64(_PARTS))
+    large = np.rint(resize_images(digits.images, SIDE, SIDE) * np.float64(_PARTS))
     return np.rint(large * 255 / (_BRIGHTEST * _PARTS)).astype(np.uint8), digits.target

@@ -15,7 +15,7 @@ from netpart.errors import DataError
 
 TRAIN, TEST, MEAN = "train_data.bin", "test_data.bin", "train_mean.bin"
 
-Labelled = tuple[NDArray[Any], NDArray[Any]]
+LabelledImages = tuple[NDArray[Any], NDArray[Any]]
 """Images (n, ...) uint8 and labels (n,) integer."""
 
 
@@ -26,7 +26,7 @@ def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None
             writer.put(b"%08d" % i, encode_record(Record.of(image, label)))
 
 
-def write_folder(folder: Path, train: Labelled, test: Labelled, replace: bool = True) -> None:
+def write_image_folder(folder: Path, train: LabelledImages, test: LabelledImages, replace: bool = True) -> None:
     """Writes both stores and the mean of the training images; each file appears only when it is whole.
 
     ``replace`` False writes only those that are not there.
@@ -41,14 +41,14 @@ def write_folder(folder: Path, train: Labelled, test: Labelled, replace: bool = 
             write(folder / name)
 
 
-def holds(folder: Path, train: int, test: int) -> bool:
+def has_image_stores(folder: Path, train: int, test: int) -> bool:
     """True if the folder has a mean file and whole stores of so many records."""
     try:
-        return [_count(folder / name) for name in (TRAIN, TEST, MEAN)] == [train, test, 1]
+        return [_count_records(folder / name) for name in (TRAIN, TEST, MEAN)] == [train, test, 1]
     except DataError:
         return False
 
 
-def _count(path: Path) -> int:
+def _count_records(path: Path) -> int:
     with open_store("kvfile", path) as store:
         return len(store)

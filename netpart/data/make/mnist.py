@@ -14,9 +14,9 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.make.image_store import Labelled, write_folder
-from netpart.data.packed import check_length, file_length
-from netpart.errors import DataError, came
+from netpart.data.make.image_store import LabelledImages, write_image_folder
+from netpart.data.packed import checked_file_length, refuse_short_file
+from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 from netpart.spec import Shape
 
@@ -31,23 +31,23 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
     Returns the numbers of training and test images. Raises DataError if a file is missing, is no IDX
     file, is cut short, or images and labels differ in number.
     """
-    train, test = _labelled(idx_dir, "train"), _labelled(idx_dir, "t10k")
-    write_folder(out, train, test)
+    train, test = _read_labelled_images(idx_dir, "train"), _read_labelled_images(idx_dir, "t10k")
+    write_image_folder(out, train, test)
     return len(train[0]), len(test[0])
 
 
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
     """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
     header = 4 * (1 + axes)
-    with _unpacked(path) as file:
-        head = file.read(header) if file_length(path) else b""
+    with _open_unpacked(path) as file:
+        head = file.read(header) if checked_file_length(path) else b""
         if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
             magic = head[:4].hex() or "an empty file"
             raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
         shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
         if not 0 < prod(shape) <= LARGEST:
             raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
-        check_length(path, prod(shape))
+        refuse_short_file(path, prod(shape))
         content = file.read(prod(shape) + 1)
     if len(content) != prod(shape):
         got = f"{len(content)} bytes" if len(content) < prod(shape) else "more"
@@ -56,18 +56,21 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[BinaryIO]:
+def _open_unpacked(path: Path) -> Iterator[BinaryIO]:
     """The file at ``path``, as it was before gzip if its name ends in .gz. Raises DataError."""
     try:
         with open_file(path) as file:
             yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
     except (OSError, EOFError, zlib.error) as error:
-        got = came(error) if isinstance(error, OSError) else error
+        got = os_error_text(error) if isinstance(error, OSError) else error
         raise DataError(f"{path}: expected a readable IDX file, got {got}; download it again") from error
 
 
-def _labelled(folder: Path, part: str) -> Labelled:
-    images, labels = read_idx(_find(folder, part, "images", 3), 3), read_idx(_find(folder, part, "labels", 1), 1)
+def _read_labelled_images(folder: Path, part: str) -> LabelledImages:
+    images, labels = (
+        read_idx(_find_idx_file(folder, part, "images", 3), 3),
+        read_idx(_find_idx_file(folder, part, "labels", 1), 1),
+    )
     if len(images) != len(labels):
         raise DataError(
             f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels"
@@ -75,7 +78,7 @@ def _labelled(folder: Path, part: str) -> Labelled:
     return images, labels
 
 
-def _find(folder: Path, part: str, what: str, axes: int) -> Path:
+def _find_idx_file(folder: Path, part: str, what: str, axes: int) -> Path:
     stem = f"{part}-{what}"
     names = [f"{stem}{dash}idx{axes}-ubyte{end}" for dash in "-." for end in ("", ".gz")]
     for name in names:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from netpart.data.atomic import atomic_file
 from netpart.data.make.anatomy import Anatomy, Disease, Volume
 from netpart.data.scans.nifti import save_volume
-from netpart.data.synthetic import normal, stream_bits
+from netpart.data.synthetic import draw_normal, stream_bits
 
 ATROPHY, LOSS = "atrophy", "loss"
 CLASSES = {
@@ -66,28 +66,28 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
     """
     anatomy, rows = Anatomy(spacing), list[list[object]]()
     save_volume(folder / ALTERED, anatomy.altered.astype(np.uint8), anatomy.affine)
-    people = list(cohort(subjects, seed))
+    people = list(draw_cohort(subjects, seed))
     for person in people:
         brain = anatomy.ill(Disease(PUSH * person.atrophy, SHRINK * person.atrophy, WEAKEN * person.loss))
-        save_volume(folder / person.file, _scanned(anatomy, brain, seed, person.number), anatomy.affine)
+        save_volume(folder / person.file, _simulate_scan(anatomy, brain, seed, person.number), anatomy.affine)
         rows.append([person.file, person.group, "test" if person.test else "train", f"{anatomy.fluid(brain):.3f}"])
-    _write_table(folder / "subjects.csv", [["path", "class", "split", "fluid_ml"], *rows])
+    _write_csv(folder / "subjects.csv", [["path", "class", "split", "fluid_ml"], *rows])
     for task, classes in TASKS.items():
         for split in ("train", "test"):
             those = [p for p in people if p.group in classes and p.test == (split == "test")]
             listed = [[p.file, classes.index(p.group)] for p in those]
-            _write_table(folder / f"{task}-{split}.csv", [["path", "label"], *listed])
+            _write_csv(folder / f"{task}-{split}.csv", [["path", "label"], *listed])
     return len(people)
 
 
-def cohort(count: int, seed: int) -> Iterator[Subject]:
+def draw_cohort(count: int, seed: int) -> Iterator[Subject]:
     """``count`` people, the classes in turn; every fifth of a class is for testing.
 
     Atrophy and loss of a class are normal: quantiles at even distances, in a random order.
     """
     groups = [list(CLASSES)[k % len(CLASSES)] for k in range(count)]
     drawn = {
-        (group, what): iter(spread(groups.count(group), seed, 2 * k + (what == LOSS)) + mean)
+        (group, what): iter(shuffled_quantiles(groups.count(group), seed, 2 * k + (what == LOSS)) + mean)
         for k, (group, means) in enumerate(CLASSES.items())
         for what, mean in means.items()
     }
@@ -96,25 +96,25 @@ def cohort(count: int, seed: int) -> Iterator[Subject]:
         yield Subject(number, group, float(next(drawn[group, ATROPHY])), float(next(drawn[group, LOSS])), test)
 
 
-def spread(count: int, seed: int, stream: int) -> NDArray[np.float64]:
+def shuffled_quantiles(count: int, seed: int, stream: int) -> NDArray[np.float64]:
     """``count`` quantiles of the normal distribution in a random order."""
     quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
     return quantiles[np.argsort(stream_bits(seed, 2**32 + stream, 0).random_raw(count), kind="stable")]
 
 
-def _scanned(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
+def _simulate_scan(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
     """The scan of person ``number`` with ``brain``: int16, 0 around it."""
     bits = stream_bits(seed, 2**33, number)
     seen = anatomy.varied(brain, bits, BEND, SIZE)
     around = seen <= 0.02
-    gain = 1 + GAIN * float(normal(bits, (4,))[0])
+    gain = 1 + GAIN * float(draw_normal(bits, (4,))[0])
     seen = seen * np.exp(np.float32(DRIFT) * anatomy.smooth(bits, COIL))
-    flat = normal(bits, (-(-seen.size // 4) * 4,))[: seen.size]
+    flat = draw_normal(bits, (-(-seen.size // 4) * 4,))[: seen.size]
     seen = (seen + np.float32(NOISE) * flat.reshape(seen.shape)) * np.float32(gain * FULL_SCALE)
     return np.where(around, 0, np.maximum(np.rint(seen), 1)).astype(np.int16)
 
 
-def _write_table(path: Path, rows: list[list[object]]) -> None:
+def _write_csv(path: Path, rows: list[list[object]]) -> None:
     """Writes a CSV file, all of it or nothing."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.resize import blend, interpolation
+from netpart.data.resize import interpolation_matrix, multiply_axes
 from netpart.spec import Region, Shape
 
 NODES = 3
@@ -17,7 +17,7 @@ NODES = 3
 
 
 @dataclass(frozen=True)
-class Change:
+class ScanChange:
     """``flip`` mirrors left and right; then ``drift`` (3, 3, 3), interpolated over the volume, is added to the voxels
     that are not 0."""
 
@@ -29,10 +29,12 @@ class Change:
         if self.drift is None:
             return values
         places = zip(space, box, strict=True)
-        field = blend(self.drift, [interpolation(NODES, n, values.dtype)[lo:hi] for n, (lo, hi) in places])
+        field = multiply_axes(
+            self.drift, [interpolation_matrix(NODES, n, values.dtype)[lo:hi] for n, (lo, hi) in places]
+        )
         return np.where(values == 0, np.zeros_like(values), values + field)
 
 
-Changes = Callable[[int, int, int], list[Change]]
+Changes = Callable[[int, int, int], list[ScanChange]]
 """(step, first row, last row (excluded)) -> the change of every row."""
-SAME = Change()
+SAME = ScanChange()

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.packed import check_length, file_length
-from netpart.errors import LONGEST, DataError, MissingData, NetpartError, came
+from netpart.data.packed import checked_file_length, refuse_short_file
+from netpart.errors import LONGEST, DataError, MissingData, NetpartError, os_error_text
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
 """Voxels that are looked at together where a whole volume is gone through."""
 
 
-class Scan:
+class NiftiScan:
     """One volume on disk, plain or gzipped; its header is read at once, voxels when they are asked for.
 
     Axes run to the right, to the front and to the top, whatever their order in the file. Raises DataError for a file
@@ -28,13 +28,13 @@ class Scan:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        image = _load(path)
+        image = _load_nifti(path)
         if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or min(image.shape) < 1:
             raise DataError(f"{path}: expected a volume of three axes, got shape {image.shape}; extract one volume")
         self._proxy, self._raw = image.dataobj, image.shape
         orientation = import_module("nibabel.orientations")
-        with _readable(path, "an affine that turns and scales three axes"):
-            self._turn = _directions(orientation.io_orientation(image.affine))
+        with _raise_as_data_error(path, "an affine that turns and scales three axes"):
+            self._turn = _axis_directions(orientation.io_orientation(image.affine))
             self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
         self._order = np.argsort(self._turn[:, 0])
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
@@ -45,8 +45,8 @@ class Scan:
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
-        with _readable(self.path, f"{self._raw} voxels"):
-            check_length(self.path, size(box) * self._proxy.dtype.itemsize)
+        with _raise_as_data_error(self.path, f"{self._raw} voxels"):
+            refuse_short_file(self.path, size(box) * self._proxy.dtype.itemsize)
             found = np.asarray(self._proxy[tuple(slices)], dtype)
         found = found.transpose(self._order)
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
@@ -60,7 +60,7 @@ class Scan:
             yield self.read(tuple(box), dtype)
 
 
-def spacing(affine: NDArray[Any]) -> tuple[float, ...]:
+def voxel_spacing(affine: NDArray[Any]) -> tuple[float, ...]:
     """What voxels are apart along each axis, in mm."""
     return tuple(float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
 
@@ -69,7 +69,7 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
     """Writes a volume of three axes as a NIfTI file (gzipped if its name ends in .gz), all of it or nothing."""
     from netpart.data.atomic import atomic_file
 
-    image = _nibabel().Nifti1Image(values, affine)
+    image = _import_nibabel().Nifti1Image(values, affine)
     content = image.to_bytes()
     with atomic_file(path) as file:
         if path.suffix == ".gz":
@@ -79,7 +79,7 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
         file.write(content)
 
 
-def _nibabel() -> Any:
+def _import_nibabel() -> Any:
     """The library that reads NIfTI; raises NetpartError where it is missing."""
     try:
         return import_module("nibabel")
@@ -87,20 +87,20 @@ def _nibabel() -> Any:
         raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install 'netpart[mri]'`") from error
 
 
-def _load(path: Path) -> Any:
-    library = _nibabel()
+def _load_nifti(path: Path) -> Any:
+    library = _import_nibabel()
     try:
-        file_length(path)  # nibabel would wait for a pipe
+        checked_file_length(path)  # nibabel would wait for a pipe
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {came(error)}") from error
-    with _readable(path, "a NIfTI file (.nii or .nii.gz)"):
+        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {os_error_text(error)}") from error
+    with _raise_as_data_error(path, "a NIfTI file (.nii or .nii.gz)"):
         return library.load(path, mmap=False)
 
 
-def _directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
+def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
     """``orientation`` of nibabel, (3, 2): per axis of a file the axis of the world, and 1 or -1. Raises ValueError for
     an axis that has no direction."""
     if not np.isfinite(orientation).all():
@@ -109,12 +109,12 @@ def _directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
 
 
 @contextmanager
-def _readable(path: Path, expected: str) -> Iterator[None]:
+def _raise_as_data_error(path: Path, expected: str) -> Iterator[None]:
     """Turns what nibabel raises for a damaged file, which is any exception at all, into a DataError that names it."""
     try:
         yield
     except (NetpartError, MemoryError):
         raise
     except Exception as error:
-        got = came(error) if isinstance(error, OSError) else str(error) or type(error).__name__
+        got = os_error_text(error) if isinstance(error, OSError) else str(error) or type(error).__name__
         raise DataError(f"{path}: expected {expected}, got {got[:LONGEST]}; copy the file anew") from error

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.order import Permutation, RecordOrder
-from netpart.data.resize import interpolation
+from netpart.data.resize import interpolation_matrix
 from netpart.data.scans.augmentation import SAME, Changes
-from netpart.data.scans.nifti import Scan
-from netpart.data.scans.scratch import Scratch
-from netpart.data.source import Outputs, RowSource
-from netpart.errors import DataError, MissingData, came
+from netpart.data.scans.nifti import NiftiScan
+from netpart.data.scans.scratch import ScratchArrays
+from netpart.data.source import RowOutputs, RowSource
+from netpart.errors import DataError, MissingData, os_error_text
 from netpart.files import read_file
 from netpart.spec import Region, Shape, extent
 
@@ -31,14 +31,14 @@ DIGITS = len(str(MOST))
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledScan:
     """A scan of a table, and its class."""
 
     path: Path
     label: int
 
 
-class Scans(RowSource):
+class ScanRows(RowSource):
     """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
 
     A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
@@ -48,7 +48,7 @@ class Scans(RowSource):
     """
 
     def __init__(
-        self, table: list[Labelled], space: Shape, *, batch: int, normalise: bool = True,
+        self, table: list[LabelledScan], space: Shape, *, batch: int, normalise: bool = True,
         order: Permutation | None = None, changes: Changes | None = None, room: int = 0, dtype: DTypeLike = np.float32,
     ) -> None:  # fmt: skip
         self.shape: Shape = (1, *space)
@@ -56,9 +56,9 @@ class Scans(RowSource):
         self._table, self._normalise, self._changes = table, normalise, changes
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
-        self._room, self._kept = room, dict[Region, Scratch]()
+        self._room, self._kept = room, dict[Region, ScratchArrays]()
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         records = self._order.records(step, lo, hi).tolist()
         if out.label is not None:
             out.label[...] = [self._table[record].label for record in records]
@@ -78,16 +78,18 @@ class Scans(RowSource):
             kept.put(record, found)
         return found[::-1] if flip else found
 
-    def _scratch(self, box: Region) -> Scratch:
+    def _scratch(self, box: Region) -> ScratchArrays:
         """Where the volumes of a box are kept: workers that cut space along its first axis mirror into another one."""
         if box not in self._kept:
-            self._kept[box] = Scratch(len(self._table), extent(box), self._room, self._dtype)
+            self._kept[box] = ScratchArrays(len(self._table), extent(box), self._room, self._dtype)
             self._room -= self._kept[box].nbytes
         return self._kept[box]
 
     def _resampled(self, record: int, box: Region) -> NDArray[Any]:
-        scan = Scan(self._table[record].path)
-        parts = [_taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)]
+        scan = NiftiScan(self._table[record].path)
+        parts = [
+            _resize_taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)
+        ]
         found = scan.read(tuple((first, first + weights.shape[1]) for first, weights in parts), self._dtype)
         if self._normalise:
             mean, deviation = map(self._dtype.type, self._moments_of(record, scan))
@@ -96,24 +98,24 @@ class Scans(RowSource):
             found = np.moveaxis(np.tensordot(weights, found, (1, axis)), 0, axis)
         return found
 
-    def _moments_of(self, record: int, scan: Scan) -> tuple[float, float]:
+    def _moments_of(self, record: int, scan: NiftiScan) -> tuple[float, float]:
         """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""
         if record not in self._moments:
-            self._moments[record] = moments(scan, self._dtype)
+            self._moments[record] = voxel_moments(scan, self._dtype)
         return self._moments[record]
 
 
 @lru_cache(maxsize=64)
-def _taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
+def _resize_taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
     """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
     weights (hi − lo, elements) of it and those behind it."""
-    weights = interpolation(source, target, dtype)[lo:hi]
+    weights = interpolation_matrix(source, target, dtype)[lo:hi]
     used = np.flatnonzero(weights.any(axis=0))
     first, last = int(used[0]), int(used[-1])
     return first, weights[:, first : last + 1]
 
 
-def moments(scan: Scan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
+def voxel_moments(scan: NiftiScan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
     """Mean and standard deviation of the voxels that are not 0, read as ``dtype``; (0, 1) where these do not vary.
 
     Raises DataError for voxels that are no numbers.
@@ -129,7 +131,7 @@ def moments(scan: Scan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
     return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)
 
 
-def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
+def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
     """The lines ``path,label`` of a CSV file, perhaps below a line that says so; paths count from its folder.
 
     Raises DataError for a file that is missing, empty or has other lines, or a label that is none of ``classes``.
@@ -141,15 +143,15 @@ def read_table(path: Path, classes: int | None = None) -> list[Labelled]:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
         raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a table of scans, got {came(error)}") from error
+        raise DataError(f"{path}: expected a table of scans, got {os_error_text(error)}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: expected a table of scans, lines `path,label` in UTF-8, got {error}") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
-    return [_labelled(path, n, row, classes) for n, row in lines]
+    return [_parse_scan_row(path, n, row, classes) for n, row in lines]
 
 
-def _labelled(path: Path, number: int, row: list[str], classes: int | None) -> Labelled:
+def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None) -> LabelledScan:
     digits = row[1].strip() if len(row) == 2 else ""
     if not digits.isdecimal() or len(digits) > DIGITS:
         got = repr(",".join(row)[:80])
@@ -158,4 +160,4 @@ def _labelled(path: Path, number: int, row: list[str], classes: int | None) -> L
     if label > most:
         hint = "correct it, or give the layer below the loss as many outputs as there are classes"
         raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
-    return Labelled(path.parent / row[0].strip(), label)
+    return LabelledScan(path.parent / row[0].strip(), label)

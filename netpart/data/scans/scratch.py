@@ -11,14 +11,14 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.errors import DataError, came
+from netpart.errors import DataError, os_error_text
 from netpart.spec import Shape
 
 FOLDER = "/var/tmp"
 """Where large files go that are not to stay, unless TMPDIR says where: /tmp may be memory."""
 
 
-class Scratch:
+class ScratchArrays:
     """The first of ``count`` arrays of ``shape`` and ``dtype``, as many as ``room`` bytes of disk hold.
 
     Its file has no name, so nothing is left behind however the process ends. Threads may use it at the same time, if
@@ -52,7 +52,7 @@ class Scratch:
 
     def _opened(self) -> int:
         try:
-            file = TemporaryFile(dir=_folder(), buffering=0)  # noqa: SIM115
+            file = TemporaryFile(dir=_scratch_folder(), buffering=0)  # noqa: SIM115
         except OSError as error:
             raise self._refused(error) from error
         finalize(self, file.close)
@@ -61,9 +61,9 @@ class Scratch:
     def _refused(self, error: OSError) -> DataError:
         needs = f"{self.nbytes / 2**20:.1f} MiB of scans"
         hint = "let TMPDIR name a folder that has room, or lower cache_mib"
-        return DataError(f"{_folder()}: expected room for {needs}, got {came(error)}; {hint}")
+        return DataError(f"{_scratch_folder()}: expected room for {needs}, got {os_error_text(error)}; {hint}")
 
 
-def _folder() -> str:
+def _scratch_folder() -> str:
     """Where the files are."""
     return os.environ.get("TMPDIR", FOLDER)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.stores.decode import Decode
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 
 Crop = tuple[slice, ...]
@@ -23,7 +23,7 @@ class RecordCache:
     record cannot be decoded or differs from the first.
     """
 
-    def __init__(self, store: Store, decode: Decode, budget: int) -> None:
+    def __init__(self, store: RecordStore, decode: Decode, budget: int) -> None:
         self._store, self._decode = store, decode
         first, label = self._decoded(0)
         self.shape, self.dtype, self.labelled = first.shape, first.dtype, label is not None
@@ -36,9 +36,9 @@ class RecordCache:
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
         if not self.kept:
-            return self._fresh(_numbers(records), crop)
+            return self._fresh(_record_numbers(records), crop)
         if not self._complete:
-            self._complete_with(_numbers(records))
+            self._complete_with(_record_numbers(records))
         return self._values[(records, *crop)], self._labels[records]
 
     def _complete_with(self, records: NDArray[np.int64]) -> None:
@@ -69,6 +69,6 @@ class RecordCache:
             raise DataError(f"{self._store.place(record)}: {error}") from error
 
 
-def _numbers(records: Records) -> NDArray[np.int64]:
+def _record_numbers(records: Records) -> NDArray[np.int64]:
     """The numbers one by one."""
     return np.arange(records.start, records.stop) if isinstance(records, slice) else records

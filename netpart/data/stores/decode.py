@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.stores.record import decode_record
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.spec import Shape
 
@@ -29,9 +29,9 @@ def record_decoder(shape: Shape) -> Decode:
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         record = decode_record(value)
         if record.values.size != prod(shape):
-            came = f"{record.values.size} (its shape: {_text(record.shape)})"
+            came = f"{record.values.size} (its shape: {_shape_text(record.shape)})"
             raise DataError(
-                f"expected {prod(shape)} elements for shape {_text(shape)}, got {came}; set store_conf.shape"
+                f"expected {prod(shape)} elements for shape {_shape_text(shape)}, got {came}; set store_conf.shape"
             )
         return record.values.reshape(shape), record.label
 
@@ -47,68 +47,70 @@ def csv_decoder(
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         columns = value.split(separator.encode())
         if len(columns) != has_label + prod(shape):
-            wanted = f"{'a label and ' if has_label else ''}{prod(shape)} values for shape {_text(shape)}"
+            wanted = f"{'a label and ' if has_label else ''}{prod(shape)} values for shape {_shape_text(shape)}"
             raise DataError(f"expected {wanted}, got {len(columns)} columns; {COLUMNS}")
-        label = _label(columns[0]) if has_label else None
-        return _numbers(columns, has_label, kind).reshape(shape), label
+        label = _parse_label(columns[0]) if has_label else None
+        return _parse_numbers(columns, has_label, kind).reshape(shape), label
 
     return decode
 
 
-def record_shape(store: Store) -> Shape:
+def record_shape(store: RecordStore) -> Shape:
     """The shape that the first record of a store names. Raises DataError if it is no record or names none."""
     try:
         record = decode_record(store.value(0))
     except DataError as error:
         raise DataError(f"{store.place(0)}: {error}") from error
     if not record.shape or prod(record.shape) != record.values.size:
-        came = f"shape {_text(record.shape)} with {record.values.size} elements"
+        came = f"shape {_shape_text(record.shape)} with {record.values.size} elements"
         raise DataError(f"{store.place(0)}: expected a shape that fits its elements, got {came}; is it a RecordProto?")
     return record.shape
 
 
-def _label(column: bytes) -> int:
+def _parse_label(column: bytes) -> int:
     try:
         label = int(column)
     except ValueError:
         wanted = "a label, a whole number from 0"
-        raise _wrong(0, wanted, column, f"{LABEL_FIRST}: {_mend(column)}, or number the classes; {NO_LABEL}") from None
+        raise _column_error(
+            0, wanted, column, f"{LABEL_FIRST}: {_mend_hint(column)}, or number the classes; {NO_LABEL}"
+        ) from None
     if label not in _INT32:
-        raise _wrong(0, "a label of 32 bits", column, f"{LABEL_FIRST}: {NO_LABEL}")
+        raise _column_error(0, "a label of 32 bits", column, f"{LABEL_FIRST}: {NO_LABEL}")
     return label
 
 
-def _numbers(columns: Sequence[bytes], labelled: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _parse_numbers(columns: Sequence[bytes], labelled: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The numbers that follow the label, if there is one."""
-    numbers = np.array([_number(columns, i, labelled) for i in range(labelled, len(columns))], np.float64)
+    numbers = np.array([_parse_number(columns, i, labelled) for i in range(labelled, len(columns))], np.float64)
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
         i = labelled + int(np.argmin(finite))
-        raise _wrong(i, f"a finite {dtype}", columns[i], _mend(columns[i]))
+        raise _column_error(i, f"a finite {dtype}", columns[i], _mend_hint(columns[i]))
     return numbers.astype(dtype)
 
 
-def _number(columns: Sequence[bytes], i: int, labelled: bool) -> float:
+def _parse_number(columns: Sequence[bytes], i: int, labelled: bool) -> float:
     try:
         return float(columns[i])
     except ValueError:
         last = labelled and i == len(columns) - 1 and columns[i].strip()
-        hint = f"{_mend(columns[i])}; {LABEL_FIRST}" if last else _mend(columns[i])
-        raise _wrong(i, "a number", columns[i], hint) from None
+        hint = f"{_mend_hint(columns[i])}; {LABEL_FIRST}" if last else _mend_hint(columns[i])
+        raise _column_error(i, "a number", columns[i], hint) from None
 
 
-def _mend(cell: bytes) -> str:
+def _mend_hint(cell: bytes) -> str:
     return f"{'correct' if cell.strip() else 'fill'} it or delete the line"
 
 
-def _wrong(i: int, expected: str, cell: bytes, hint: str) -> DataError:
+def _column_error(i: int, expected: str, cell: bytes, hint: str) -> DataError:
     """An error of column ``i`` of a line; people count columns from 1."""
-    return DataError(f"column {i + 1}: expected {expected}, got {_quote(cell)}; {hint}")
+    return DataError(f"column {i + 1}: expected {expected}, got {_quote_cell(cell)}; {hint}")
 
 
-def _quote(column: bytes) -> str:
+def _quote_cell(column: bytes) -> str:
     return repr(column[:40].decode(errors="replace"))
 
 
-def _text(shape: Shape) -> str:
+def _shape_text(shape: Shape) -> str:
     return "x".join(map(str, shape)) or "()"

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.atomic import atomic_file
-from netpart.data.file_bytes import Ahead, FileBytes
-from netpart.data.signatures import HEAD, looks_like
-from netpart.data.stores.record_store import Store
+from netpart.data.file_bytes import FileBytes, ReadAhead
+from netpart.data.signatures import HEAD, guess_file_kind
+from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 
 _LENGTH = struct.Struct("<Q")
@@ -25,14 +25,14 @@ LARGEST = 1 << 30
 """Bytes of a key, or of a value."""
 
 
-class KvStore(Store):
+class KvStore(RecordStore):
     """A KVFile for reading; ``path`` may be the folder of a ``shard.dat``."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path / "shard.dat" if path.is_dir() else path)
 
     def _scan(self, file: FileBytes) -> NDArray[np.int64]:
-        spans, ahead, at = array("q"), Ahead(file), 0
+        spans, ahead, at = array("q"), ReadAhead(file), 0
         while at < file.size:
             record = at
             for part in ("key", "value"):
@@ -40,7 +40,7 @@ class KvStore(Store):
                 spans.extend((start, at))
         return np.frombuffer(spans, np.int64).reshape(-1, 4)
 
-    def _part(self, file: FileBytes, ahead: Ahead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
+    def _part(self, file: FileBytes, ahead: ReadAhead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
         start = at + _LENGTH.size
         if start > file.size:
             raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{file.size - at} more", record, number)
@@ -53,7 +53,7 @@ class KvStore(Store):
         return start, start + length
 
     def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
-        kind, use = looks_like(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
+        kind, use = guess_file_kind(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:
             return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
         hint = f"`truncate --size={record}` keeps the {number} whole records before it" if number else "is it a kvfile?"

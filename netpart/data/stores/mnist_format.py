@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.resize import stretch
+from netpart.data.resize import resize_array
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.record import decode_record
 from netpart.errors import DataError
@@ -36,7 +36,7 @@ def mnist_decoder(
         if record.values.size != height * width:
             raise DataError(f"expected {height * width} pixels for shape {record.shape}, got {record.values.size}")
         image = record.values.reshape(height, width).astype(dtype)
-        image = stretch(image, (size, size), dtype) if size and size != height else image
+        image = resize_array(image, (size, size), dtype) if size and size != height else image
         return image / norm_a - norm_b, record.label
 
     return decode

@@ -30,7 +30,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise DataError(f"byte {at}: expected a varint, got {'the end of the bytes' if short else 'more than 10 bytes'}")
 
 
-def varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """Encodes an integer; a negative one as its 64-bit two's complement, as protocol buffers do."""
     value &= 2**64 - 1
     out = bytearray()
@@ -40,17 +40,17 @@ def varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def delimited(number: int, payload: bytes) -> bytes:
+def encode_delimited(number: int, payload: bytes) -> bytes:
     """Encodes field ``number`` as length-delimited bytes."""
-    return varint(number << 3 | BYTES) + varint(len(payload)) + payload
+    return encode_varint(number << 3 | BYTES) + encode_varint(len(payload)) + payload
 
 
-def integer(number: int, value: int) -> bytes:
+def encode_varint_field(number: int, value: int) -> bytes:
     """Encodes field ``number`` as one varint."""
-    return varint(number << 3 | VARINT) + varint(value)
+    return encode_varint(number << 3 | VARINT) + encode_varint(value)
 
 
-def signed32(value: int) -> int:
+def varint_to_int32(value: int) -> int:
     """The int32 that a varint stands for: its low 32 bits, in two's complement."""
     return (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
@@ -71,11 +71,11 @@ def read_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
             value, at = read_varint(data, at)
             yield number, kind, value
         else:
-            payload, at = _payload(data, at, kind)
+            payload, at = _read_payload(data, at, kind)
             yield number, kind, payload
 
 
-def _payload(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
+def _read_payload(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
     length, start = (_FIXED[kind], at) if kind in _FIXED else read_varint(data, at)
     if length > len(data) - start:
         raise DataError(f"byte {at}: expected a field of {length} bytes, got only {len(data) - start} more")

@@ -17,11 +17,11 @@ from netpart.data.stores.protobuf_wire import (
     BYTES,
     FIXED32,
     VARINT,
-    delimited,
-    integer,
+    encode_delimited,
+    encode_varint_field,
     read_fields,
     read_varint,
-    signed32,
+    varint_to_int32,
 )
 from netpart.errors import DataError
 from netpart.spec import Shape
@@ -54,9 +54,11 @@ class Record:
 
 def encode_record(record: Record) -> bytes:
     """The record as a serialized RecordProto, byte for byte as protocol buffers write it."""
-    parts = [integer(_SHAPE, extent) for extent in record.shape]
-    parts.append(integer(_LABEL, record.label))
-    parts += [delimited(number, value) for number, value in ((_PIXEL, record.pixel), (_DATA, record.data)) if value]
+    parts = [encode_varint_field(_SHAPE, extent) for extent in record.shape]
+    parts.append(encode_varint_field(_LABEL, record.label))
+    parts += [
+        encode_delimited(number, value) for number, value in ((_PIXEL, record.pixel), (_DATA, record.data)) if value
+    ]
     return b"".join(parts)
 
 
@@ -70,36 +72,36 @@ def decode_record(value: bytes) -> Record:
     if images and not any(number in (_PIXEL, _DATA) for number, _, _ in fields):
         # Two occurrences of a message field merge, and merging messages is joining their bytes.
         fields = list(read_fields(b"".join(images)))
-    return _record(fields)
+    return _build_record(fields)
 
 
-def _record(fields: Iterable[tuple[int, int, int | bytes]]) -> Record:
+def _build_record(fields: Iterable[tuple[int, int, int | bytes]]) -> Record:
     shape: list[int] = []
     data: list[bytes] = []
     label, pixel = 0, b""
     for number, kind, value in fields:
         if number == _SHAPE and kind in (VARINT, BYTES):
-            shape += _integers(value)
+            shape += _unpack_integers(value)
         elif number == _DATA and kind in (FIXED32, BYTES) and isinstance(value, bytes):
-            data.append(_floats(value))
+            data.append(_check_packed_floats(value))
         elif number == _LABEL and isinstance(value, int):
-            label = signed32(value)
+            label = varint_to_int32(value)
         elif number == _PIXEL and kind == BYTES and isinstance(value, bytes):
             pixel = value
     return Record(tuple(shape), label, pixel, b"".join(data))
 
 
-def _integers(value: int | bytes) -> list[int]:
+def _unpack_integers(value: int | bytes) -> list[int]:
     if isinstance(value, int):
-        return [signed32(value)]
+        return [varint_to_int32(value)]
     found, at = [], 0
     while at < len(value):
         one, at = read_varint(value, at)
-        found.append(signed32(one))
+        found.append(varint_to_int32(one))
     return found
 
 
-def _floats(value: bytes) -> bytes:
+def _check_packed_floats(value: bytes) -> bytes:
     if len(value) % _FLOAT.itemsize:
         raise DataError(f"data: expected packed floats of 4 bytes, got {len(value)} bytes")
     return value

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.file_bytes import FileBytes
-from netpart.errors import DataError, MissingData, came
+from netpart.errors import DataError, MissingData, os_error_text
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
 
 
-class Store(ABC):
+class RecordStore(ABC):
     """Keys and values by record number. The index is built by one scan when the store is opened.
 
     Raises DataError if the file is missing, no regular file, empty or malformed, and where it is truncated later.
@@ -23,7 +23,7 @@ class Store(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path, self._skipped = path, 0
-        self._file = _opened(path)
+        self._file = _open_data_file(path)
         try:
             self._spans = self._scan(self._file)
         except DataError:
@@ -62,7 +62,7 @@ class Store(ABC):
         """Closes the file; the store cannot be read any more."""
         self._file.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> RecordStore:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -72,14 +72,14 @@ class Store(ABC):
         return f"{type(self).__name__}({self.path}, {len(self)} records)"
 
 
-def _opened(path: Path) -> FileBytes:
+def _open_data_file(path: Path) -> FileBytes:
     """The file at ``path``, which is not empty. Raises DataError."""
     try:
         file = FileBytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a data file, got nothing there; {HINT}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a readable data file, got {came(error)}; {HINT}") from error
+        raise DataError(f"{path}: expected a readable data file, got {os_error_text(error)}; {HINT}") from error
     if not file.size:
         file.close()
         raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}")

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.order import Permutation, RecordOrder
-from netpart.data.source import Outputs, RowSource
+from netpart.data.source import RowOutputs, RowSource
 from netpart.data.stores.cache import RecordCache, Records
 from netpart.data.stores.decode import Decode
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.spec import Region, Shape
 
@@ -30,7 +30,7 @@ class RowReader(RowSource):
 
     def __init__(
         self,
-        store: Store,
+        store: RecordStore,
         decode: Decode,
         *,
         batch: int,
@@ -55,7 +55,7 @@ class RowReader(RowSource):
         """The same as a slice, where they follow one another for sure."""
         return self._order.run(step, first, last) or self.indices(step, first, last)
 
-    def fill(self, step: int, lo: int, hi: int, box: Region, out: Outputs) -> None:
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)
         values, labels = self._cache.take(self.records(step, lo, hi), crop)
         if out.data is not None:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netpart.data.stores.kvfile import KvStore, KvWriter
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
-BACKENDS: dict[str, Callable[[Path], Store]] = {"kvfile": KvStore, "textfile": TextStore}
+BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
 """What opens a path, by backend name; a new backend is one line here."""
 
 
-def open_store(backend: str, path: Path) -> Store:
+def open_store(backend: str, path: Path) -> RecordStore:
     """Opens the records at ``path``.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.
@@ -26,4 +26,4 @@ def open_store(backend: str, path: Path) -> Store:
     return BACKENDS[backend](path)
 
 
-__all__ = ["BACKENDS", "KvWriter", "Store", "open_store"]
+__all__ = ["BACKENDS", "KvWriter", "RecordStore", "open_store"]

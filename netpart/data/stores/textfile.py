@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.file_bytes import FileBytes
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.units import bytes_text
 
@@ -15,7 +15,7 @@ LONGEST = 64 << 20
 _NEWLINE = 0x0A
 
 
-class TextStore(Store):
+class TextStore(RecordStore):
     """A text file for reading; a value is a line without its end."""
 
     def _scan(self, file: FileBytes) -> NDArray[np.int64]:
@@ -29,7 +29,7 @@ class TextStore(Store):
             stops.append(found)
         if start < file.size:
             stops.append(np.array([file.size]))
-        return _lines_between(np.concatenate(stops))
+        return _line_spans(np.concatenate(stops))
 
     def key(self, record: int) -> bytes:
         """The line's number in decimal digits."""
@@ -44,7 +44,7 @@ class TextStore(Store):
         return super().value(record).removesuffix(b"\r")
 
 
-def _lines_between(stops: NDArray[np.int64]) -> NDArray[np.int64]:
+def _line_spans(stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """The spans of lines that end at ``stops``, each a byte before the next one begins: (lines, 4), without keys."""
     spans = np.zeros((len(stops), 4), np.int64)
     spans[1:, 2], spans[:, 3] = stops[:-1] + 1, stops

@@ -8,12 +8,14 @@ summed over the holders instead of being computed by each, as if the others had 
 from __future__ import annotations
 
 from netpart.graph.net import Net
-from netpart.graph.passes.ask import Answers, Demand
-from netpart.graph.passes.gradients import GradientPlan, merged, reader_class
+from netpart.graph.passes.ask import Demand, ShardDemands
+from netpart.graph.passes.gradients import GradientPlan, merge_demands, reader_class
 from netpart.spec import Placement
 
 
-def agreeing(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan) -> list[bool]:
+def find_bit_equal_nodes(
+    net: Net, placements: list[Placement], answers: ShardDemands, plan: GradientPlan
+) -> list[bool]:
     """Per node: True if its replicas hold whole gradients and all they compute is bit-equal."""
     values = _equal_values(net, placements)
     agree = [False] * len(net.nodes)
@@ -21,7 +23,7 @@ def agreeing(net: Net, placements: list[Placement], answers: Answers, plan: Grad
         placement = placements[node.index]
         if not plan.full[node.index] or not all(values[s.node] for s in node.sources):
             continue
-        demands = [[d for d in of_shard if d.gradient] for of_shard in merged(answers.demands[node.index])]
+        demands = [[d for d in of_shard if d.gradient] for of_shard in merge_demands(answers.demands[node.index])]
         summed = placement.alone or plan.reduced[node.index] or node.layer.is_loss
         agree[node.index] = summed or _equal_sums(placement, placements, demands, agree)
     return agree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from netpart.graph.net import Net
-from netpart.graph.passes.cover import Cover
+from netpart.graph.passes.cover import RegionCover
 from netpart.spec import Placement, Region
 
 
@@ -22,24 +22,24 @@ class Demand:
         self.arrival: object = None
 
 
-Feeds = list[tuple[int, Demand]]
+InputDemands = list[tuple[int, Demand]]
 """(source shard, demand) of one input of one shard, in position order."""
 
 
 @dataclass
-class Answers:
+class ShardDemands:
     """``regions[node][output][shard]``: what each shard holds of each output.
     ``demands[node][output][shard]``: who reads it, in net order. ``feeds[node][shard][k]``: what feeds it."""
 
     regions: list[list[list[Region]]] = field(default_factory=list)
     demands: list[list[list[list[Demand]]]] = field(default_factory=list)
-    feeds: list[list[list[Feeds]]] = field(default_factory=list)
+    feeds: list[list[list[InputDemands]]] = field(default_factory=list)
 
 
-def ask(net: Net, placements: list[Placement], workers: int) -> Answers:
+def collect_demands(net: Net, placements: list[Placement], workers: int) -> ShardDemands:
     """Collects the demands of every shard on the shards of its sources, in net order."""
-    answers = Answers()
-    covers: dict[tuple[int, int, int], Cover] = {}
+    answers = ShardDemands()
+    covers: dict[tuple[int, int, int], RegionCover] = {}
     for node in net.nodes:
         placement = placements[node.index]
         outputs = len(node.layer.outputs)
@@ -50,7 +50,7 @@ def ask(net: Net, placements: list[Placement], workers: int) -> Answers:
         gradient = [net.carries_gradient(node, k) for k in range(len(node.sources))]
         for j, shard in enumerate(placement.shards):
             needs = node.layer.needs(shard.region, shard.term).inputs
-            feeds: list[Feeds] = []
+            feeds: list[InputDemands] = []
             for k, need in enumerate(needs):
                 source = node.sources[k]
                 feeds.append([])
@@ -60,7 +60,7 @@ def ask(net: Net, placements: list[Placement], workers: int) -> Answers:
                 cover = covers.get(key)
                 if cover is None:
                     regions = answers.regions[source.node][source.output]
-                    cover = covers[key] = Cover(placements[source.node], regions, workers)
+                    cover = covers[key] = RegionCover(placements[source.node], regions, workers)
                 for s, box in cover.supply(need, shard.worker):
                     demand = Demand(node.index, j, k, box, gradient[k])
                     feeds[k].append((s, demand))

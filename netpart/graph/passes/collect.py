@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SUMMING
 from netpart.graph.graph import BRIDGE_DST, CONCATE, SUM, Collective, Graph, Part
-from netpart.graph.passes.patterns import Pattern, Readers, added_up, spread
+from netpart.graph.passes.patterns import Pattern, Readers, match_copy_pattern, match_sum_pattern
 from netpart.spec import RECORD, Region, size
 
 
-def collect(graph: Graph) -> None:
+def mark_collectives(graph: Graph) -> None:
     """Marks every collective of ``graph``, in the order of the parts."""
     arrivals: dict[tuple[int, int], list[Part]] = {}
     for part in graph.parts:
@@ -21,15 +21,15 @@ def collect(graph: Graph) -> None:
     several = {key: parts for key, parts in arrivals.items() if len(parts) > 1}
     if not several:
         return
-    readers = _readers_of(graph)
+    readers = _bridge_readers(graph)
     for parts in several.values():
-        for group in _apart(parts):
-            found = _recognise(graph, group, readers)
+        for group in _group_connected(parts):
+            found = _recognise_collective(graph, group, readers)
             if found is not None:
                 graph.collectives.append(found)
 
 
-def _readers_of(graph: Graph) -> Readers:
+def _bridge_readers(graph: Graph) -> Readers:
     """Who reads the receiving half of each bridge."""
     readers: Readers = {}
     for part in graph.parts:
@@ -39,7 +39,7 @@ def _readers_of(graph: Graph) -> Readers:
     return readers
 
 
-def _apart(parts: list[Part]) -> list[list[Part]]:
+def _group_connected(parts: list[Part]) -> list[list[Part]]:
     """Bridges in groups whose workers have nothing to do with each other."""
     leader: dict[int, int] = {}
 
@@ -49,53 +49,55 @@ def _apart(parts: list[Part]) -> list[list[Part]]:
         return worker
 
     for part in parts:
-        leader[find(_source(part).worker)] = find(part.worker)
+        leader[find(_sending_half(part).worker)] = find(part.worker)
     groups: dict[int, list[Part]] = {}
     for part in parts:
         groups.setdefault(find(part.worker), []).append(part)
     return list(groups.values())
 
 
-def _source(arrival: Part) -> Part:
+def _sending_half(arrival: Part) -> Part:
     """The sending half of a bridge."""
     return arrival.feeds[0].part
 
 
-def _recognise(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
+def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
     """The collective that the bridges of one tensor among some workers form, marked on its parts."""
-    pairs = {(_source(a).worker, a.worker): a for a in arrivals}
-    outlets = {_source(a).worker: _source(a).feeds[0].part for a in arrivals}
+    pairs = {(_sending_half(a).worker, a.worker): a for a in arrivals}
+    outlets = {_sending_half(a).worker: _sending_half(a).feeds[0].part for a in arrivals}
     one_way = {a.feeds[0].gradient for a in arrivals}
-    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(_is_plain, arrivals))
-    alike = alike and (one_way == {False} or all(_returns_all(r) for a in arrivals for r in readers.get(a.index, [])))
+    alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(_is_plain_bridge, arrivals))
+    alike = alike and (
+        one_way == {False} or all(_returns_all_gradients(r) for a in arrivals for r in readers.get(a.index, []))
+    )
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
     if (
         not alike
         or spec.dtype == RECORD
-        or any(_source(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
+        or any(_sending_half(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
     ):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
     regions = {worker: graph.held(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
-    shape = added_up(pairs, regions, readers) if addends else spread(pairs, regions, readers)
-    return None if shape is None else _mark(graph, arrivals, readers, *shape)
+    shape = match_sum_pattern(pairs, regions, readers) if addends else match_copy_pattern(pairs, regions, readers)
+    return None if shape is None else _mark_collective(graph, arrivals, readers, *shape)
 
 
-def _returns_all(reader: Part) -> bool:
+def _returns_all_gradients(reader: Part) -> bool:
     """True unless a Concate returns the gradient of some of its boxes and keeps that of others."""
     return reader.kind != CONCATE or len({feed.gradient for feed in reader.feeds}) == 1
 
 
-def _is_plain(arrival: Part) -> bool:
+def _is_plain_bridge(arrival: Part) -> bool:
     """True for a bridge that brings what it is sent, which is what its sending half reads."""
-    sender = _source(arrival)
+    sender = _sending_half(arrival)
     return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
 
 
-def _mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
+def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
     """Makes the Collective and tells its parts: the bridges, and the Sums that take all they add up from it."""
     kind, members, blocks, region = pattern
-    sent = [_source(a) for a in arrivals]
+    sent = [_sending_half(a) for a in arrivals]
     first, last = min(p.index for p in sent), max(a.index for a in arrivals)
     sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
     last = max([last, *(s.index for s in sums)])
@@ -103,14 +105,14 @@ def _mark(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Patte
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
     back = arrivals[0].feeds[0].gradient
     dtype = layer.outputs[sent[0].output].dtype
-    count = _moved(kind, len(members), region, arrivals)
+    count = _collective_elements(kind, len(members), region, arrivals)
     found = Collective(kind, name, dtype, members, blocks, region, back, first, last, count)
     for part in (*sent, *arrivals, *sums):
         part.collective = found
     return found
 
 
-def _moved(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
+def _collective_elements(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
     """Elements that all members send together, forward; the same return where the gradient does."""
     if kind in (ALL_TO_ALL, REDUCE_SCATTER):
         return sum(size(a.region) for a in arrivals)

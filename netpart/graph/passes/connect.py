@@ -12,36 +12,38 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Graph, Part, PartInput
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.ask import Answers, Demand, Feeds
+from netpart.graph.passes.ask import Demand, InputDemands, ShardDemands
 from netpart.graph.passes.gradients import GradientPlan
-from netpart.graph.passes.live import mark_live
-from netpart.spec import Placement, Region, contains, hull, remaining, size
+from netpart.graph.passes.live import mark_live_parts
+from netpart.spec import Placement, Region, contains, hull, remaining_boxes, size
 
 T = TypeVar("T")
 
 
-def connect(net: Net, placements: list[Placement], answers: Answers, plan: GradientPlan, workers: int) -> Graph:
+def connect_parts(
+    net: Net, placements: list[Placement], answers: ShardDemands, plan: GradientPlan, workers: int
+) -> Graph:
     """Builds the partitioned Graph; every part that waits for another worker hangs on a bridge of its own."""
     graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
-    rewrite = Rewrite(graph, answers)
+    rewrite = GraphRewrite(graph, answers)
     for node in net.nodes:
         rewrite.gather(node)
         rewrite.fan_out(node)
-    mark_live(graph)
+    mark_live_parts(graph)
     return graph
 
 
-class Rewrite:
+class GraphRewrite:
     """The rewrite in progress: parts so far, their names, and the shards of every node."""
 
-    def __init__(self, graph: Graph, answers: Answers) -> None:
+    def __init__(self, graph: Graph, answers: ShardDemands) -> None:
         self.graph, self.answers = graph, answers
         self.names: set[str] = set()
         self.shards: list[list[Part]] = []
 
-    def add(self, part: Part, feeds: list[Feed]) -> Part:
+    def add(self, part: Part, feeds: list[PartInput]) -> Part:
         part.index, part.feeds = len(self.graph.parts), feeds
         self.graph.parts.append(part)
         return part
@@ -70,11 +72,11 @@ class Rewrite:
             part.term = shard.term
             self.shards[-1].append(self.add(part, [f for f in inputs if f is not None]))
         if node.layer.metrics:
-            _own_boxes(placement, self.shards[-1])
+            _assign_loss_boxes(placement, self.shards[-1])
 
-    def joined(self, node: Node, j: int, k: int, feeds: Feeds) -> Feed | None:
+    def joined(self, node: Node, j: int, k: int, feeds: InputDemands) -> PartInput | None:
         """The one edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
-        edges = [Feed(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
+        edges = [PartInput(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
         if len(edges) <= 1:
             return edges[0] if edges else None
         source, kind = node.sources[k], self.join_kind(node, k)
@@ -83,7 +85,7 @@ class Rewrite:
         for edge in edges:
             edge.k = 0
         self.add(part, edges)
-        return Feed(part, need, k, gradient=any(e.gradient for e in edges))
+        return PartInput(part, need, k, gradient=any(e.gradient for e in edges))
 
     def output_at(self, node: Node, k: int, demand: Demand) -> int:
         """Output of the part that ``demand`` arrives from: only a layer part has more than one."""
@@ -122,7 +124,7 @@ class Rewrite:
         for d in rest:
             worker = self.graph.placements[d.reader].shards[d.j].worker
             groups.setdefault((worker, d.box), []).append(d)
-        for (worker, box), group in carried(groups).items():
+        for (worker, box), group in merge_contained_boxes(groups).items():
             here = out if worker == part.worker else self.bridge(out, worker, box, group, output)
             for d in group:
                 d.arrival = here
@@ -143,7 +145,7 @@ class Rewrite:
         kind = SLICE if cuts else SPLIT
         suffix = f".{node.layer.output_names[output]}" if output else ""
         out = Part(kind, self.unique(f"{kind}-{part.name}{suffix}"), part.worker, node.index, region, output)
-        return self.add(out, [Feed(part, region, 0, output, any(d.gradient for d in rest))])
+        return self.add(out, [PartInput(part, region, 0, output, any(d.gradient for d in rest))])
 
     def bridge(self, out: Part, worker: int, box: Region, group: list[Demand], output: int) -> Part:
         """Adds the sending half and prepares the receiving half of one bridge."""
@@ -155,14 +157,14 @@ class Rewrite:
         name = self.unique(f"s-{out.name}-{target}")
         sender = Part(BRIDGE_SRC, name, out.worker, out.node, box, output)
         from_output = output if out.kind == LAYER else 0
-        self.add(sender, [Feed(out, box, 0, from_output, gradient)])
+        self.add(sender, [PartInput(out, box, 0, from_output, gradient)])
         receiver = Part(BRIDGE_DST, self.unique("d" + name[1:]), worker, out.node, box, output)
-        receiver.feeds = [Feed(sender, box, 0, 0, gradient)]
+        receiver.feeds = [PartInput(sender, box, 0, 0, gradient)]
         sender.peer, receiver.peer = receiver, sender
         return receiver
 
 
-def carried(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region], list[T]]:
+def merge_contained_boxes(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region], list[T]]:
     """Joins a box to the first other box for the same worker that contains it: nothing travels twice."""
     boxes: dict[int, list[Region]] = {}
     for worker, box in groups:
@@ -175,12 +177,12 @@ def carried(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region
     return joined
 
 
-def _own_boxes(placement: Placement, shards: list[Part]) -> None:
+def _assign_loss_boxes(placement: Placement, shards: list[Part]) -> None:
     """Lets each element of a loss count once: in the first shard that holds it (D10)."""
     done: list[Region] = []
     for part in shards:
         members = placement.classes[part.region, part.term]
         part.reports = members[0] == part.shard
         if not placement.exact:
-            part.owned = remaining(part.region, done) if part.reports else ()
+            part.owned = remaining_boxes(part.region, done) if part.reports else ()
         done.append(part.region)

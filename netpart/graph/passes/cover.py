@@ -8,7 +8,7 @@ Supply = list[tuple[int, Region]]
 """(index of the shard, box it supplies), sorted by position within each term."""
 
 
-class Cover:
+class RegionCover:
     """Answers for one placement, remembering its answers: equal needs recur in every layer and step."""
 
     def __init__(self, placement: Placement, regions: list[Region], workers: int) -> None:
@@ -59,7 +59,7 @@ class Cover:
         return sorted(touching, key=rank)
 
 
-def covers(placement: Placement, spec_region: Region) -> bool:
+def covers_tensor(placement: Placement, spec_region: Region) -> bool:
     """True if the shards of every term cover the whole tensor."""
     for members in placement.terms.values():
         rest = [spec_region]

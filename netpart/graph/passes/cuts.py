@@ -21,20 +21,20 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Cut:
+class GridCut:
     """One direction of a grid: ranges along an axis, along the contraction (INPUT), or REPLICA copies."""
 
     over: int | str
     ranges: Ranges
 
 
-def ranges(extent: int, parts: int, spread: bool) -> Ranges:
+def cut_extent(extent: int, parts: int, spread: bool) -> Ranges:
     """Cuts ``extent`` into ``parts``: the last takes the rest (8 on 3: 2, 2, 4), or evenly at floor(i*n/k)."""
     bounds = [i * extent // parts if spread else i * (extent // parts) for i in range(parts)] + [extent]
     return tuple(pairwise(bounds))
 
 
-def scaled(sizes: Sequence[int], extent: int) -> Ranges:
+def cut_by_sizes(sizes: Sequence[int], extent: int) -> Ranges:
     """Cuts ``extent`` in proportion to ``sizes`` (equal to them if they sum to it)."""
     total = sum(sizes)
     bounds = [0, *(s * extent // total for s in accumulate(sizes))]
@@ -53,15 +53,15 @@ class LayerCuts:
         self.parts = len(self.location) or workers
         """Parts of a cut that does not say how many."""
 
-    def of(self, cut: CutProto, i: int) -> Cut:
+    def of(self, cut: CutProto, i: int) -> GridCut:
         """The cut that block number ``i`` asks for. Raises ConfigError with what can be cut instead."""
         at: FieldPath = ("cut", i)
         parts = cut.parts or len(cut.sizes) or len(cut.location) or self.parts
         if cut.over == CutProto.REPLICA:
-            return Cut(REPLICA, self.copies(parts, list(cut.sizes), at))
+            return GridCut(REPLICA, self.copies(parts, list(cut.sizes), at))
         if cut.over == CutProto.INPUT:
-            return Cut(INPUT, self.inputs(parts, list(cut.sizes), at))
-        return Cut(cut.axis, self.along(cut.axis, parts, at, list(cut.sizes)))
+            return GridCut(INPUT, self.inputs(parts, list(cut.sizes), at))
+        return GridCut(cut.axis, self.along(cut.axis, parts, at, list(cut.sizes)))
 
     def copies(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
         if sizes:
@@ -79,9 +79,9 @@ class LayerCuts:
         sizes = sizes or (list(rows) if len(rows) == parts else [])
         if sizes:
             self.check_sizes(sizes, parts, self.extent(axis), at)
-            return scaled(sizes, self.layer.output.shape[axis])
+            return cut_by_sizes(sizes, self.layer.output.shape[axis])
         self.check_parts(self.extent(axis), parts, self.names([axis]), at)
-        return ranges(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
+        return cut_extent(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
 
     def inputs(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
         space = self.layer.contraction()
@@ -90,9 +90,9 @@ class LayerCuts:
             raise ConfigError(self.node.name, "a cut on an axis", "a cut over INPUT", hint, at=at)
         if sizes:
             self.check_sizes(sizes, parts, space[0], at)
-            return scaled(sizes, space[0])
+            return cut_by_sizes(sizes, space[0])
         self.check_parts(space[0], parts, "the input's axis 1", at)
-        return ranges(space[0], parts, self.spread)
+        return cut_extent(space[0], parts, self.spread)
 
     @property
     def spread(self) -> bool:

@@ -16,27 +16,27 @@ from itertools import pairwise, product
 
 from netpart.errors import ConfigError
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.layers.layer import Expansion
+from netpart.layers.layer import LayerExpansion
 from netpart.spec import Placement, Region, Shard, contains
 
 
-def expand(net: Net, placements: list[Placement]) -> tuple[Net, list[Placement]]:
+def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[Placement]]:
     """``net`` with every layer expanded that its placement cuts in a way its parts cannot bear alone.
 
     Raises ConfigError, located, for a cut that its layer cannot take in any way.
     """
-    cut = [node.index for node in net.nodes if not _stands(node, placements[node.index])]
+    cut = [node.index for node in net.nodes if not _stands_alone(node, placements[node.index])]
     if not cut:
         return net, placements
     found: list[Placement] = []
     for node in net.nodes:
         placement = placements[node.index]
-        found += [_inner_placement(placement, _expansion_of(net, node))] if node.index in cut else []
+        found += [_inner_placement(placement, _layer_expansion(net, node))] if node.index in cut else []
         found.append(placement)
     return expand_nodes(net, cut), found
 
 
-def _stands(node: Node, placement: Placement) -> bool:
+def _stands_alone(node: Node, placement: Placement) -> bool:
     """True if the parts of a layer need nothing of each other; adds the layer's place to what it raises."""
     try:
         return node.layer.stands(placement)
@@ -56,20 +56,20 @@ def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(index[s.node], s.output) for s in node.sources)
         moved = replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params))
-        nodes += _expanded(moved, net) if node.index in cut else [moved]
+        nodes += _expand_node(moved, net) if node.index in cut else [moved]
     return replace(net, nodes=nodes, totals=(), expanded=tuple(cut))
 
 
-def _expanded(node: Node, net: Net) -> list[Node]:
+def _expand_node(node: Node, net: Net) -> list[Node]:
     """The inner and the outer node of one."""
-    found, by_key = _expansion_of(net, node), {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
+    found, by_key = _layer_expansion(net, node), {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
     inner, outer = (tuple(by_key[spec.key] for spec in layer.params) for layer in (found.inner, found.outer))
     first = Node(node.index, found.inner, node.sources[: len(found.inner.inputs)], inner, node.at, inserted=True)
     sources = (*node.sources, Source(node.index, 0))
     return [first, Node(node.index + 1, found.outer, sources, outer, node.at)]
 
 
-def _expansion_of(net: Net, node: Node) -> Expansion:
+def _layer_expansion(net: Net, node: Node) -> LayerExpansion:
     """The two layers of the node of ``net`` that is called as ``node`` is."""
     layer = net.by_name[node.name].layer
     name = f"{layer.inner}-{node.name}"
@@ -78,7 +78,7 @@ def _expansion_of(net: Net, node: Node) -> Expansion:
     return layer.expansion(name)
 
 
-def _inner_placement(placement: Placement, expansion: Expansion) -> Placement:
+def _inner_placement(placement: Placement, expansion: LayerExpansion) -> Placement:
     """Every box of the layer, cut at all bounds of all parts, with the first worker that holds it: done once."""
     axes = zip(*(shard.region for shard in placement.shards), strict=True)
     bounds = [sorted({bound for span in spans for bound in span}) for spans in axes]

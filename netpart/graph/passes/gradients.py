@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from netpart.graph.net import Net
-from netpart.graph.passes.ask import Answers, Demand
+from netpart.graph.passes.ask import Demand, ShardDemands
 from netpart.spec import Placement, Region
 
-Met = tuple[int, int, int, tuple[Region, Region | None], Region]
+ReaderKey = tuple[int, int, int, tuple[Region, Region | None], Region]
 
 
 @dataclass
@@ -26,26 +26,26 @@ class GradientPlan:
     agree: list[bool] = field(default_factory=list)
 
 
-def plan_gradients(net: Net, placements: list[Placement], answers: Answers) -> GradientPlan:
+def plan_gradients(net: Net, placements: list[Placement], answers: ShardDemands) -> GradientPlan:
     """Mutes demands whose gradient another replica already returns; says what each node's replicas hold."""
     full = [False] * len(net.nodes)
     reduced = [False] * len(net.nodes)
     for node in reversed(net.nodes):
         placement = placements[node.index]
-        demands = [[d for d in of_shard if d.gradient] for of_shard in merged(answers.demands[node.index])]
+        demands = [[d for d in of_shard if d.gradient] for of_shard in merge_demands(answers.demands[node.index])]
         if placement.alone:
             full[node.index] = True
-            _mute_replicas(placement, placements, demands, full, own_worker=True)
+            _mute_reader_replicas(placement, placements, demands, full, own_worker=True)
             continue
         paired = placement.exact and _is_paired(placement, placements, demands, full)
         reduced[node.index] = placement.exact and placement.sum_gradient and not paired and not node.layer.is_loss
         full[node.index] = paired or reduced[node.index] or (placement.exact and node.layer.is_loss)
         if not paired:
-            _mute_replicas(placement, placements, demands, full, own_worker=False)
+            _mute_reader_replicas(placement, placements, demands, full, own_worker=False)
     return GradientPlan(full, reduced)
 
 
-def merged(demands: list[list[list[Demand]]]) -> list[list[Demand]]:
+def merge_demands(demands: list[list[list[Demand]]]) -> list[list[Demand]]:
     """Demands per shard over all outputs of a node (only float outputs carry gradients)."""
     if len(demands) == 1:
         return demands[0]
@@ -71,7 +71,7 @@ def _is_paired(
     return True
 
 
-def _mute_replicas(
+def _mute_reader_replicas(
     placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool], own_worker: bool
 ) -> None:
     """Lets one member of each full reader class send back, for each box: on the source's worker, or else the first.
@@ -81,7 +81,7 @@ def _mute_replicas(
     everyone = [(s, d) for s, of_shard in enumerate(demands) for d in of_shard if full[d.reader]]
     if all(placements[r].alone for r in {d.reader for _, d in everyone}):
         return
-    spoken: dict[Met, int] = {}
+    spoken: dict[ReaderKey, int] = {}
     for s, d in everyone:
         shards = placements[d.reader].shards
         members = placements[d.reader].classes[reader_class(placements, d)]

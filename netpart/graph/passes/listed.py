@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
-from netpart.graph.passes.cover import covers
+from netpart.graph.passes.cover import covers_tensor
 from netpart.layers.layer import INPUT
-from netpart.proto.phase import is_for
-from netpart.spec import Placement, Region, Shard, intersect, size, whole
+from netpart.proto.phase import counts_in_phase
+from netpart.spec import Placement, Region, Shard, intersect, size, whole_region
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import ShardProto
@@ -45,7 +45,7 @@ class ListedShards:
 
     def applies(self, block: ShardProto) -> bool:
         rows = not block.HasField("rows") or block.rows == self.node.layer.output.shape[0]
-        return rows and is_for(block, self.phase)
+        return rows and counts_in_phase(block, self.phase)
 
     def shard(self, block: ShardProto, at: FieldPath) -> Shard:
         """One block as a shard; raises ConfigError for a worker or a box that there is not."""
@@ -60,7 +60,7 @@ class ListedShards:
         if space is None or INPUT not in layer.cuts():
             hint = "only convolutions and inner products have addends"
             raise self.wrong("no term", str(list(block.term)), hint, (*at, "term"))
-        return Shard(block.worker, region, self.box(block.term, whole(space), range(len(space)), (*at, "term")))
+        return Shard(block.worker, region, self.box(block.term, whole_region(space), range(len(space)), (*at, "term")))
 
     def box(self, bounds: Sequence[int], outer: Region, axes: Iterable[int | str], at: FieldPath) -> Region:
         """The box that ``bounds`` lists: in ``outer``, not empty, and whole on what is not among ``axes``."""
@@ -72,7 +72,7 @@ class ListedShards:
         if not fits:
             able = ", ".join(str(axis) for axis in axes if isinstance(axis, int)) or "none"
             hint = f"list from and to of each axis; it may be cut on axes {able}{self.limited}"
-            raise self.wrong(f"a box in {listed(outer)}", str(list(bounds)), hint, at)
+            raise self.wrong(f"a box in {region_bounds(outer)}", str(list(bounds)), hint, at)
         return box
 
     @property
@@ -85,22 +85,22 @@ class ListedShards:
     def check_whole(self, placement: Placement) -> None:
         """Raises ConfigError unless every term's shards cover the output, and the terms tile the contraction."""
         layer = self.node.layer
-        if not covers(placement, layer.output.whole):
+        if not covers_tensor(placement, layer.output.whole):
             hint = f"add a shard with the rest{self.limited}"
-            raise self.wrong(f"shards that cover {listed(layer.output.whole)}", "a gap", hint, ("shard",))
+            raise self.wrong(f"shards that cover {region_bounds(layer.output.whole)}", "a gap", hint, ("shard",))
         terms = [term for term in placement.terms if term is not None]
         if not terms and len(placement.terms) == 1:
             return
-        space = whole(layer.contraction() or ())
+        space = whole_region(layer.contraction() or ())
         disjoint = not any(intersect(a, b) for i, a in enumerate(terms) for b in terms[:i])
         if len(terms) < len(placement.terms) or not disjoint or sum(map(size, terms)) != size(space):
             hint = "give every shard a term; each number is summed once"
-            raise self.wrong(f"terms that tile {listed(space)}", "others", hint, ("shard",))
+            raise self.wrong(f"terms that tile {region_bounds(space)}", "others", hint, ("shard",))
 
     def wrong(self, expected: str, got: str, hint: str, at: FieldPath) -> ConfigError:
         return ConfigError(self.node.name, expected, got, hint, at=at)
 
 
-def listed(region: Region) -> list[int]:
+def region_bounds(region: Region) -> list[int]:
     """A box as a job writes it: from and to of each axis."""
     return [bound for span in region for bound in span]

@@ -6,7 +6,7 @@ from netpart.graph.graph import LAYER, Graph, Part
 from netpart.spec import Region
 
 
-def mark_live(graph: Graph) -> None:
+def mark_live_parts(graph: Graph) -> None:
     """Marks the parts that compute a gradient; an edge behind a part that has none returns none."""
     members: dict[tuple[int, Region, Region | None], list[Part]] = {}
     for part in graph.parts:

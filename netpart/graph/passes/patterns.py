@@ -31,14 +31,14 @@ Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
 """Kind, members, blocks (of an all-gather, a reduce-scatter or an all-to-all), the region of the tensor."""
 
 
-def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
+def match_copy_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     """Copies on their way: a broadcast, an all-gather, an all-to-all, or none of them."""
     targets = sorted({t for _, t in pairs})
     everything = all(a.region == regions[s] for (s, _), a in pairs.items())
     if len(regions) == 1 and everything:
         ((root, region),) = regions.items()
         return BROADCAST, (root, *targets), (), region
-    if not _complete(pairs, regions, targets) or not _tile(regions.values()):
+    if not _is_complete_exchange(pairs, regions, targets) or not _tile_hull(regions.values()):
         return None
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
@@ -46,25 +46,25 @@ def spread(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
     if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
         return None
-    if not _tile(wanted.values()):
+    if not _tile_hull(wanted.values()):
         return None
     blocks = tuple(intersect(mine, need) for mine in regions.values() for need in wanted.values())
     return ALL_TO_ALL, tuple(targets), blocks, hull(list(regions.values()))
 
 
-def _complete(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
+def _is_complete_exchange(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
     """True if every source is a target too and sends to every other target."""
     return set(sources) <= set(targets) and set(pairs) == {(s, t) for s in sources for t in targets if s != t}
 
 
-def _tile(regions: Iterable[Region]) -> bool:
+def _tile_hull(regions: Iterable[Region]) -> bool:
     """True if the regions are disjoint and fill their hull."""
     boxes = list(regions)
     disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
     return disjoint and sum(map(size, boxes)) == size(hull(boxes))
 
 
-def added_up(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
+def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
     wanted = {t: a.region for (_, t), a in sorted(pairs.items(), key=lambda p: p[0][1])}
     (whole, *others), boxes = set(regions.values()), list(wanted.values())

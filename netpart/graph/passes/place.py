@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netpart.errors import ConfigError, Faults
+from netpart.errors import ConfigError, FaultList
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.placer import Fallback, LayerPlacer
+from netpart.graph.passes.placer import CutFallback, LayerPlacer
 from netpart.spec import RECORD, Placement, Shard
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Placed:
+class PlacedLayers:
     """Result of the pass: a placement per node, and the inherited cuts that fell back."""
 
     placements: list[Placement]
-    fallbacks: list[Fallback]
+    fallbacks: list[CutFallback]
 
 
-def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) -> Placed:
+def place_layers(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) -> PlacedLayers:
     """Places every layer of ``net`` on ``workers`` workers.
 
     ``full_rows`` is the whole mini-batch when ``net`` is built for a micro-batch of it: whether a batch is
@@ -30,26 +30,26 @@ def place(net: Net, conf: NetProto, workers: int, full_rows: int | None = None) 
     Raises ConfigError, for all layers at once, for a cut that a layer does not allow, an axis shorter than its
     parts, a location beyond the workers.
     """
-    placed, faults = Placed([], []), Faults()
+    placed, faults = PlacedLayers([], []), FaultList()
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         with faults.noted():
-            rows = _rows_of(node, net, full_rows or net.rows)
+            rows = _layer_batch_rows(node, net, full_rows or net.rows)
             placement = place_node(node, conf, workers, rows, net.phase, placed.fallbacks)
             placed.placements.append(interned.setdefault(placement, placement))
     faults.refuse()
-    follow_readers(net, placed.placements)
+    place_record_sources(net, placed.placements)
     return placed
 
 
-def _rows_of(node: Node, net: Net, full_rows: int) -> int:
+def _layer_batch_rows(node: Node, net: Net, full_rows: int) -> int:
     """The rows that a layer has of the whole mini-batch: those behind a kSlice of the batch have fewer."""
     shape = node.layer.output.shape
     return full_rows * shape[0] // net.rows if shape else full_rows
 
 
 def place_node(
-    node: Node, conf: NetProto, workers: int, full_rows: int, phase: str, fallbacks: list[Fallback]
+    node: Node, conf: NetProto, workers: int, full_rows: int, phase: str, fallbacks: list[CutFallback]
 ) -> Placement:
     """Where the conf of ``node`` places it; raises ConfigError, located."""
     try:
@@ -59,7 +59,7 @@ def place_node(
         raise
 
 
-def follow_readers(net: Net, placements: list[Placement]) -> None:
+def place_record_sources(net: Net, placements: list[Placement]) -> None:
     """Puts a copy of every opaque record source with each worker that holds a reader: records never travel."""
     for node in reversed(net.nodes):
         if node.layer.output.dtype != RECORD:

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
-from netpart.graph.passes.cuts import Cut, LayerCuts
+from netpart.graph.passes.cuts import GridCut, LayerCuts
 from netpart.graph.passes.listed import ListedShards
 from netpart.layers.layer import INPUT
-from netpart.proto.phase import is_for
-from netpart.spec import RECORD, Placement, Region, Shard, whole
+from netpart.proto.phase import counts_in_phase
+from netpart.spec import RECORD, Placement, Region, Shard, whole_region
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import CutProto, LayerProto, NetProto
 
 
 @dataclass(frozen=True)
-class Fallback:
+class CutFallback:
     """A cut that ``node`` could not take, and what was done instead (``netpart check`` shows it).
 
     ``axis`` is the net's partition_dim, or the name of the scheme, that asked for it.
@@ -45,17 +45,17 @@ class LayerPlacer:
         self.location = list(self.conf.location)
         self.cuts = LayerCuts(node, conf, workers, full_rows, phase)
 
-    def place(self, fallbacks: list[Fallback]) -> Placement:
+    def place(self, fallbacks: list[CutFallback]) -> Placement:
         placement = self.parts(fallbacks)
         return replace(placement, sum_gradient=True) if self.conf.sum_gradient else placement
 
-    def parts(self, fallbacks: list[Fallback]) -> Placement:
+    def parts(self, fallbacks: list[CutFallback]) -> Placement:
         self.check_location(self.location, ("location",))
         if self.layer.output.dtype == RECORD:
             return self.whole()
         if self.conf.shard:
             return self.shards()
-        if written := [(i, cut) for i, cut in enumerate(self.conf.cut) if is_for(cut, self.phase)]:
+        if written := [(i, cut) for i, cut in enumerate(self.conf.cut) if counts_in_phase(cut, self.phase)]:
             location = self.long_location([cut for _, cut in written])
             return self.grid([self.cuts.of(cut, i) for i, cut in written], location)
         if len(self.location) == 1:
@@ -82,9 +82,9 @@ class LayerPlacer:
                 raise ConfigError(self.node.name, "one location for an uncut layer", f"{self.location}", hint, at=at)
             return self.whole()
         parts = self.cuts.parts
-        return self.grid([Cut(axis, self.cuts.along(axis, parts, at))], self.location)
+        return self.grid([GridCut(axis, self.cuts.along(axis, parts, at))], self.location)
 
-    def inherited(self, axis: int, fallbacks: list[Fallback]) -> Placement:
+    def inherited(self, axis: int, fallbacks: list[CutFallback]) -> Placement:
         """Takes the net's ``partition_dim``, or falls back: inputs whole, losses, outputs and others on the batch."""
         parts = self.cuts.parts
         if axis == -1 or parts == 1:
@@ -92,9 +92,9 @@ class LayerPlacer:
         for candidate in [axis] if self.layer.is_input else [0] if self.layer.metrics else [axis, 0]:
             if candidate in self.layer.cuts() and self.cuts.extent(candidate) >= parts:
                 if candidate != axis:
-                    fallbacks.append(Fallback(self.node.name, axis, "batch"))
-                return self.grid([Cut(candidate, self.cuts.along(candidate, parts, ()))], self.location)
-        fallbacks.append(Fallback(self.node.name, axis, "whole"))
+                    fallbacks.append(CutFallback(self.node.name, axis, "batch"))
+                return self.grid([GridCut(candidate, self.cuts.along(candidate, parts, ()))], self.location)
+        fallbacks.append(CutFallback(self.node.name, axis, "whole"))
         return self.whole()
 
     def long_location(self, cuts: list[CutProto]) -> list[int]:
@@ -107,7 +107,7 @@ class LayerPlacer:
         self.check_location(location, ("cut",))
         return location
 
-    def grid(self, cuts: list[Cut], location: list[int]) -> Placement:
+    def grid(self, cuts: list[GridCut], location: list[int]) -> Placement:
         """Shards of every cell of the grid, in row-major order; empty cells are dropped."""
         self.check_once(cuts)
         count = prod(len(cut.ranges) for cut in cuts)
@@ -123,7 +123,7 @@ class LayerPlacer:
             raise ConfigError(self.node.name, "copies on different workers", f"locations {workers}", hint, at=("cut",))
         return Placement(filled)
 
-    def check_once(self, cuts: list[Cut]) -> None:
+    def check_once(self, cuts: list[GridCut]) -> None:
         """Raises ConfigError if two cuts are of the same thing: a grid has one cut in each direction."""
         for i, cut in enumerate(cuts):
             if any(cut.over == other.over for other in cuts[:i]):
@@ -131,13 +131,13 @@ class LayerPlacer:
                 hint = "join them into one cut with more parts"
                 raise ConfigError(self.node.name, f"one cut of {what}", "a second one", hint, at=("cut", i))
 
-    def shard(self, cuts: list[Cut], cell: tuple[int, ...], worker: int) -> Shard:
+    def shard(self, cuts: list[GridCut], cell: tuple[int, ...], worker: int) -> Shard:
         region: list[tuple[int, int]] = list(self.layer.output.whole)
         term: Region | None = None
         for cut, i in zip(cuts, cell, strict=True):
             if cut.over == INPUT:
                 space = self.layer.contraction() or ()
-                term = (cut.ranges[i], *whole(space[1:]))
+                term = (cut.ranges[i], *whole_region(space[1:]))
             elif isinstance(cut.over, int):
                 region[cut.over] = cut.ranges[i]
         return Shard(worker, tuple(region), term)

@@ -9,35 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from netpart.graph.holdings import Holding, Piece
+from netpart.graph.holdings import Holding, ServerPiece
 from netpart.graph.net import Parameter
 from netpart.graph.partition import Partition
 from netpart.graph.passes.cells import disjoint_cells
-from netpart.spec import Region, contains, pieces, size
+from netpart.spec import Region, contains, size, split_box
 
 
-def served(partition: Partition) -> Partition:
+def add_job_servers(partition: Partition) -> Partition:
     """``partition`` with the servers that its job asks for."""
     servers = partition.cluster.servers
-    return serve(partition, servers) if servers else partition
+    return add_servers(partition, servers) if servers else partition
 
 
-def serve(partition: Partition, servers: int) -> Partition:
+def add_servers(partition: Partition, servers: int) -> Partition:
     """``partition`` with its parameters on ``servers`` more workers: from the largest piece on, each goes to whoever
     has least."""
-    found = sorted(_cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
-    loads, made = [0] * servers, list[Piece]()
+    found = sorted(_server_cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
+    loads, made = [0] * servers, list[ServerPiece]()
     for number, (parameter, box, holders) in enumerate(found):
         server = loads.index(min(loads))
         loads[server] += size(box)
         pusher = holders[number % len(holders)]
-        made.append(Piece(parameter, box, number, partition.workers + server, pusher, holders))
+        made.append(ServerPiece(parameter, box, number, partition.workers + server, pusher, holders))
     kept = [[Holding(p.parameter, p.box) for p in made if p.server == partition.workers + s] for s in range(servers)]
     holdings, workers = [*partition.holdings, *kept], partition.workers + servers
     return replace(partition, workers=workers, holdings=holdings, servers=servers, pieces=made)
 
 
-def _cells(holdings: Sequence[Sequence[Holding]], servers: int) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
+def _server_cells(
+    holdings: Sequence[Sequence[Holding]], servers: int
+) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
     """The parameters in boxes that are no larger than a server's share, each with who holds it."""
     held: dict[str, list[tuple[int, Holding]]] = {}
     for worker, of_worker in enumerate(holdings):
@@ -47,5 +49,5 @@ def _cells(holdings: Sequence[Sequence[Holding]], servers: int) -> Iterator[tupl
     share = -(-sum(size(box) for _, box, _ in found) // servers)
     for parameter, cell, of in found:
         holders = tuple(worker for worker, holding in of if contains(holding.box, cell))
-        for box in [cell] if servers == 1 else pieces(cell, share):
+        for box in [cell] if servers == 1 else split_box(cell, share):
             yield parameter, box, holders

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
 from netpart.graph.cluster import cluster_of
-from netpart.graph.holdings import Cell, Holding, Ready, homes
+from netpart.graph.holdings import Holding, ParameterCell, ReadyCell, home_regions
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule, Sharding
 from netpart.spec import Region, size
@@ -32,13 +32,13 @@ halves take two, and it would take one of them but half a millisecond to update.
 NEVER = 1 << 62
 
 
-def least_elements(job: JobProto) -> int:
+def sharding_threshold(job: JobProto) -> int:
     """Elements of a gradient from which its update is sharded in ``job``; NEVER if none is.
 
     Averages that are tested are wanted whole by everybody, so with them everybody updates all; so do groups that push
     or average what they hold, and stages that keep several versions of it. Raises ConfigError if ``job`` wants both.
     """
-    wanted, reason = job.shard_updates, whole_updates(job)
+    wanted, reason = job.shard_updates, whole_update_reason(job)
     if wanted == Sharding.YES and reason:
         raise ConfigError("shard_updates", f"AUTO or NO, with {reason[0]}", "YES", reason[1], at=("shard_updates",))
     if wanted == Sharding.NO or reason:
@@ -46,7 +46,7 @@ def least_elements(job: JobProto) -> int:
     return 1 if wanted == Sharding.YES else LARGE // float_size(job)
 
 
-def whole_updates(job: JobProto) -> tuple[str, str] | None:
+def whole_update_reason(job: JobProto) -> tuple[str, str] | None:
     """What of ``job`` wants every worker to update all that it holds, and why; None if nothing does."""
     if job.updater.ema_eval:
         why = "a worker that updates a share of a parameter has the averages of that share, and cannot test with them"
@@ -58,17 +58,17 @@ def whole_updates(job: JobProto) -> tuple[str, str] | None:
     return None
 
 
-def shard(ready: Iterable[Ready], holdings: list[list[Holding]], least: int) -> set[Cell]:
+def shard_weight_updates(ready: Iterable[ReadyCell], holdings: list[list[Holding]], least: int) -> set[ParameterCell]:
     """The cells of ``ready``, of ``least`` elements and more, whose updates are sharded; gives their holdings homes.
 
     All who sum such a cell hold it as a box of its own. Running statistics are no sums of gradients, and have no rule.
     """
     held = {(w, h.parameter, h.box) for w, of_worker in enumerate(holdings) for h in of_worker}
     home: dict[tuple[int, Parameter, Region], Region] = {}
-    found: set[Cell] = set()
+    found: set[ParameterCell] = set()
     for _, workers, cell in ready:
         keys = [(w, cell.parameter, cell.box) for w in workers]
-        boxes = homes(cell.box, len(workers))
+        boxes = home_regions(cell.box, len(workers))
         if size(cell.box) >= least and boxes and held.issuperset(keys) and cell.parameter.spec.running is None:
             found.add(cell)
             home.update(zip(keys, boxes, strict=True))

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from netpart.collectives.buckets import pack
+from netpart.collectives.buckets import pack_buckets
 from netpart.graph.graph import LAYER, Graph, Part
-from netpart.graph.holdings import Bucket, Cell, Holding, Ready
+from netpart.graph.holdings import Bucket, Holding, ParameterCell, ReadyCell
 from netpart.graph.net import Parameter
 from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
-from netpart.graph.passes.shard import NEVER, shard
+from netpart.graph.passes.shard import NEVER, shard_weight_updates
 from netpart.spec import Region, contains, size
 
 Group = tuple[int, int, Region, Region | None, tuple[int, ...]]
@@ -24,7 +24,7 @@ Group = tuple[int, int, Region, Region | None, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Use:
+class ParameterUse:
     """One part's need of one parameter. ``group`` names the class of replicas it belongs to; the replicas
     of a ``full`` one hold whole gradients, of one that ``agrees`` the same bits. ``names`` are all its parameters.
 
@@ -41,16 +41,16 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedCell:
     """A cell, the workers that hold it, and the uses that contain it, in order of the graph.
 
     A worker holds more than it uses where its needs are stored as their hull: it takes part in the sums of that
     too, for it updates it, and copies must stay equal.
     """
 
-    cell: Cell
+    cell: ParameterCell
     workers: tuple[int, ...]
-    users: list[Use]
+    users: list[ParameterUse]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class ParameterPlan:
     trained: set[str] = field(default_factory=set)
 
 
-def synchronise(
+def plan_parameters(
     graphs: Sequence[Graph], workers: int, itemsize: int, first_bucket: int, least: int = NEVER
 ) -> ParameterPlan:
     """Plans parameters over the graphs of all phases and micro-batches, and marks the parts that train them.
@@ -70,21 +70,21 @@ def synchronise(
     Updates of cells of ``least`` elements and more are sharded.
     """
     plan = ParameterPlan([[] for _ in range(workers)])
-    cells: dict[str, list[Located]] = {}
+    cells: dict[str, list[LocatedCell]] = {}
     for parameter, uses in _gather_uses(graphs).items():
         held = {w: disjoint_hulls(boxes) for w, boxes in _needed_boxes(uses).items()}
         for worker, boxes in held.items():
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
-        cells[parameter.name] = _locate(parameter, uses, held)
+        cells[parameter.name] = _locate_cells(parameter, uses, held)
     plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
     ready = _summed_cells(cells)
-    plan.buckets = _bucketed(ready, itemsize, first_bucket, shard(ready, plan.holdings, least))
+    plan.buckets = _pack_buckets(ready, itemsize, first_bucket, shard_weight_updates(ready, plan.holdings, least))
     return plan
 
 
-def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
+def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[ParameterUse]]:
     """Every need of every parameter, keyed by name over all graphs; marks contributing parts as training."""
-    uses: dict[str, list[Use]] = {}
+    uses: dict[str, list[ParameterUse]] = {}
     named: dict[str, Parameter] = {}
     for g, graph in enumerate(graphs):
         for part in graph.parts:
@@ -96,11 +96,11 @@ def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[Use]]:
             for slot, (parameter, (box, _)) in enumerate(zip(node.params, pairs, strict=True)):
                 named.setdefault(parameter.name, parameter)
                 if box is not None:
-                    uses.setdefault(parameter.name, []).append(_use_of(graphs, g, part, slot, box))
+                    uses.setdefault(parameter.name, []).append(_parameter_use(graphs, g, part, slot, box))
     return {named[name]: found for name, found in uses.items()}
 
 
-def _use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> Use:
+def _parameter_use(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> ParameterUse:
     """The need of ``box`` of one parameter by a part of graph ``g``."""
     graph, node = graphs[g], graphs[g].net.nodes[part.node]
     running = [spec.running is not None for spec in node.layer.params]
@@ -108,10 +108,10 @@ def _use_of(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region)
     several = not graph.placements[part.node].alone
     full, agrees = several and (running[slot] or graph.full[part.node]), graph.agree[part.node] and not running[slot]
     names = tuple(node.params[s].name for s in together)
-    return Use(part, slot, box, (g, part.node, part.region, part.term, together), full, agrees, names)
+    return ParameterUse(part, slot, box, (g, part.node, part.region, part.term, together), full, agrees, names)
 
 
-def _needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
+def _needed_boxes(uses: list[ParameterUse]) -> dict[int, list[Region]]:
     """The boxes that each worker needs, workers in ascending order."""
     needed: dict[int, list[Region]] = {}
     for u in sorted(uses, key=lambda u: u.part.worker):
@@ -119,11 +119,11 @@ def _needed_boxes(uses: list[Use]) -> dict[int, list[Region]]:
     return needed
 
 
-def _summed_cells(cells: dict[str, list[Located]]) -> list[Ready]:
+def _summed_cells(cells: dict[str, list[LocatedCell]]) -> list[ReadyCell]:
     """What is to be summed, when its last contribution is made. Mutes all but one of each class of full replicas
     wherever they add to a sum, in all their parameters: the weight and the bias of a layer are one computation."""
-    _mute_replicas(_summed_parameters(cells), cells)
-    found: list[Ready] = []
+    _mute_replica_gradients(_summed_parameters(cells), cells)
+    found: list[ReadyCell] = []
     for located in cells.values():
         for c in located:
             training = [u.part.index for u in c.users if u.part.trains[u.slot]]
@@ -132,7 +132,7 @@ def _summed_cells(cells: dict[str, list[Located]]) -> list[Ready]:
     return found
 
 
-def _summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
+def _summed_parameters(cells: dict[str, list[LocatedCell]]) -> set[str]:
     """Names of the parameters that not every holder can make whole by itself, and of all in the same replicas."""
     summed: set[str] = set()
     waiting = [name for name, located in cells.items() if not all(_is_whole_everywhere(c) for c in located)]
@@ -144,7 +144,7 @@ def _summed_parameters(cells: dict[str, list[Located]]) -> set[str]:
     return summed
 
 
-def _mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
+def _mute_replica_gradients(summed: set[str], cells: dict[str, list[LocatedCell]]) -> None:
     """Lets the first of each class of full replicas add its gradients to the sums, for all of them."""
     first: dict[Group, Part] = {}
     for name in cells:
@@ -153,21 +153,21 @@ def _mute_replicas(summed: set[str], cells: dict[str, list[Located]]) -> None:
                 u.part.trains = tuple(t and slot not in u.group[-1] for slot, t in enumerate(u.part.trains))
 
 
-def _locate(parameter: Parameter, uses: list[Use], held: dict[int, list[Region]]) -> list[Located]:
+def _locate_cells(parameter: Parameter, uses: list[ParameterUse], held: dict[int, list[Region]]) -> list[LocatedCell]:
     """The cells of one parameter."""
     boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
     return [
-        Located(Cell(parameter, box), holders(held, box), [u for u in uses if contains(u.box, box)])
+        LocatedCell(ParameterCell(parameter, box), cell_holders(held, box), [u for u in uses if contains(u.box, box)])
         for box in disjoint_cells(boxes)
     ]
 
 
-def holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
+def cell_holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
     """The workers that hold a cell, ascending."""
     return tuple(w for w, boxes in held.items() if any(contains(b, box) for b in boxes))
 
 
-def _is_whole_everywhere(cell: Located) -> bool:
+def _is_whole_everywhere(cell: LocatedCell) -> bool:
     """True if every worker that holds the cell gets all of the same contributions, bit by bit, by itself."""
     training = [u for u in cell.users if u.part.trains[u.slot]]
     if len(cell.workers) == 1 or not training:
@@ -178,10 +178,10 @@ def _is_whole_everywhere(cell: Located) -> bool:
     return all(u.agrees for u in training) and all(m == made[cell.workers[0]] for m in made.values())
 
 
-def _bucketed(ready: list[Ready], itemsize: int, first_bucket: int, alone: set[Cell]) -> list[Bucket]:
+def _pack_buckets(ready: list[ReadyCell], itemsize: int, first_bucket: int, alone: set[ParameterCell]) -> list[Bucket]:
     """Packs cells of the same workers, in order of readiness; buckets are ordered by their last cell. Those to be left
     ``alone`` have buckets of their own, which are sharded."""
-    by_workers: dict[tuple[int, ...], list[tuple[int, Cell]]] = {}
+    by_workers: dict[tuple[int, ...], list[tuple[int, ParameterCell]]] = {}
     buckets: list[tuple[int, Bucket]] = []
     for when, workers, cell in sorted(ready, key=lambda r: r[0]):
         if cell in alone:
@@ -189,6 +189,6 @@ def _bucketed(ready: list[Ready], itemsize: int, first_bucket: int, alone: set[C
         else:
             by_workers.setdefault(workers, []).append((when, cell))
     for workers, cells in by_workers.items():
-        for group in pack([size(c.box) * itemsize for _, c in cells], first=first_bucket):
+        for group in pack_buckets([size(c.box) * itemsize for _, c in cells], first=first_bucket):
             buckets.append((cells[group[-1]][0], Bucket(workers, tuple(cells[i][1] for i in group))))
     return [bucket for _, bucket in sorted(buckets, key=lambda b: b[0])]

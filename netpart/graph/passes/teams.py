@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpart.graph.graph import Graph, Teams
+from netpart.graph.graph import Graph, WorkerTeams
 
 
-def one_team(graph: Graph) -> None:
+def form_one_team(graph: Graph) -> None:
     """Lets all workers go through the net together, as they do with one micro-batch: in the one global order."""
-    graph.teams = Teams((0,) * graph.workers, (0,) * len(graph.net.nodes))
+    graph.teams = WorkerTeams((0,) * graph.workers, (0,) * len(graph.net.nodes))
 
 
 def join_teams(graphs: Sequence[Graph]) -> None:
@@ -30,11 +30,11 @@ def join_teams(graphs: Sequence[Graph]) -> None:
             above[name] = min(found)
     of_worker = tuple(find(worker) for worker in range(len(above)))
     for graph in graphs:
-        graph.teams = Teams(of_worker, tuple(of_worker[p.shards[0].worker] for p in graph.placements))
-        _part_between_teams(graph)
+        graph.teams = WorkerTeams(of_worker, tuple(of_worker[p.shards[0].worker] for p in graph.placements))
+        _split_team_collectives(graph)
 
 
-def _part_between_teams(graph: Graph) -> None:
+def _split_team_collectives(graph: Graph) -> None:
     """Leaves collectives between teams to their single bridges: a member waits for all others to start, and teams are
     at different micro-batches. The bytes are the same."""
     of_worker = graph.teams.of_worker

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.graph.passes.ask import Answers, ask
-from netpart.graph.passes.connect import carried
-from netpart.graph.passes.cuts import ranges
+from netpart.graph.passes.ask import ShardDemands, collect_demands
+from netpart.graph.passes.connect import merge_contained_boxes
+from netpart.graph.passes.cuts import cut_extent
 from netpart.graph.passes.gradients import GradientPlan, plan_gradients
 from netpart.layers.identity import Identity
 from netpart.proto.job_pb2 import LayerProto
 from netpart.proto.layer_pb2 import LayerType
-from netpart.spec import Placement, Region, Shape, Shard, size, whole
+from netpart.spec import Placement, Region, Shape, Shard, size, whole_region
 
 TOTAL = "Total"
 """Type of the inserted layers, as drawings show it."""
@@ -30,35 +30,39 @@ FEWEST = 3
 
 
 @dataclass
-class Asked:
+class PlacedNet:
     """A net with its placements and the answers about them."""
 
     net: Net
     placements: list[Placement]
-    answers: Answers
+    answers: ShardDemands
     plan: GradientPlan
 
 
-def ask_with_totals(net: Net, placements: list[Placement], workers: int) -> Asked:
+def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
     """Asks ``net``, with a total behind every layer where that sends less."""
-    direct = _asked(net, placements, workers)
-    able = [node.index for node in net.nodes if len(_readers(net, placements, node)) >= FEWEST]
+    direct = _plan_placed_net(net, placements, workers)
+    able = [node.index for node in net.nodes if len(_addend_readers(net, placements, node)) >= FEWEST]
     if not able:
         return direct
-    trial = _asked(*_insert(net, placements, able), workers)
-    better = [index for index in able if _moved(trial, net.nodes[index].name) < _moved(direct, net.nodes[index].name)]
+    trial = _plan_placed_net(*_insert_placed_totals(net, placements, able), workers)
+    better = [
+        index
+        for index in able
+        if _moved_elements(trial, net.nodes[index].name) < _moved_elements(direct, net.nodes[index].name)
+    ]
     if len(better) == len(able):
         return trial
-    return _asked(*_insert(net, placements, better), workers) if better else direct
+    return _plan_placed_net(*_insert_placed_totals(net, placements, better), workers) if better else direct
 
 
-def _asked(net: Net, placements: list[Placement], workers: int) -> Asked:
+def _plan_placed_net(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
     """Asks ``net`` and plans its gradients."""
-    answers = ask(net, placements, workers)
-    return Asked(net, placements, answers, plan_gradients(net, placements, answers))
+    answers = collect_demands(net, placements, workers)
+    return PlacedNet(net, placements, answers, plan_gradients(net, placements, answers))
 
 
-def _readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
+def _addend_readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
     """The workers that read ``node``, ascending, if its parts compute addends; else none."""
     if len(placements[node.index].terms) < 2:
         return ()
@@ -66,39 +70,39 @@ def _readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ..
     return tuple(sorted({w for n in reading for w in placements[n.index].workers}))
 
 
-def _moved(found: Asked, name: str) -> int:
+def _moved_elements(found: PlacedNet, name: str) -> int:
     """Elements that cross workers on their way from layer ``name`` to its readers, and back."""
     node = found.net.by_name[name]
     behind = node.index + 1
     total = [behind] if behind < len(found.net.nodes) and is_total(found.net.nodes[behind]) else []
-    return sum(_crossing(found, index) for index in [node.index, *total])
+    return sum(_crossing_elements(found, index) for index in [node.index, *total])
 
 
-def _crossing(found: Asked, index: int) -> int:
+def _crossing_elements(found: PlacedNet, index: int) -> int:
     """Elements that leave the shards of one node for other workers, and whose gradients return."""
-    sent = list(_journeys(found, index))
+    sent = list(_crossing_transfers(found, index))
     if _is_all_reduce(found.placements[index], sent):
         _, _, box, gradient = sent[0]
         return 2 * (len(found.placements[index].shards) - 1) * size(box) * (1 + gradient)
     return sum(size(box) * (1 + gradient) for _, _, box, gradient in sent)
 
 
-Journey = tuple[int, int, Region, bool]
+CrossingTransfer = tuple[int, int, Region, bool]
 """From one worker to another, what, and whether its gradient returns."""
 
 
-def _journeys(found: Asked, index: int) -> Iterator[Journey]:
+def _crossing_transfers(found: PlacedNet, index: int) -> Iterator[CrossingTransfer]:
     """What leaves the shards of one node for other workers, each region once."""
     for shard, demands in zip(found.placements[index].shards, found.answers.demands[index][0], strict=True):
         groups: dict[tuple[int, Region], list[bool]] = {}
         for d in demands:
             groups.setdefault((found.placements[d.reader].shards[d.j].worker, d.box), []).append(d.gradient)
-        for (worker, box), gradients in carried(groups).items():
+        for (worker, box), gradients in merge_contained_boxes(groups).items():
             if worker != shard.worker:
                 yield shard.worker, worker, box, any(gradients)
 
 
-def _is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
+def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
     """True if every worker adds up all of every addend, an all-reduce to ``collect``: 2(N-1)|T|."""
     workers, regions = placement.workers, {s.region for s in placement.shards}
     everyone = [(s, t) for s in workers for t in workers if s != t]
@@ -106,10 +110,15 @@ def _is_all_reduce(placement: Placement, sent: list[Journey]) -> bool:
     return alike and len(workers) == len(placement.shards) and sorted((s, t) for s, t, *_ in sent) == everyone
 
 
-def _insert(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
+def _insert_placed_totals(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
     """``net`` with totals behind some of its nodes, and their placements: evenly over the workers that read them."""
     grown, placed = insert_totals(net, behind), iter(placements)
-    spread = iter([even(net.nodes[i].layer.output.shape, _readers(net, placements, net.nodes[i])) for i in behind])
+    spread = iter(
+        [
+            even_placement(net.nodes[i].layer.output.shape, _addend_readers(net, placements, net.nodes[i]))
+            for i in behind
+        ]
+    )
     return grown, [next(spread if is_total(node) else placed) for node in grown.nodes]
 
 
@@ -127,11 +136,11 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
         nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
         if node.index in behind:
             read[node.index] = len(nodes)
-            nodes.append(_total_of(net, nodes[-1]))
+            nodes.append(_total_node(net, nodes[-1]))
     return replace(net, nodes=nodes, totals=tuple(behind))
 
 
-def _total_of(net: Net, node: Node) -> Node:
+def _total_node(net: Net, node: Node) -> Node:
     """The total behind ``node``."""
     name = f"total-{node.name}"
     while name in net.by_name:
@@ -147,9 +156,9 @@ def is_total(node: Node) -> bool:
     return isinstance(node.layer, Identity) and node.conf.user_type == TOTAL
 
 
-def even(shape: Shape, workers: Sequence[int]) -> Placement:
+def even_placement(shape: Shape, workers: Sequence[int]) -> Placement:
     """A tensor cut over ``workers`` on its features or, where that makes the largest part smaller, on the batch."""
     axis = min([1, 0] if len(shape) > 1 else [0], key=lambda a: -(-shape[a] // len(workers)) / shape[a])
-    parts = zip(workers, ranges(shape[axis], min(shape[axis], len(workers)), spread=True), strict=False)
-    region = whole(shape)
+    parts = zip(workers, cut_extent(shape[axis], min(shape[axis], len(workers)), spread=True), strict=False)
+    region = whole_region(shape)
     return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from netpart.kernels import activation
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.cuda.view import views
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.gates import GATES
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
 
-class Activation(activation.Activation, Fast):
+class Activation(activation.Activation, CudaVerbs):
     """x, y, dy, dx: one shape, of any strides; y may be x where the reference allows it, and dx dy."""
 
     def activation(self, kind: Kind, x: Array, y: Array, slope: float = 0.0) -> Op:
@@ -27,4 +27,4 @@ class Activation(activation.Activation, Fast):
         size = arrays[0].size
         if not size:
             return NOTHING
-        return self.launches(self.elements("activation.cu", name, size, *views(*arrays), float(slope)))
+        return self.launches(self.elements("activation.cu", name, size, *collapsed_views(*arrays), float(slope)))

@@ -8,11 +8,11 @@ import numpy as np
 
 from netpart.kernels import arrays
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.launch import BLOCK, MOST, Launch, Scratch
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.operand import row_major
-from netpart.kernels.cuda.several import Numbers, batches, several
-from netpart.kernels.cuda.view import views
+from netpart.kernels.cuda.launch import BLOCK, MOST, KernelLaunch, LaunchScratch
+from netpart.kernels.cuda.moves import MoveVerbs
+from netpart.kernels.cuda.operand import row_major_steps
+from netpart.kernels.cuda.several import DescribedArray, pack_views, view_batches
+from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
@@ -20,7 +20,7 @@ ONE = 1024
 """Threads of a block that has all to itself."""
 
 
-class Arrays(arrays.Arrays, Moves):
+class Arrays(arrays.Arrays, MoveVerbs):
     """dst and src: one shape, each possibly a strided view; zero and copy take any dtype."""
 
     def zero(self, dst: Array) -> Op:
@@ -41,8 +41,10 @@ class Arrays(arrays.Arrays, Moves):
         if own is not None and dst.dtype.kind != "f":
             raise ValueError(f"take: expected float32 or float64 to add up, got {dst.dtype}")
         item, addends = int(dst.itemsize), [] if own is None else [own]
-        message = Numbers(dst.shape, tuple(step * item for step in row_major(dst.shape)), (start or 0) * item, item)
-        *given, source = views(dst, *addends, message)
+        message = DescribedArray(
+            dst.shape, tuple(step * item for step in row_major_steps(dst.shape)), (start or 0) * item, item
+        )
+        *given, source = collapsed_views(dst, *addends, message)
         name, first, told = "add" if addends else "copy", message.start, source.value["data"]
         launch = self.elements("arrays.cu", f"{name}_{8 * item}", dst.size, *given, source)
         assert launch is not None
@@ -64,27 +66,29 @@ class Arrays(arrays.Arrays, Moves):
         broadcasts.
         """
         srcs = [src if src.shape == dst.shape else self.xp.broadcast_to(src, dst.shape) for src in srcs]
-        *some, last = batches(dst, srcs)
+        *some, last = view_batches(dst, srcs)
         sums = [self._sum(dst, turn, "none") for turn in some]
         return self.launches(*sums, self._sum(dst, last, activation or "none"))
 
-    def _sum(self, dst: Array, srcs: Sequence[Array], kind: str) -> Launch | None:
+    def _sum(self, dst: Array, srcs: Sequence[Array], kind: str) -> KernelLaunch | None:
         if not dst.size:
             return None
-        target, *sources = views(dst, *srcs)
-        return self.elements("arrays.cu", f"total_{kind}", dst.size, target, several(sources), len(srcs))
+        target, *sources = collapsed_views(dst, *srcs)
+        return self.elements("arrays.cu", f"total_{kind}", dst.size, target, pack_views(sources), len(srcs))
 
     def bring_in(self, dst: Array, total: Array, start: Array, count: int) -> Op:
         """total /= ``count``, and dst = total + (dst - start)."""
-        return self.launches(self.elements("arrays.cu", "bring_in", dst.size, *views(dst, total, start), count))
+        return self.launches(
+            self.elements("arrays.cu", "bring_in", dst.size, *collapsed_views(dst, total, start), count)
+        )
 
     def add_squares(self, dst: Array, src: Array) -> Op:
         """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
         if not src.size:
             return NOTHING
         blocks = min(-(-src.size // (8 * BLOCK)), MOST)
-        parts = Scratch((blocks,), np.float64)
+        parts = LaunchScratch((blocks,), np.float64)
         return self.launches(
-            self.bound("arrays.cu", "squares", src.size, *views(src), parts, src.size, grid=blocks),
+            self.bound("arrays.cu", "squares", src.size, *collapsed_views(src), parts, src.size, grid=blocks),
             self.bound("arrays.cu", "add_parts", 1, dst, parts, blocks, block=min(ONE, -(-blocks // 32) * 32)),
         )

@@ -6,17 +6,17 @@ from math import prod
 
 from netpart.kernels import attention
 from netpart.kernels.cuda.fused_attention import FusedAttention
-from netpart.kernels.cuda.launch import Bound, Scratch
+from netpart.kernels.cuda.launch import Launchable, LaunchScratch
 from netpart.kernels.cuda.operand import Operand
-from netpart.kernels.cuda.products import Products
+from netpart.kernels.cuda.products import ProductVerbs
 from netpart.kernels.cuda.tiles import WIDEST
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.spec import Shape
 
 WARP = 32
 
 
-class Attention(attention.Attention, FusedAttention, Products):
+class Attention(attention.Attention, FusedAttention, ProductVerbs):
     """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T, S), or (..., T) where it is fused."""
 
     @classmethod
@@ -32,7 +32,7 @@ class Attention(attention.Attention, FusedAttention, Products):
             return self.fused_attention(q, k, v, y, p, scale, first)
         rows, (queries, keys), seen = prod(p.shape[:-1]), p.shape[-2:], -1 if first is None else first
         args = p, rows, queries, keys, float(scale), seen
-        return chain(
+        return chain_ops(
             self.product(q, k.swapaxes(-1, -2), p),
             self.launch("attention.cu", "probabilities", rows * WARP, *args),
             self.product(p, v, y),
@@ -44,12 +44,12 @@ class Attention(attention.Attention, FusedAttention, Products):
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
         if not k.shape[-2] or not dy.size:
-            return chain(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
+            return chain_ops(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))
         if p.ndim < q.ndim:
             return self.fused_attention_gradient(q, k, v, y, p, dy, dq, dk, dv, scale, first)
         dq, dk = (dx if dx is not None and dx.size else None for dx in (dq, dk))
-        launches: list[Bound | None] = []
-        blas, rows, dp = self.device.blas, prod(p.shape[:-1]), Scratch(p.shape, self.dtype)
+        launches: list[Launchable | None] = []
+        blas, rows, dp = self.device.blas, prod(p.shape[:-1]), LaunchScratch(p.shape, self.dtype)
         if dv is not None:
             launches += blas.product(p.swapaxes(-1, -2), dy, dv)
         if dq is not None or dk is not None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.columns import Columns, Tile, found, rows
-from netpart.kernels.cuda.launch import Launch
+from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, count_rows, with_places
+from netpart.kernels.cuda.launch import KernelLaunch
 from netpart.kernels.normalisation import Box
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 
 FILE = "batch_norm.cu"
@@ -20,7 +20,7 @@ Relu = tuple[Array | None, Array | None, bool]
 PLAIN: Relu = (None, None, False)
 
 
-class BatchNorm(reference.BatchNorm, Columns):
+class BatchNorm(reference.BatchNorm, ColumnVerbs):
     """The verbs of the reference. Sums are in float64."""
 
     def batch_norm(
@@ -28,8 +28,8 @@ class BatchNorm(reference.BatchNorm, Columns):
         rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """m, mean, variance, rstd and y."""
-        moments = self.moments(x, s, m, max(1, rows(x)))
-        return chain(moments, self._normalise(x[own], y, m, s, mean, variance, w, b, rstd, epsilon, activation))
+        moments = self.moments(x, s, m, max(1, count_rows(x)))
+        return chain_ops(moments, self._normalise(x[own], y, m, s, mean, variance, w, b, rstd, epsilon, activation))
 
     def batch_norm_gradient(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
@@ -42,17 +42,21 @@ class BatchNorm(reference.BatchNorm, Columns):
             return super().batch_norm_gradient(*arrays, b, through)
         relu = mean, b, bool(through)
         sums = self._gradient_sums(x, dy, m, mean, variance, w, rstd, dm, dw, db, relu)
-        return chain(sums, self.launches(self._gradient(x, dy, dx, s, dm, rstd, w, max(1, rows(x)), False, relu)))
+        return chain_ops(
+            sums, self.launches(self._gradient(x, dy, dx, s, dm, rstd, w, max(1, count_rows(x)), False, relu))
+        )
 
     def batch_norm_relu(self, x: Array, mean: Array, rstd: Array, w: Array | None, b: Array | None, dy: Array) -> Op:
         """dy = 0 where y = unit · w + b is not above 0."""
-        tile = Tile.of(rows(dy), dy.shape[1])
-        return self.launches(self.along(FILE, "relu", tile, *found(x), *found(dy), mean, rstd, w, b, tile.value))
+        tile = ColumnTile.of(count_rows(dy), dy.shape[1])
+        return self.launches(
+            self.along(FILE, "relu", tile, *with_places(x), *with_places(dy), mean, rstd, w, b, tile.value)
+        )
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
-        tile = Tile.of(rows(x), x.shape[1])
-        return self.sums(FILE, ("moments", (*found(x), s)), ("moments_end", (*found(m), count)), 2, tile)
+        tile = ColumnTile.of(count_rows(x), x.shape[1])
+        return self.sums(FILE, ("moments", (*with_places(x), s)), ("moments_end", (*with_places(m), count)), 2, tile)
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
         """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
@@ -63,11 +67,11 @@ class BatchNorm(reference.BatchNorm, Columns):
         if dmean is None and dvariance is None:
             return NOTHING
         channels = m.shape[1]
-        return self.launch(FILE, "share", channels, *found(m), float(factor), dmean, dvariance, channels)
+        return self.launch(FILE, "share", channels, *with_places(m), float(factor), dmean, dvariance, channels)
 
     def statistics(self, m: Array, s: Array, mean: Array, variance: Array) -> Op:
         """mean = s + m0, variance = m1 - m0², at least 0."""
-        return self.launch(FILE, "statistics", len(s), *found(m), s, mean, variance, len(s))
+        return self.launch(FILE, "statistics", len(s), *with_places(m), s, mean, variance, len(s))
 
     def moment_norm(
         self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
@@ -101,7 +105,7 @@ class BatchNorm(reference.BatchNorm, Columns):
     ) -> Op:  # fmt: skip
         """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
         sums = self._gradient_sums(x, dy, m, mean, variance, w, rstd, dm, dw, db)
-        return sums if dx is None else chain(sums, self.batch_normalise_gradient(rstd, w, dy, dx))
+        return sums if dx is None else chain_ops(sums, self.batch_normalise_gradient(rstd, w, dy, dx))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
         """Overwrites dx = dy · w · rstd, or adds it."""
@@ -111,8 +115,8 @@ class BatchNorm(reference.BatchNorm, Columns):
         self, x: Array, y: Array, m: Array | None, s: Array | None, mean: Array, variance: Array, w: Array | None,
         b: Array | None, rstd: Array, epsilon: float, activation: Kind | None,
     ) -> Op:  # fmt: skip
-        tile = Tile.of(rows(y), y.shape[1])
-        tensors, affine = (*found(x), *found(y)), (*found(m), s, mean, variance, w, b, rstd)
+        tile = ColumnTile.of(count_rows(y), y.shape[1])
+        tensors, affine = (*with_places(x), *with_places(y)), (*with_places(m), s, mean, variance, w, b, rstd)
         name = f"normalise_{activation or 'none'}"
         return self.launches(self.along(FILE, name, tile, *tensors, *affine, float(epsilon), tile.value))
 
@@ -123,18 +127,18 @@ class BatchNorm(reference.BatchNorm, Columns):
         """dm, dw and db, as far as they are wanted."""
         if dm is None and dw is None and db is None:
             return NOTHING
-        tile = Tile.of(rows(dy), dy.shape[1])
-        tensors = *found(x), *found(dy), mean, rstd, w, *relu[1:]
-        wanted = tile.rows, *found(m), variance, rstd, w, *found(dm), dw, db
+        tile = ColumnTile.of(count_rows(dy), dy.shape[1])
+        tensors = *with_places(x), *with_places(dy), mean, rstd, w, *relu[1:]
+        wanted = tile.rows, *with_places(m), variance, rstd, w, *with_places(dm), dw, db
         return self.sums(FILE, ("gradient_sums", tensors), ("gradient_end", wanted), 2, tile)
 
     def _gradient(
         self, x: Array | None, dy: Array | None, dx: Array, s: Array | None, dm: Array | None, rstd: Array | None,
         w: Array | None, count: int, add: bool, relu: Relu = PLAIN,
-    ) -> Launch | None:  # fmt: skip
+    ) -> KernelLaunch | None:  # fmt: skip
         """dx by the moments, if there are dm, and beside them, if there is dy."""
         if not dx.size:
             return None
-        tile = Tile.of(rows(dx), dx.shape[1])
-        tensors = *found(x), *found(dy), *found(dx), s, *found(dm)
+        tile = ColumnTile.of(count_rows(dx), dx.shape[1])
+        tensors = *with_places(x), *with_places(dy), *with_places(dx), s, *with_places(dm)
         return self.along(FILE, "gradient", tile, *tensors, rstd, w, *relu, count, add, tile.value)

@@ -11,14 +11,21 @@ from math import prod
 from typing import Any, NamedTuple
 
 from netpart.errors import NetpartError
-from netpart.kernels.cuda.device import Device
-from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import ALIGNED, Memory, Operand, address, aligned, needed
+from netpart.kernels.cuda.device import CudaDevice
+from netpart.kernels.cuda.launch import LaunchScratch
+from netpart.kernels.cuda.operand import (
+    ALIGNED,
+    Operand,
+    ScratchMemory,
+    align_workspace,
+    needed_scratch,
+    operand_address,
+)
 from netpart.kernels.op import Array
 
 WORKSPACE = 32 << 20
 """Bytes; what NVIDIA recommends for compute capability 9."""
-ROOM = Scratch((WORKSPACE + ALIGNED,), "uint8")
+ROOM = LaunchScratch((WORKSPACE + ALIGNED,), "uint8")
 """The workspace of all products of an Op, which are one after another, wherever it begins."""
 
 PRECISIONS = {"float32": 68, "tf32": 77, "bfloat16": 75}
@@ -33,7 +40,7 @@ DEFAULT_ALGORITHM = -1
 Pointer, Integer, Long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
 
 
-class Lie(NamedTuple):
+class MatrixLayout(NamedTuple):
     """How (..., rows, columns) lies in memory: row after row or, ``turned``, column after column.
 
     ``leading`` elements are between two rows (columns) and ``step`` between two matrices, None where that is uneven.
@@ -44,7 +51,7 @@ class Lie(NamedTuple):
     step: int | None
 
     @classmethod
-    def of(cls, a: Operand) -> Lie:
+    def of(cls, a: Operand) -> MatrixLayout:
         """Raises ValueError where neither rows nor columns are runs of memory."""
         (rows, columns), (down, right) = a.shape[-2:], a.steps[-2:]
         if columns == 1 or right == 1:
@@ -53,11 +60,11 @@ class Lie(NamedTuple):
             turned, leading, run = True, right, rows
         if (turned and rows > 1 and down != 1) or leading < run:
             raise ValueError(f"cuBLAS: expected rows or columns in one piece, got {a.shape} in steps of {a.steps}")
-        return cls(turned, max(1, leading), evenly(a.shape[:-2], a.steps[:-2]))
+        return cls(turned, max(1, leading), even_step(a.shape[:-2], a.steps[:-2]))
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class BlasProduct:
     """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
 
     blas: Blas
@@ -68,12 +75,12 @@ class Product:
     after: tuple[Any, ...]
 
     @property
-    def scratch(self) -> dict[int, Scratch]:
+    def scratch(self) -> dict[int, LaunchScratch]:
         """Operands that a run is given, and the workspace."""
-        return needed(*(operand.base for operand in self.operands), ROOM)
+        return needed_scratch(*(operand.base for operand in self.operands), ROOM)
 
-    def __call__(self, memory: Memory) -> None:
-        self.blas.lend(workspace(memory))
+    def __call__(self, memory: ScratchMemory) -> None:
+        self.blas.lend(workspace_address(memory))
         placed = zip(self.operands, self.between, strict=True)
         a, b, y = ((Pointer(operand.address(memory)), *how) for operand, how in placed)
         self.blas.call(self.name, *self.before, *a, *b, *y, *self.after)
@@ -83,10 +90,10 @@ class Blas:
     """A handle on the ``stream`` (its address) of ``device``, until it is to ``turn`` to another; it computes in its
     precision, with the workspace that it was ``lent`` last."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: CudaDevice) -> None:
         """Raises NetpartError where cuBLAS is missing or refuses."""
         xp, stream = device.xp, device.stream
-        self.precision, self.calls = device.precision, library(xp)
+        self.precision, self.calls = device.precision, load_cublas(xp)
         self.handle = Pointer()
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
@@ -104,9 +111,10 @@ class Blas:
             self.lent = workspace
 
     def product(
-        self, a: Array | Scratch | Operand, b: Array | Scratch | Operand, y: Array | Scratch | Operand,
+        self, a: Array | LaunchScratch | Operand, b: Array | LaunchScratch | Operand,
+        y: Array | LaunchScratch | Operand,
         scale: float = 1.0, add: bool = False,
-    ) -> list[Product]:  # fmt: skip
+    ) -> list[BlasProduct]:  # fmt: skip
         """y = scale · a b (``add``: y += that) of (..., rows, columns), equal on the axes before, no extent 0.
 
         cuBLAS reads memory column after column, where a matrix that lies row after row is its own transpose: so
@@ -114,8 +122,8 @@ class Blas:
         """
         return self._products(Operand.of(a), Operand.of(b), Operand.of(y), scale, add)
 
-    def _products(self, a: Operand, b: Operand, y: Operand, scale: float, add: bool) -> list[Product]:
-        lies = [Lie.of(m) for m in (b, a, y)]
+    def _products(self, a: Operand, b: Operand, y: Operand, scale: float, add: bool) -> list[BlasProduct]:
+        lies = [MatrixLayout.of(m) for m in (b, a, y)]
         if lies[2].turned:
             return self._products(b.turned, a.turned, y.turned, scale, add)
         if any(lie.step is None for lie in lies):
@@ -132,7 +140,7 @@ class Blas:
         turned = Integer(lies[0].turned), Integer(lies[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
-        return [Product(self, name, (b, a, y), before, between, after)]
+        return [BlasProduct(self, name, (b, a, y), before, between, after)]
 
     def computes(self, y: Operand) -> int:
         """The cublasComputeType_t of products like ``y``."""
@@ -148,12 +156,12 @@ class Blas:
         return f"cuBLAS({self.precision})"
 
 
-def workspace(memory: Memory) -> int:
+def workspace_address(memory: ScratchMemory) -> int:
     """Where that of an Op is while it runs."""
-    return aligned(address(ROOM, memory))
+    return align_workspace(operand_address(ROOM, memory))
 
 
-def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
+def even_step(extents: Sequence[int], steps: Sequence[int]) -> int | None:
     """The step that walks all of ``extents``, None if there is no such."""
     along = [(n, step) for n, step in zip(extents, steps, strict=True) if n > 1]
     if any(outer != n * inner for (_, outer), (n, inner) in pairwise(along)):
@@ -161,7 +169,7 @@ def evenly(extents: Sequence[int], steps: Sequence[int]) -> int | None:
     return along[-1][1] if along else 0
 
 
-def library(xp: Any) -> ctypes.CDLL:
+def load_cublas(xp: Any) -> ctypes.CDLL:
     """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
     try:

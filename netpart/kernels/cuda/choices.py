@@ -11,11 +11,11 @@ from pathlib import Path
 from threading import get_ident
 
 
-class Choices:
+class ChoiceCache:
     """Names by question, for as long as ``versions`` (of libraries and devices) stay as they are."""
 
     def __init__(self, kind: str, versions: Sequence[str]) -> None:
-        self.folder = _cache_folder() / kind / _digest("\n".join(versions))
+        self.folder = _cache_folder() / kind / _digest_name("\n".join(versions))
 
     def get(self, question: str) -> str | None:
         """What was chosen; None where nothing was, or what is there cannot be read."""
@@ -35,7 +35,7 @@ class Choices:
             partial.replace(file)
 
     def _file(self, question: str) -> Path:
-        return self.folder / f"{_digest(question)}.json"
+        return self.folder / f"{_digest_name(question)}.json"
 
     def __repr__(self) -> str:
         return f"Choices({self.folder})"
@@ -46,6 +46,6 @@ def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart")
 
 
-def _digest(text: str) -> str:
+def _digest_name(text: str) -> str:
     """A name for ``text`` that a file can have."""
     return blake2b(text.encode(), digest_size=12).hexdigest()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import BLOCK, MOST, Fast, Launch, Scratch, counted
+from netpart.kernels.cuda.launch import BLOCK, MOST, CudaVerbs, KernelLaunch, LaunchScratch, check_kernel_size
 from netpart.kernels.op import Array, Op
 
 AXES = 4
@@ -26,7 +26,7 @@ WIDE = 1584
 Struct = np.ndarray[Any, Any]
 
 
-def places(x: Array) -> Struct:
+def places_struct(x: Array) -> Struct:
     """Where row r (image and place) and column c (channel) of ``x`` (B, C, *S) lie, with as few axes as possible."""
     step, shape = [s // x.itemsize for s in x.strides], x.shape
     merged = list[tuple[int, int]]()
@@ -37,23 +37,23 @@ def places(x: Array) -> Struct:
             merged[-1] = merged[-1][0] * shape[axis], step[axis]
         elif shape[axis] != 1 or not merged:
             merged.append((shape[axis], step[axis]))
-    return _struct(merged, step[1])
+    return _fill_places(merged, step[1])
 
 
-def found(x: Array | None) -> tuple[Array | None, Struct]:
-    """A tensor, or None, and its ``places``: the arguments of a kernel that may do without."""
-    return x, np.zeros((), PLACES) if x is None else places(x)
+def with_places(x: Array | None) -> tuple[Array | None, Struct]:
+    """A tensor, or None, and its ``places_struct``: the arguments of a kernel that may do without."""
+    return x, np.zeros((), PLACES) if x is None else places_struct(x)
 
 
-def spots(x: Array, axes: int) -> Struct:
+def spatial_places(x: Array, axes: int) -> Struct:
     """The same of ``x`` (B, [C,] *S) with an axis for the images and three for ``axes`` spatial ones."""
     step = [s // x.itemsize for s in x.strides]
     space = list(zip(x.shape[-axes:], step[-axes:], strict=True))
     channel = step[1] if x.ndim == axes + 2 else 0
-    return _struct([(x.shape[0], step[0]), *[(1, 0)] * (AXES - 1 - axes), *space], channel)
+    return _fill_places([(x.shape[0], step[0]), *[(1, 0)] * (AXES - 1 - axes), *space], channel)
 
 
-def _struct(axes: list[tuple[int, int]], step: int) -> Struct:
+def _fill_places(axes: list[tuple[int, int]], step: int) -> Struct:
     found = np.zeros((), PLACES)
     found["axes"], found["extent"], found["step"] = len(axes), 1, step
     for i, (extent, stride) in enumerate(axes):
@@ -61,13 +61,13 @@ def _struct(axes: list[tuple[int, int]], step: int) -> Struct:
     return found
 
 
-def rows(x: Array) -> int:
+def count_rows(x: Array) -> int:
     """Places of ``x`` (B, C, *S) in all images."""
     return int(x.size // x.shape[1]) if x.shape[1] else 0
 
 
 @dataclass(frozen=True)
-class Tile:
+class ColumnTile:
     """How blocks share out ``segments`` times ``rows`` rows of ``columns`` columns: the same on any device."""
 
     rows: int
@@ -78,25 +78,25 @@ class Tile:
     few: int = 1
 
     @staticmethod
-    def of(rows: int, columns: int, segments: int = 1) -> Tile:
+    def of(rows: int, columns: int, segments: int = 1) -> ColumnTile:
         """As many parts as keep a GPU busy. Raises ValueError for too many rows."""
-        counted(rows * segments, "rows of a tensor")
+        check_kernel_size(rows * segments, "rows of a tensor")
         few = 1 if columns % FEW else FEW
         lanes = min(LANES // few, 1 << max(0, columns // few - 1).bit_length())
         boxes = segments * max(1, -(-columns // (lanes * few)))
         parts = max(1, min(rows * lanes // (BLOCK * DEEP), WIDE // max(1, boxes)))
-        return Tile(rows, columns, segments, parts, lanes, few)
+        return ColumnTile(rows, columns, segments, parts, lanes, few)
 
     @property
-    def over_parts(self) -> Tile:
+    def over_parts(self) -> ColumnTile:
         """The tile that adds up what the parts of this one have found."""
-        return Tile(self.parts, self.columns, self.segments, 1, min(self.lanes, 4))
+        return ColumnTile(self.parts, self.columns, self.segments, 1, min(self.lanes, 4))
 
     @property
-    def whole(self) -> Tile:
+    def whole(self) -> ColumnTile:
         """The same columns one by one, and all rows of a segment in one part."""
         lanes = min(LANES, 1 << max(0, self.columns - 1).bit_length())
-        return Tile(self.rows, self.columns, self.segments, 1, lanes)
+        return ColumnTile(self.rows, self.columns, self.segments, 1, lanes)
 
     @property
     def grid(self) -> int:
@@ -114,21 +114,26 @@ class Tile:
         return np.array((self.segments, self.rows, self.columns, self.parts, self.lanes, self.few), TILE)
 
 
-class Columns(Fast):
+class ColumnVerbs(CudaVerbs):
     """Launches of kernels that walk over columns."""
 
-    def along(self, file: str, name: str, tile: Tile, *args: Any) -> Launch | None:
+    def along(self, file: str, name: str, tile: ColumnTile, *args: Any) -> KernelLaunch | None:
         """A kernel whose blocks share out ``tile``, of which ``args`` have the struct."""
         return self.bound(file, name, tile.size, *args, grid=tile.grid)
 
     def sums(
-        self, file: str, begin: tuple[str, tuple[Any, ...]], end: tuple[str, tuple[Any, ...]], count: int, tile: Tile
+        self,
+        file: str,
+        begin: tuple[str, tuple[Any, ...]],
+        end: tuple[str, tuple[Any, ...]],
+        count: int,
+        tile: ColumnTile,
     ) -> Op:
         """Adds up ``count`` numbers for each column: kernel ``begin`` those of parts, ``end`` all of them.
 
         Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
         """
-        partial = Scratch((max(1, tile.segments * tile.parts * count * tile.columns),), np.float64)
+        partial = LaunchScratch((max(1, tile.segments * tile.parts * count * tile.columns),), np.float64)
         (first, given), (last, wanted) = begin, end
         return self.launches(
             self.along(file, first, tile, *given, tile.value, partial),

@@ -7,12 +7,12 @@ from math import prod
 from typing import Any
 
 from netpart.kernels import combine
-from netpart.kernels.combine import stretched
-from netpart.kernels.cuda.launch import BLOCK, Launch, Scratch
+from netpart.kernels.combine import stretched_axes
+from netpart.kernels.cuda.launch import BLOCK, KernelLaunch, LaunchScratch
 from netpart.kernels.cuda.launch import MOST as MOST_BLOCKS
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.several import MOST, along, batches, several
-from netpart.kernels.cuda.view import View, views
+from netpart.kernels.cuda.moves import MoveVerbs
+from netpart.kernels.cuda.several import MOST, pack_views, select_axes, view_batches
+from netpart.kernels.cuda.view import StridedView, collapsed_views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
@@ -22,21 +22,21 @@ LONG = 16
 """Addends of a thread that are worth another block, at least."""
 
 
-class Combine(combine.Combine, Moves):
+class Combine(combine.Combine, MoveVerbs):
     """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
 
     def fold(self, dst: Array, src: Array) -> Op:
         """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
-        return self._fold(dst, [src]) if stretched(dst, src) else self.copied(dst, src)
+        return self._fold(dst, [src]) if stretched_axes(dst, src) else self.copied(dst, src)
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""
-        return self.launches(*(self._times(y, turn) for turn in batches(y, xs)))
+        return self.launches(*(self._times(y, turn) for turn in view_batches(y, xs)))
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
         factors = [dy, *(x for j, x in enumerate(xs) if j != k)]
-        if not stretched(dx, dy):
+        if not stretched_axes(dx, dy):
             return self.multiply(dx, factors)
         if len(factors) > MOST:
             raise ValueError(f"multiply_gradient: expected at most {MOST} factors, got {len(factors)}")
@@ -50,7 +50,7 @@ class Combine(combine.Combine, Moves):
         for first in range(0, len(xs), MOST):
             turn = xs[first : first + MOST]
             most, number, *sources = self._stretched(y, arg, *turn)
-            args = most, number, several(sources), len(turn), first, y.size
+            args = most, number, pack_views(sources), len(turn), first, y.size
             launches.append(self.bound("combine.cu", "maximum", y.size, *args))
         return self.launches(*launches)
 
@@ -58,21 +58,21 @@ class Combine(combine.Combine, Moves):
         """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
         return self._summed("fold_won", dx, [arg, dy], lambda kept, summed: (kept[0], summed[0], kept[1], summed[1], k))
 
-    def _times(self, y: Array, xs: Sequence[Array]) -> Launch | None:
+    def _times(self, y: Array, xs: Sequence[Array]) -> KernelLaunch | None:
         if not y.size:
             return None
         target, *sources = self._stretched(y, *xs)
-        return self.elements("combine.cu", "multiply", y.size, target, several(sources), len(xs))
+        return self.elements("combine.cu", "multiply", y.size, target, pack_views(sources), len(xs))
 
-    def _stretched(self, y: Array, *xs: Array) -> list[View]:
+    def _stretched(self, y: Array, *xs: Array) -> list[StridedView]:
         """Views of y's shape."""
-        return views(y, *(self.xp.broadcast_to(x, y.shape) for x in xs))
+        return collapsed_views(y, *(self.xp.broadcast_to(x, y.shape) for x in xs))
 
     def _fold(self, dst: Array, factors: Sequence[Array]) -> Op:
         """dst = the product of ``factors``, the first of which has all axes, added up over those that dst has not."""
         operands = [factors[0], *(self.xp.broadcast_to(x, factors[0].shape) for x in factors[1:])]
         return self._summed(
-            "fold_product", dst, operands, lambda kept, summed: (several(kept), several(summed), len(operands))
+            "fold_product", dst, operands, lambda kept, summed: (pack_views(kept), pack_views(summed), len(operands))
         )
 
     def _summed(
@@ -80,32 +80,32 @@ class Combine(combine.Combine, Moves):
         name: str,
         dst: Array,
         operands: Sequence[Array],
-        args: Callable[[list[View], list[View]], tuple[Any, ...]],
+        args: Callable[[list[StridedView], list[StridedView]], tuple[Any, ...]],
     ) -> Op:
         """The kernel ``name``, which adds up its operands over the axes on which dst is shorter."""
         if not dst.size or not operands[0].size:
             return self.zeroed(dst)
-        shape, gone = operands[0].shape, stretched(dst, operands[0])
+        shape, gone = operands[0].shape, stretched_axes(dst, operands[0])
         left = [axis for axis in range(len(shape)) if axis not in gone]
-        target, *kept = views(along(dst, left), *(along(x, left) for x in operands))
-        summed = views(*(along(x, gone) for x in operands))
+        target, *kept = collapsed_views(select_axes(dst, left), *(select_axes(x, left) for x in operands))
+        summed = collapsed_views(*(select_axes(x, gone) for x in operands))
         outer, inner = prod(shape[axis] for axis in left), prod(shape[axis] for axis in gone)
-        block = _shares(_nearest(kept[0]) < _nearest(summed[0]), inner)
+        block = _fold_threads(_neighbour_distance(kept[0]) < _neighbour_distance(summed[0]), inner)
         grid = -(-outer // block[0]), 1
         parts = max(1, min(BUSY // grid[0], inner // (block[1] * LONG)))
-        spare = Scratch((parts * outer if parts > 1 else 0,), self.dtype)
+        spare = LaunchScratch((parts * outer if parts > 1 else 0,), self.dtype)
         given = target, spare, *args(kept, summed), outer, inner
         fold = self.bound("combine.cu", name, outer, *given, block=block, grid=(min(grid[0], MOST_BLOCKS), parts))
         rest = self.bound("combine.cu", "fold_parts", outer, target, spare, parts, outer) if parts > 1 else None
         return self.launches(fold, rest)
 
 
-def _nearest(view: View) -> int:
+def _neighbour_distance(view: StridedView) -> int:
     """The distance of neighbours on the last axis of ``view``."""
     return abs(int(view.value["stride"][int(view.value["rank"]) - 1]))
 
 
-def _shares(across: bool, inner: int) -> tuple[int, int]:
+def _fold_threads(across: bool, inner: int) -> tuple[int, int]:
     """Threads of a block along what is kept and along the ``inner`` elements that are added up.
 
     Neighbours read neighbours: those of what is kept if ``across``, else of what is added up.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from netpart.kernels import confusion
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.cuda.losses import labels, marks
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.cuda.losses import bad_label_slot, mark_owned
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.verbs import NOTHING, as_matrix
 
 
-class Confusion(confusion.Confusion, Fast):
+class Confusion(confusion.Confusion, CudaVerbs):
     """x (B, n) scores whose softmax are probabilities, label int32 (B,), owned bool (B, 1) or None."""
 
     def confusion(self, x: Array, best: Array, label: Array, metrics: Array, owned: Array | None) -> Op:
@@ -20,5 +20,14 @@ class Confusion(confusion.Confusion, Fast):
         if not x.size:
             return NOTHING
         rows, classes = x.shape
-        args = matrix(x), matrix(best), label, metrics, *marks(self, owned, rows), rows, classes, labels(self, classes)
+        args = (
+            as_matrix(x),
+            as_matrix(best),
+            label,
+            metrics,
+            *mark_owned(self, owned, rows),
+            rows,
+            classes,
+            bad_label_slot(self, classes),
+        )
         return self.launch("confusion.cu", "confusion", rows, *args)

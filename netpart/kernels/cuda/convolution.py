@@ -15,24 +15,24 @@ from typing import Protocol
 from netpart.kernels import convolution
 from netpart.kernels.activation import Kind
 from netpart.kernels.cuda import dnn
-from netpart.kernels.cuda.geometry import ALIGNED, Geometry, last, packed, wide
-from netpart.kernels.cuda.launch import Bound, Scratch, counted
-from netpart.kernels.cuda.lowered import Lowered, Tensor
-from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, B, Problem, Refused, W, X, Y
-from netpart.kernels.cuda.products import Products
-from netpart.kernels.cuda.view import view
-from netpart.kernels.op import Array, Op, Window, chain
-from netpart.kernels.verbs import NOTHING, place
+from netpart.kernels.cuda.geometry import ALIGNED, ConvolutionGeometry, channels_last_shape, is_packed, three_axes_view
+from netpart.kernels.cuda.launch import Launchable, LaunchScratch, check_kernel_size
+from netpart.kernels.cuda.lowered import LoweredEngine, Tensor
+from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, B, ConvolutionProblem, CudnnRefused, W, X, Y
+from netpart.kernels.cuda.products import ProductVerbs
+from netpart.kernels.cuda.view import strided_view
+from netpart.kernels.op import Array, Op, Window, chain_ops
+from netpart.kernels.verbs import NOTHING, data_address
 from netpart.spec import Shape
 
 SOURCE = "convolution.cu"
 BFLOAT16 = "bfloat16"
 HALF = "uint16"
 """The dtype of scratch for bfloat16, as arrays have none of that."""
-Launches = list[Bound | None]
+Launches = list[Launchable | None]
 
 
-class Engine(Protocol):
+class ConvolutionEngine(Protocol):
     """What computes one convolution, or one gradient of it, on packed tensors; bfloat16 ones if it is ``narrow``.
 
     ``fused``: it adds the bias and takes the relu as well.
@@ -48,10 +48,10 @@ class Engine(Protocol):
     def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> Launches: ...
 
 
-class Planned:
+class CudnnEngine:
     """cuDNN as an engine."""
 
-    def __init__(self, plan: dnn.Plan, narrow: bool, fused: bool) -> None:
+    def __init__(self, plan: dnn.ConvolutionPlan, narrow: bool, fused: bool) -> None:
         self.plan, self.narrow, self.fused = plan, narrow, fused
 
     def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> Launches:
@@ -64,7 +64,7 @@ class Planned:
         return [self.plan.on({X: x, Y: dy, W: dw})]
 
 
-class Convolution(convolution.Convolution, Products):
+class Convolution(convolution.Convolution, ProductVerbs):
     """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); tensors may be strided views."""
 
     def convolution(
@@ -76,15 +76,15 @@ class Convolution(convolution.Convolution, Products):
             return NOTHING
         relu = activation == "relu"
         found = self.launches(*self._forward(x, w, b, y, window, groups, relu))
-        return found if relu or activation is None else chain(found, self.activation(activation, y, y))
+        return found if relu or activation is None else chain_ops(found, self.activation(activation, y, y))
 
     def _forward(
         self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int, relu: bool
     ) -> Launches:
         if not w.size:
             return [self._placed(y, None, y.shape, None, False, b, relu)]
-        geometry = Geometry.of(x, w, y, window, groups)
-        fuse = b is not None and place(b) % ALIGNED == 0
+        geometry = ConvolutionGeometry.of(x, w, y, window, groups)
+        fuse = b is not None and data_address(b) % ALIGNED == 0
         engine = self._engine(FORWARD, geometry, fuse, relu and fuse)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
         weights, turn = self._turned(w, engine.narrow)
@@ -100,7 +100,7 @@ class Convolution(convolution.Convolution, Products):
         """Overwrites dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return self.zeroed(dx)
-        geometry = Geometry.of(dx, w, dy, window, groups)
+        geometry = ConvolutionGeometry.of(dx, w, dy, window, groups)
         engine = self._engine(DATA, geometry)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
         weights, turn = self._turned(w, engine.narrow)
@@ -113,78 +113,84 @@ class Convolution(convolution.Convolution, Products):
     ) -> Op:
         """Overwrites dw and db with the gradients of the weights and the bias."""
         found = self.launches(*self._weights(x, dy, dw, window, groups)) if dy.size and dw.size else self.zeroed(dw)
-        return chain(found, self.bias_gradient(dy, db))
+        return chain_ops(found, self.bias_gradient(dy, db))
 
     def _weights(self, x: Array, dy: Array, dw: Array, window: Window, groups: int) -> Launches:
-        geometry = Geometry.of(x, dw, dy, window, groups)
+        geometry = ConvolutionGeometry.of(x, dw, dy, window, groups)
         engine = self._engine(WEIGHTS, geometry)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
         above, pack = self._framed(dy, geometry.y, None, engine.narrow)
         made = dw if self._turns_not(dw, engine.narrow) else self._turning(dw, engine.narrow)
         back = None
         if made is not dw:
-            outer, channels, taps = turned(dw)
+            outer, channels, taps = turned_extents(dw)
             back = self.bound(
                 SOURCE, "turn_wide" if engine.narrow else "turn", dw.size, dw, made, outer, taps, channels
             )
         return [frame, pack, *engine.weights(seen, above, made), back]
 
-    def _engine(self, kind: str, geometry: Geometry, bias: bool = False, relu: bool = False) -> Engine:
+    def _engine(
+        self, kind: str, geometry: ConvolutionGeometry, bias: bool = False, relu: bool = False
+    ) -> ConvolutionEngine:
         for shape in (geometry.x, geometry.w, geometry.y):
-            counted(prod(shape), "elements of a tensor that is convolved")
-        if dnn.refusal():
-            return Lowered(self, geometry)
-        wanted = problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
+            check_kernel_size(prod(shape), "elements of a tensor that is convolved")
+        if dnn.missing_cudnn():
+            return LoweredEngine(self, geometry)
+        wanted = cudnn_problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
         try:
-            return Planned(self.device.dnn.plan(wanted), wanted.dtype == BFLOAT16, wanted.bias)
-        except Refused:
-            return Lowered(self, geometry)
+            return CudnnEngine(self.device.dnn.plan(wanted), wanted.dtype == BFLOAT16, wanted.bias)
+        except CudnnRefused:
+            return LoweredEngine(self, geometry)
 
-    def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Bound | None]:
+    def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Launchable | None]:
         """x as an engine reads it, and what copies it if it has to be."""
-        if frame is None and packed(x) and not narrow:
+        if frame is None and is_packed(x) and not narrow:
             return x, None
-        framed = Scratch(last(shape), HALF if narrow else self.dtype)
-        args = framed, view(wide(x)), *shape[2:], *(frame or (0, 0, 0))
+        framed = LaunchScratch(channels_last_shape(shape), HALF if narrow else self.dtype)
+        args = framed, strided_view(three_axes_view(x)), *shape[2:], *(frame or (0, 0, 0))
         return framed, self.bound(SOURCE, "frame_narrow" if narrow else "frame", prod(shape), *args)
 
     def _target(self, y: Array, shape: Shape, narrow: bool, framed: bool = False) -> Tensor:
         """y, or what an engine writes in its place."""
-        return Scratch(last(shape), HALF if narrow else self.dtype) if framed or narrow or not packed(y) else y
+        return (
+            LaunchScratch(channels_last_shape(shape), HALF if narrow else self.dtype)
+            if framed or narrow or not is_packed(y)
+            else y
+        )
 
     def _placed(
         self, y: Array, made: Tensor | None, shape: Shape, frame: Shape | None, narrow: bool, b: Array | None = None,
         relu: bool = False,
-    ) -> Bound | None:  # fmt: skip
+    ) -> Launchable | None:  # fmt: skip
         """y = relu(what an engine made in its place, 0 if there is nothing, + b)."""
         extents = (0, 0, 0) if made is None else shape[2:]
-        args = view(wide(y)), made, *extents, *(frame or (0, 0, 0)), b, relu
+        args = strided_view(three_axes_view(y)), made, *extents, *(frame or (0, 0, 0)), b, relu
         return self.bound(SOURCE, "unframe_narrow" if narrow else "unframe", y.size, *args)
 
-    def _turned(self, w: Array, narrow: bool) -> tuple[Tensor, Bound | None]:
+    def _turned(self, w: Array, narrow: bool) -> tuple[Tensor, Launchable | None]:
         """w with the channels last, and what copies it if it has to be."""
         if self._turns_not(w, narrow):
             return w, None
         made = self._turning(w, narrow)
-        return made, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, made, w, *turned(w))
+        return made, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, made, w, *turned_extents(w))
 
-    def _turning(self, w: Array, narrow: bool) -> Scratch:
-        return Scratch((w.shape[0], prod(w.shape[2:]), w.shape[1]), HALF if narrow else self.dtype)
+    def _turning(self, w: Array, narrow: bool) -> LaunchScratch:
+        return LaunchScratch((w.shape[0], prod(w.shape[2:]), w.shape[1]), HALF if narrow else self.dtype)
 
     def _turns_not(self, w: Array, narrow: bool) -> bool:
-        return packed(w) and not narrow
+        return is_packed(w) and not narrow
 
 
-def turned(w: Array) -> tuple[int, int, int]:
+def turned_extents(w: Array) -> tuple[int, int, int]:
     """(outer, rows, columns) of weights (filters, channels, *taps) in memory, each of whose matrices is turned to have
     the channels last: those that have them last already are one row."""
     filters, channels = w.shape[:2]
     return (filters, channels, w.size // (filters * channels)) if w.flags.c_contiguous else (1, 1, int(w.size))
 
 
-def problem(
-    kind: str, geometry: Geometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
-) -> Problem:
+def cudnn_problem(
+    kind: str, geometry: ConvolutionGeometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
+) -> ConvolutionProblem:
     """What cuDNN is asked for: it knows convolutions along two or three axes. Of bfloat16 it does not add biases."""
     axes, narrow = max(2, geometry.axes), dtype == "float32" and precision == BFLOAT16
     x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
@@ -192,4 +198,4 @@ def problem(
     low, high, stride, dilation = (side[:axes] for side in window)
     cores, fused = dtype == "float32" and precision != "float32", bias and not narrow
     kept = BFLOAT16 if narrow else dtype
-    return Problem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)
+    return ConvolutionProblem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)

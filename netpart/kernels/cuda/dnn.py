@@ -16,11 +16,11 @@ from math import prod
 from typing import Any
 
 from netpart.errors import NetpartError
-from netpart.kernels.cuda.choices import Choices
-from netpart.kernels.cuda.device import Device
-from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import ALIGNED, Memory, address, aligned, needed
-from netpart.kernels.cuda.problem import Problem, Refused, engines, proposed
+from netpart.kernels.cuda.choices import ChoiceCache
+from netpart.kernels.cuda.device import CudaDevice
+from netpart.kernels.cuda.launch import LaunchScratch
+from netpart.kernels.cuda.operand import ALIGNED, ScratchMemory, align_workspace, needed_scratch, operand_address
+from netpart.kernels.cuda.problem import ConvolutionProblem, CudnnRefused, build_engines, propose_engines
 from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
@@ -29,10 +29,10 @@ TRIED, REPEATED = 6, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ConvolutionPlan:
     """An engine for ``problem``, to be launched with any arrays. ``dnn`` stays open."""
 
-    problem: Problem
+    problem: ConvolutionProblem
     made: Any
     index: int
     dnn: Dnn
@@ -42,43 +42,43 @@ class Plan:
         """Bytes, wherever they begin."""
         return int(self.made.get_workspace_size_plan_at_index(self.index)) + ALIGNED
 
-    def on(self, tensors: dict[int, Array | Scratch]) -> Convolve:
+    def on(self, tensors: dict[int, Array | LaunchScratch]) -> PlannedConvolution:
         """What enqueues it for ``tensors``."""
-        return Convolve(self, tensors, Scratch((self.workspace,), "uint8"))
+        return PlannedConvolution(self, tensors, LaunchScratch((self.workspace,), "uint8"))
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
         """Enqueues it."""
-        self.made.execute_plan_at_index(addresses, aligned(workspace), index=self.index, handle=self.dnn.handle)
+        self.made.execute_plan_at_index(addresses, align_workspace(workspace), index=self.index, handle=self.dnn.handle)
 
 
 @dataclass(frozen=True, eq=False)
-class Convolve:
+class PlannedConvolution:
     """A plan with its tensors, of which some may be scratch: a launch like those of kernels."""
 
-    plan: Plan
-    tensors: dict[int, Array | Scratch]
-    workspace: Scratch
+    plan: ConvolutionPlan
+    tensors: dict[int, Array | LaunchScratch]
+    workspace: LaunchScratch
 
     @property
-    def scratch(self) -> dict[int, Scratch]:
+    def scratch(self) -> dict[int, LaunchScratch]:
         """Tensors that a run is given, and the workspace."""
-        return needed(*self.tensors.values(), self.workspace)
+        return needed_scratch(*self.tensors.values(), self.workspace)
 
-    def __call__(self, memory: Memory) -> None:
-        addresses = {uid: address(base, memory) for uid, base in self.tensors.items()}
-        self.plan.run(addresses, address(self.workspace, memory))
+    def __call__(self, memory: ScratchMemory) -> None:
+        addresses = {uid: operand_address(base, memory) for uid, base in self.tensors.items()}
+        self.plan.run(addresses, operand_address(self.workspace, memory))
 
 
 class Dnn:
     """A handle on the stream of ``device``, and the plans made so far."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: CudaDevice) -> None:
         """Raises NetpartError with what is missing."""
-        self.cudnn, self.device, self.plans = _frontend(), device, dict[Problem, Plan]()
+        self.cudnn, self.device, self.plans = _load_frontend(), device, dict[ConvolutionProblem, ConvolutionPlan]()
         self.handle = self.cudnn.create_handle()
         weakref.finalize(self, self.cudnn.destroy_handle, self.handle)
         self.turn(device.stream)
-        self.choices = Choices("cudnn", (*self.version, _device_name(device.xp)))
+        self.choices = ChoiceCache("cudnn", (*self.version, _device_name(device.xp)))
 
     def turn(self, stream: Any) -> None:
         """Enqueues on ``stream`` from now on."""
@@ -89,35 +89,35 @@ class Dnn:
         """Of the frontend and of cuDNN."""
         return str(self.cudnn.__version__), str(self.cudnn.backend_version())
 
-    def plan(self, problem: Problem) -> Plan:
+    def plan(self, problem: ConvolutionProblem) -> ConvolutionPlan:
         """The best plan for ``problem``. It is searched for when first asked for, which must not be while a stream
         captures. Raises Refused if cuDNN has none."""
         if problem not in self.plans:
             self.plans[problem] = self._made(problem)
         return self.plans[problem]
 
-    def _made(self, problem: Problem) -> Plan:
-        made, chosen = proposed(self.cudnn, problem, handle=self.handle), self.choices.get(str(problem))
+    def _made(self, problem: ConvolutionProblem) -> ConvolutionPlan:
+        made, chosen = propose_engines(self.cudnn, problem, handle=self.handle), self.choices.get(str(problem))
         for index in range(made.get_execution_plan_count() if chosen else 0):
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
-                return Plan(problem, made, index, self)
+                return ConvolutionPlan(problem, made, index, self)
         return self._fastest(problem, made)
 
-    def _fastest(self, problem: Problem, made: Any) -> Plan:
+    def _fastest(self, problem: ConvolutionProblem, made: Any) -> ConvolutionPlan:
         plans = []
-        for index in engines(self.cudnn, made):
-            plans.append(Plan(problem, made, index, self))
+        for index in build_engines(self.cudnn, made):
+            plans.append(ConvolutionPlan(problem, made, index, self))
             if len(plans) == TRIED:
                 break
         if not plans:
-            raise Refused(f"cuDNN: expected an engine for {problem}, got none that can be built")
+            raise CudnnRefused(f"cuDNN: expected an engine for {problem}, got none that can be built")
         best = min(plans, key=self._timed(problem, plans))
         made.build_plan_at_index(best.index)
         self.choices.put(str(problem), made.get_plan_name_at_index(best.index))
         return best
 
-    def _timed(self, problem: Problem, plans: list[Plan]) -> Callable[[Plan], float]:
+    def _timed(self, problem: ConvolutionProblem, plans: list[ConvolutionPlan]) -> Callable[[ConvolutionPlan], float]:
         """What tells how many milliseconds a plan takes, on memory of its own; where that does not fit, 0."""
         xp, stream = self.device.xp, self.device.stream
         try:
@@ -127,7 +127,7 @@ class Dnn:
         except MemoryError:
             return lambda plan: 0.0
 
-        def milliseconds(plan: Plan) -> float:
+        def milliseconds(plan: ConvolutionPlan) -> float:
             addresses = {uid: array.data.ptr for uid, array in arrays.items()}
             plan.run(addresses, workspace.data.ptr)
             events = [stream.record()]
@@ -148,22 +148,22 @@ def _device_name(xp: Any) -> str:
     return str(xp.cuda.runtime.getDeviceProperties(xp.cuda.runtime.getDevice())["name"].decode())
 
 
-def refusal() -> str:
+def missing_cudnn() -> str:
     """Why cuDNN cannot be used here, in one line; "" if it can."""
-    found = _found()
+    found = _find_cudnn()
     return found if isinstance(found, str) else ""
 
 
-def _frontend() -> Any:
+def _load_frontend() -> Any:
     """cuDNN's frontend. Raises NetpartError with what is missing."""
-    found = _found()
+    found = _find_cudnn()
     if isinstance(found, str):
         raise NetpartError(found)
     return found
 
 
 @cache
-def _found() -> Any:
+def _find_cudnn() -> Any:
     try:
         cudnn = import_module("cudnn")
         cudnn.backend_version()

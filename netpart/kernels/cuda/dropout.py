@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil, prod
 
 from netpart.kernels import dropout
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.cuda.several import Numbers, several
-from netpart.kernels.cuda.view import views
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.cuda.several import DescribedArray, pack_views
+from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.philox import Draw
+from netpart.kernels.philox import UniformDraws
 from netpart.kernels.verbs import NOTHING
 from netpart.spec import Shape
 
@@ -17,10 +17,10 @@ RUN = 4
 """Elements of a thread: as many as a block of Philox has words."""
 
 
-class Dropout(dropout.Dropout, Fast):
+class Dropout(dropout.Dropout, CudaVerbs):
     """x, y, mask, dy, dx: one shape."""
 
-    def dropout(self, x: Array, y: Array, mask: Array, draw: Draw, ratio: float, clock: Clock) -> Op:
+    def dropout(self, x: Array, y: Array, mask: Array, draw: UniformDraws, ratio: float, clock: Clock) -> Op:
         """y = x · mask, where mask is 0 with probability ``ratio`` and else 1/(1 - ratio).
 
         The step is that of the device's slots, not of ``clock``: a CUDA graph repeats this.
@@ -28,26 +28,26 @@ class Dropout(dropout.Dropout, Fast):
         if not y.size:
             return NOTHING
         scale, threshold = 1 / (1 - ratio) if ratio < 1 else 0.0, ceil(ratio * 2**24)
-        arrays = views(y, x, mask, *_numbers(y.shape, draw))
-        rest = self.device.slot(number), draw.phase, *draw.key, threshold, float(scale), y.size
+        arrays = collapsed_views(y, x, mask, *_element_numbers(y.shape, draw))
+        rest = self.device.slot(step_number), draw.phase, *draw.key, threshold, float(scale), y.size
         return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)
 
     def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
         """Overwrites dx = dy · mask."""
         if not dx.size:
             return NOTHING
-        target, *factors = views(dx, dy, mask)
-        return self.launches(self.elements("combine.cu", "multiply", dx.size, target, several(factors), 2))
+        target, *factors = collapsed_views(dx, dy, mask)
+        return self.launches(self.elements("combine.cu", "multiply", dx.size, target, pack_views(factors), 2))
 
 
-def number(step: int) -> float:
+def step_number(step: int) -> float:
     """The step, as a slot has it: one slot for all draws."""
     return float(step)
 
 
-def _numbers(shape: Shape, draw: Draw) -> tuple[Numbers, Numbers]:
+def _element_numbers(shape: Shape, draw: UniformDraws) -> tuple[DescribedArray, DescribedArray]:
     """The global row of each element of ``shape``, and its place in the uncut row."""
     strides = [prod(draw.shape[axis + 1 :]) for axis in range(len(draw.shape))]
     start = sum(low * step for (low, _), step in zip(draw.box, strides, strict=True))
-    rows = Numbers(shape, (1, *(0 for _ in strides)), draw.first)
-    return rows, Numbers(shape, (0, *strides), start)
+    rows = DescribedArray(shape, (1, *(0 for _ in strides)), draw.first)
+    return rows, DescribedArray(shape, (0, *strides), start)

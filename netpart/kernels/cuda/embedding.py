@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from netpart.kernels import embedding
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.rows import Rows
-from netpart.kernels.embedding import no_token
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.cuda.moves import MoveVerbs
+from netpart.kernels.cuda.rows import RowVerbs
+from netpart.kernels.embedding import describe_bad_token
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import NOTHING, as_matrix
 
 
-class Embedding(embedding.Embedding, Moves, Rows):
+class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
     """tokens int32 (...), w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary``, y (..., D)."""
 
     def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
@@ -20,18 +20,18 @@ class Embedding(embedding.Embedding, Moves, Rows):
         """
         if not y.size:
             return NOTHING
-        y_nd, args = matrix(y, y.ndim - 1), (len(w), w.shape[1], first, vocabulary)
-        wrong = self.device.complaints.add(lambda token: no_token(token, vocabulary))
+        y_nd, args = as_matrix(y, y.ndim - 1), (len(w), w.shape[1], first, vocabulary)
+        wrong = self.device.complaints.add(lambda token: describe_bad_token(token, vocabulary))
         return self.launches(
-            self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, matrix(w), y_nd, len(y_nd), *args, wrong)
+            self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, as_matrix(w), y_nd, len(y_nd), *args, wrong)
         )
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
         """Overwrites dw: each row is the sum of dy where its token stands, added up in the order of the tokens."""
         if not dy.size:
             return self.zeroed(dw)
-        dy_nd, args = matrix(dy, dy.ndim - 1), (len(dw), dw.shape[1], first)
+        dy_nd, args = as_matrix(dy, dy.ndim - 1), (len(dw), dw.shape[1], first)
         add = self.rows(
-            "embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, matrix(dw), len(dy_nd), *args
+            "embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, as_matrix(dw), len(dy_nd), *args
         )
-        return chain(self.zeroed(dw), self.launches(add))
+        return chain_ops(self.zeroed(dw), self.launches(add))

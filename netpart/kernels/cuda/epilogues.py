@@ -14,9 +14,19 @@ import weakref
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from netpart.kernels.cuda.blas import ROOM, SCALARS, TYPES, WORKSPACE, Blas, Integer, Lie, Pointer, workspace
-from netpart.kernels.cuda.launch import Scratch
-from netpart.kernels.cuda.operand import ALIGNED, Memory, Operand, needed
+from netpart.kernels.cuda.blas import (
+    ROOM,
+    SCALARS,
+    TYPES,
+    WORKSPACE,
+    Blas,
+    Integer,
+    MatrixLayout,
+    Pointer,
+    workspace_address,
+)
+from netpart.kernels.cuda.launch import LaunchScratch
+from netpart.kernels.cuda.operand import ALIGNED, Operand, ScratchMemory, needed_scratch
 from netpart.kernels.op import Array
 
 BIAS, BIAS_RELU, SUM_LEFT, SUM_RIGHT = 4, 6, 256, 512
@@ -33,7 +43,7 @@ Unsigned, Wide, Length = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
 
 
 @dataclass(frozen=True, eq=False)
-class Fused:
+class FusedProduct:
     """One call of cuBLASLt on arrays: a launch like those of kernels."""
 
     name: ClassVar[str] = "cublasLtMatmul"
@@ -44,72 +54,80 @@ class Fused:
     alive: tuple[Any, ...]
 
     @property
-    def scratch(self) -> dict[int, Scratch]:
+    def scratch(self) -> dict[int, LaunchScratch]:
         """The workspace."""
-        return needed(ROOM)
+        return needed_scratch(ROOM)
 
-    def __call__(self, memory: Memory) -> None:
-        after = self.algorithm, Pointer(workspace(memory)), Length(WORKSPACE), Pointer(self.blas.stream)
+    def __call__(self, memory: ScratchMemory) -> None:
+        after = self.algorithm, Pointer(workspace_address(memory)), Length(WORKSPACE), Pointer(self.blas.stream)
         self.blas.call(self.name, self.blas.handle, *self.arguments, *after)
 
 
-def biased(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> Fused | None:
+def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> FusedProduct | None:
     """y = a b + ``bias`` (columns of y,), and perhaps the relu of that. None: cuBLASLt does not."""
     left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
-    return None if Lie.of(target).turned else _fused(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
+    return (
+        None
+        if MatrixLayout.of(target).turned
+        else _fused_product(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
+    )
 
 
-def summed(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fused | None:
+def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> FusedProduct | None:
     """y = a b and ``sums`` (columns of b,) = the rows of b, added up. None: cuBLASLt does not."""
     left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
-    if Lie.of(target).turned:
-        return _fused(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
-    return _fused(blas, left, right, target, sums, SUM_LEFT)
+    if MatrixLayout.of(target).turned:
+        return _fused_product(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
+    return _fused_product(blas, left, right, target, sums, SUM_LEFT)
 
 
-def _fused(blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int) -> Fused | None:
+def _fused_product(
+    blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int
+) -> FusedProduct | None:
     """yᵀ = leftᵀ rightᵀ of matrices, as cuBLAS reads them, with an epilogue."""
     if not vector.flags.c_contiguous:
         return None
-    operands, lies = (left, right, y), [Lie.of(m) for m in (left, right, y)]
+    operands, lies = (left, right, y), [MatrixLayout.of(m) for m in (left, right, y)]
     kind = y.dtype.name
-    matmul = _made(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
+    matmul = _create_descriptor(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
     for attribute, value in (
         (TURN_LEFT, Integer(lies[0].turned)), (TURN_RIGHT, Integer(lies[1].turned)), (EPILOGUE, Unsigned(epilogue)),
         (VECTOR, Pointer(vector.data.ptr)),
     ):  # fmt: skip
-        _put(blas, "MatmulDesc", matmul, attribute, value)
-    layouts = [_layout(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
-    algorithm = _proposed(blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)])
+        _set_attribute(blas, "MatmulDesc", matmul, attribute, value)
+    layouts = [_matrix_descriptor(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
+    algorithm = _best_algorithm(
+        blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)]
+    )
     if algorithm is None:
         return None
     one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
     a, b, c = ((Pointer(m.address({})), lying) for m, lying in zip(operands, layouts, strict=True))
-    return Fused(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
+    return FusedProduct(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
 
 
-def _layout(blas: Blas, operand: Operand, lie: Lie) -> Any:
+def _matrix_descriptor(blas: Blas, operand: Operand, lie: MatrixLayout) -> Any:
     """How a matrix lies, for cuBLASLt column after column."""
     rows, columns = operand.shape
     extents = (rows, columns) if lie.turned else (columns, rows)
     kind = Integer(TYPES[operand.dtype.name])
-    return _made(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
+    return _create_descriptor(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
 
 
-def _proposed(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
+def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
     """The algorithm that is thought to be the fastest; None if there is none."""
-    wishes = _made(blas, "MatmulPreference")
-    _put(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
-    _put(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
+    wishes = _create_descriptor(blas, "MatmulPreference")
+    _set_attribute(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
+    _set_attribute(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
     for attribute, address in zip(ALIGNMENTS, addresses, strict=True):
-        _put(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
+        _set_attribute(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
     result, count = (ctypes.c_uint64 * (RESULT // 8))(), Integer()
     find = blas.calls.cublasLtMatmulAlgoGetHeuristic
     refused = find(blas.handle, matmul, *layouts, wishes, Integer(1), result, ctypes.byref(count))
     return None if refused or count.value < 1 else (ctypes.c_uint64 * (ALGORITHM // 8))(*result[: ALGORITHM // 8])
 
 
-def _made(blas: Blas, noun: str, *arguments: Any) -> Any:
+def _create_descriptor(blas: Blas, noun: str, *arguments: Any) -> Any:
     """A descriptor, which lives as long as this pointer. Raises NetpartError where it is refused."""
     found = Pointer()
     blas.call(f"cublasLt{noun}Create", ctypes.byref(found), *arguments)
@@ -117,7 +135,7 @@ def _made(blas: Blas, noun: str, *arguments: Any) -> Any:
     return found
 
 
-def _put(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
+def _set_attribute(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
     """Sets an attribute of a descriptor."""
     size = Length(ctypes.sizeof(value))
     blas.call(f"cublasLt{noun}SetAttribute", descriptor, Integer(attribute), ctypes.byref(value), size)

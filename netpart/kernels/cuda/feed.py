@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.device import pinned
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import place
+from netpart.kernels.cuda.device import pinned_array
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import data_address
 
 ALIGNED = 16
 """Bytes of which every array of a lane begins at a multiple: they travel as one."""
@@ -19,7 +19,7 @@ LANES = 2
 """Steps of which the host may be ahead: while the device computes with one, it writes the next."""
 
 
-class Feed(Fast):
+class Feed(CudaVerbs):
     """Kernels that run on the host."""
 
     def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
@@ -29,7 +29,7 @@ class Feed(Fast):
         ``fill`` is called in every step, and may be called before ``ys`` of the last one have been read. The host waits
         for the device only for ``xs``, or if it is more than LANES steps ahead.
         """
-        lanes = [Lane(self, ys) for _ in range(LANES)]
+        lanes = [UploadLane(self, ys) for _ in range(LANES)]
         turns, device = cycle(lanes), self.device
 
         def run(*scratch: Array) -> None:
@@ -44,18 +44,18 @@ class Feed(Fast):
         return Op(run, lanes[0].copies.scratch, captured=False)
 
 
-class Lane:
+class UploadLane:
     """Memory for ``ys`` on both sides, and when it may be written again: on the host once ``uploaded``, on the device
     once ``taken``."""
 
     def __init__(self, verbs: Any, ys: Sequence[Array]) -> None:
         self.device, xp = verbs.device, verbs.xp
         sizes = [0 if y is None else -(-int(y.nbytes) // ALIGNED) * ALIGNED for y in ys]
-        self.host, self.memory = pinned(xp, (sum(sizes),), np.uint8), xp.empty(sum(sizes), np.uint8)
-        self.hosts, self.there = ([*_pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
+        self.host, self.memory = pinned_array(xp, (sum(sizes),), np.uint8), xp.empty(sum(sizes), np.uint8)
+        self.hosts, self.there = ([*_lane_pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)
-        self.copies = chain(*(verbs.copy(y, there) for y, there in pairs if y is not None))
+        self.copies = chain_ops(*(verbs.copy(y, there) for y, there in pairs if y is not None))
         self.taken.record(self.device.stream)  # of its pool, so it may have been something else until now
         self.device.held += int(self.memory.nbytes)
 
@@ -64,11 +64,11 @@ class Lane:
         stream = self.device.uploads
         stream.wait_event(self.taken)
         if self.host.size:
-            self.memory.data.copy_from_host_async(place(self.host), self.host.nbytes, stream)
+            self.memory.data.copy_from_host_async(data_address(self.host), self.host.nbytes, stream)
         self.uploaded.record(stream)
 
 
-def _pieces(memory: Array, sizes: Sequence[int], ys: Sequence[Array]) -> Iterator[Array]:
+def _lane_pieces(memory: Array, sizes: Sequence[int], ys: Sequence[Array]) -> Iterator[Array]:
     """Arrays like ``ys``, each in ``sizes`` bytes of ``memory``; None stays None."""
     start = 0
     for size, y in zip(sizes, ys, strict=True):

@@ -6,7 +6,7 @@ from math import prod
 from typing import NamedTuple
 
 from netpart.kernels.op import Array, Window
-from netpart.kernels.verbs import place
+from netpart.kernels.verbs import data_address
 from netpart.spec import Shape
 
 AXES = 3
@@ -14,7 +14,7 @@ ALIGNED = 16
 """Bytes, on multiples of which libraries want their operands."""
 
 
-class Geometry(NamedTuple):
+class ConvolutionGeometry(NamedTuple):
     """A convolution of x (batch, channels, *space) to ``y`` by ``w``, everything with ``AXES`` axes of space.
 
     ``x`` is what is computed with: the tensor, padded by ``low`` and ``high``, or where windows do not end with that, a
@@ -33,11 +33,11 @@ class Geometry(NamedTuple):
     frame: Shape | None
 
     @classmethod
-    def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> Geometry:
+    def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> ConvolutionGeometry:
         """That of tensors with 1 to 3 axes."""
-        low, high = (_three([pads[side] for pads in window.pads], 0) for side in (0, 1))
-        stride, dilation = _three(window.stride, 1), _three(window.dilation, 1)
-        inner, kernel, out = (_three(a.shape[2:], 1) for a in (x, w, y))
+        low, high = (_fill_three_axes([pads[side] for pads in window.pads], 0) for side in (0, 1))
+        stride, dilation = _fill_three_axes(window.stride, 1), _fill_three_axes(window.dilation, 1)
+        inner, kernel, out = (_fill_three_axes(a.shape[2:], 1) for a in (x, w, y))
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
         rest = [n + lo + hi - r for n, lo, hi, r in zip(inner, low, high, reach, strict=True)]
         exact = all(n and r >= 0 and r // s + 1 == o for n, r, s, o in zip(inner, rest, stride, out, strict=True))
@@ -59,21 +59,21 @@ class Geometry(NamedTuple):
         return self.taps == 1 and self.x[2:] == self.y[2:] and not any(self.low) and set(self.stride) == {1}
 
 
-def _three(values: Shape | list[int], fill: int) -> Shape:
+def _fill_three_axes(values: Shape | list[int], fill: int) -> Shape:
     """``values`` and, behind them, as many ``fill`` as it takes."""
     return (*values, *(fill for _ in range(AXES - len(values))))
 
 
-def wide(a: Array) -> Array:
+def three_axes_view(a: Array) -> Array:
     """A view of a tensor (batch, channels, *space) with three axes of space."""
     return a[(..., *(None for _ in range(AXES + 2 - a.ndim)))]
 
 
-def packed(a: Array) -> bool:
+def is_packed(a: Array) -> bool:
     """True for a tensor that libraries may read or write as it is: without gaps, the channels last."""
-    return bool(a.transpose(0, *range(2, a.ndim), 1).flags.c_contiguous) and place(a) % ALIGNED == 0
+    return bool(a.transpose(0, *range(2, a.ndim), 1).flags.c_contiguous) and data_address(a) % ALIGNED == 0
 
 
-def last(shape: Shape) -> Shape:
+def channels_last_shape(shape: Shape) -> Shape:
     """(batch, *space, channels) of (batch, channels, *space)."""
     return (shape[0], *shape[2:], shape[1])

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from netpart.kernels import global_pooling as reference
-from netpart.kernels.cuda.columns import Columns, Tile, found
+from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, with_places
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
 
 FILE = "global_pooling.cu"
 
 
-class GlobalPooling(reference.GlobalPooling, Columns):
+class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
     """The verbs of the reference."""
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
-        tile, target = _tile(x), found(y)
+        tile, target = _image_tile(x), with_places(y)
         if method == "AVG":
-            return self.sums(FILE, ("sums", found(x)), ("mean", (*target, float(area))), 1, tile)
-        return self.launches(self.along(FILE, "largest", tile.whole, *found(x), tile.whole.value, *target, arg))
+            return self.sums(FILE, ("sums", with_places(x)), ("mean", (*target, float(area))), 1, tile)
+        return self.launches(self.along(FILE, "largest", tile.whole, *with_places(x), tile.whole.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
         """Overwrites dx."""
         if method == "MAX" and arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        tile, winners = _tile(dx), arg if method == "MAX" else None
+        tile, winners = _image_tile(dx), arg if method == "MAX" else None
         return self.launches(
-            self.along(FILE, "gradient", tile, *found(dy), *found(dx), winners, float(area), tile.value)
+            self.along(FILE, "gradient", tile, *with_places(dy), *with_places(dx), winners, float(area), tile.value)
         )
 
 
-def _tile(x: Array) -> Tile:
+def _image_tile(x: Array) -> ColumnTile:
     """The places of an image are a segment."""
     images, channels = x.shape[:2]
-    return Tile.of(int(x.size // max(1, images * channels)), channels, images)
+    return ColumnTile.of(int(x.size // max(1, images * channels)), channels, images)

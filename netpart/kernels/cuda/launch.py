@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from netpart.kernels.cuda.device import Device
-from netpart.kernels.cuda.view import View
+from netpart.kernels.cuda.device import CudaDevice
+from netpart.kernels.cuda.view import StridedView
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs
 
@@ -24,7 +24,7 @@ Size = int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Scratch:
+class LaunchScratch:
     """Memory that a launch may scribble on, of ``shape`` and ``dtype``. As an argument of several launches of one Op it
     is the same memory in all of them."""
 
@@ -32,16 +32,16 @@ class Scratch:
     dtype: Any
 
 
-class Bound(Protocol):
+class Launchable(Protocol):
     """Something to enqueue: a kernel, or a call of a library. ``scratch`` is what memory it wants to be given."""
 
     @property
-    def scratch(self) -> dict[int, Scratch]: ...
+    def scratch(self) -> dict[int, LaunchScratch]: ...
 
-    def __call__(self, memory: dict[Scratch, Array]) -> None: ...
+    def __call__(self, memory: dict[LaunchScratch, Array]) -> None: ...
 
 
-class Launch(NamedTuple):
+class KernelLaunch(NamedTuple):
     """A kernel with its arguments, of which ``scratch`` (place -> Scratch) are still to be told."""
 
     function: Any
@@ -49,24 +49,24 @@ class Launch(NamedTuple):
     block: tuple[int, ...]
     args: tuple[Any, ...]
     shared: int
-    scratch: dict[int, Scratch]
+    scratch: dict[int, LaunchScratch]
     alive: tuple[Any, ...]
 
-    def __call__(self, memory: dict[Scratch, Array]) -> None:
+    def __call__(self, memory: dict[LaunchScratch, Array]) -> None:
         args = [memory[self.scratch[i]] if i in self.scratch else arg for i, arg in enumerate(self.args)]
         self.function(self.grid, self.block, tuple(args), shared_mem=self.shared)
 
 
-class Fast(Verbs):
+class CudaVerbs(Verbs):
     """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
 
     channels_last: ClassVar[bool] = True
     runs_on: ClassVar[str] = "cuda"
-    device: Device
+    device: CudaDevice
 
     def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
         super().__init__(xp, dtype, precision)
-        self.device = Device(xp, precision)
+        self.device = CudaDevice(xp, precision)
 
     def launch(
         self,
@@ -97,29 +97,29 @@ class Fast(Verbs):
         shared: int = 0,
         grid: Size | None = None,
         defines: tuple[str, ...] = (),
-    ) -> Launch | None:
+    ) -> KernelLaunch | None:
         """As ``launch``, to be one of several ``launches``; None: nothing. ``defines``: "NAME=value" in the source."""
         if size == 0:
             return None
-        blocks = min(-(-size // prod(_many(block))), MOST) if grid is None else grid
+        blocks = min(-(-size // prod(_axis_sizes(block))), MOST) if grid is None else grid
         function = self.device.function(file, name, self.dtype, defines)
         if shared > SHARED:
             function.max_dynamic_shared_size_bytes = shared
-        return Launch(
+        return KernelLaunch(
             function,
-            _many(blocks),
-            _many(block),
-            tuple(map(passed, args)),
+            _axis_sizes(blocks),
+            _axis_sizes(block),
+            tuple(map(kernel_argument, args)),
             shared,
-            {i: arg for i, arg in enumerate(args) if isinstance(arg, Scratch)},
+            {i: arg for i, arg in enumerate(args) if isinstance(arg, LaunchScratch)},
             args,
         )
 
-    def elements(self, file: str, name: str, size: int, *args: Any) -> Launch | None:
+    def elements(self, file: str, name: str, size: int, *args: Any) -> KernelLaunch | None:
         """A kernel made of ``each`` of each.cuh, for ``size`` elements; its arguments end with that."""
         return self.bound(file, name, -(-size // NEIGHBOURS), *args, int(size))
 
-    def launches(self, *launches: Bound | None) -> Op:
+    def launches(self, *launches: Launchable | None) -> Op:
         """Several launches, one after another, as one Op."""
         found = [launch for launch in launches if launch is not None]
         scratch = list(dict.fromkeys(s for launch in found for s in launch.scratch.values()))
@@ -134,24 +134,24 @@ class Fast(Verbs):
         return Op(run, [(s.shape, s.dtype) for s in scratch])
 
 
-def counted(size: int, what: str) -> int:
+def check_kernel_size(size: int, what: str) -> int:
     """``size``, if a kernel can count to it in 32 bits; else raises ValueError. 64 bits take far longer to divide."""
     if size >= 2**32:
         raise ValueError(f"kernels for GPUs: expected fewer than {2**32} {what}, got {size}; cut the layer")
     return size
 
 
-def _many(size: Size) -> tuple[int, ...]:
+def _axis_sizes(size: Size) -> tuple[int, ...]:
     """A size of a grid or block, axis by axis."""
     return size if isinstance(size, tuple) else (size,)
 
 
-def passed(arg: Any) -> Any:
+def kernel_argument(arg: Any) -> Any:
     """An argument as CuPy passes it on: of the type that the kernel expects."""
     match arg:
         case None:
             return np.uint64(0)  # a None becomes some address in CuPy 13 (its issue 9046)
-        case View(_, value):
+        case StridedView(_, value):
             return value
         case bool():
             return np.int32(arg)

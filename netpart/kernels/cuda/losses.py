@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from netpart.kernels import losses
-from netpart.kernels.cuda.launch import Fast, Launch, Scratch
-from netpart.kernels.cuda.rows import Rows
+from netpart.kernels.cuda.launch import CudaVerbs, KernelLaunch, LaunchScratch
+from netpart.kernels.cuda.rows import RowVerbs
 from netpart.kernels.cuda.softmax import Softmax
 from netpart.kernels.op import Array, Op
-from netpart.kernels.ranking import no_class
-from netpart.kernels.verbs import NOTHING, Verbs, matrix
+from netpart.kernels.ranking import describe_bad_label
+from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 ALONE = 1024
 """Threads of the one block that adds up."""
@@ -31,12 +31,12 @@ class Losses(losses.Losses, Softmax):
         """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits], the third in bits."""
         if not x.size:
             return NOTHING
-        x_bn, y_bn, (rows, classes) = matrix(x, label.ndim), matrix(y, label.ndim), matrix(x, label.ndim).shape
-        values = Scratch((2, rows), np.float64)
-        args = rows, classes, topk, float(scale), float(smoothing), labels(self, classes)
+        x_bn, y_bn, (rows, classes) = as_matrix(x, label.ndim), as_matrix(y, label.ndim), as_matrix(x, label.ndim).shape
+        values = LaunchScratch((2, rows), np.float64)
+        args = rows, classes, topk, float(scale), float(smoothing), bad_label_slot(self, classes)
         return self.launches(
             self.rows("losses.cu", "softmax_loss", rows, classes, x_bn, label, y_bn, values, *args),
-            report(self, values, metrics, owned, positions),
+            add_to_metrics(self, values, metrics, owned, positions),
         )
 
     def softmax_loss_gradient(
@@ -46,7 +46,7 @@ class Losses(losses.Losses, Softmax):
         """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere."""
         if not dx.size:
             return NOTHING
-        y_bn, dx_bn, mine = matrix(y, label.ndim), matrix(dx, label.ndim), marks(self, owned, label.size)
+        y_bn, dx_bn, mine = as_matrix(y, label.ndim), as_matrix(dx, label.ndim), mark_owned(self, owned, label.size)
         rows, columns = y_bn.shape
         first, classes = among or (0, columns)
         args = *mine, rows, columns, first, classes, float(factor), float(smoothing)
@@ -56,18 +56,22 @@ class Losses(losses.Losses, Softmax):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        arrays, (rows, columns), values = map(matrix, (x, t, y)), matrix(y).shape, Scratch((1, len(y)), np.float64)
+        arrays, (rows, columns), values = (
+            map(as_matrix, (x, t, y)),
+            as_matrix(y).shape,
+            LaunchScratch((1, len(y)), np.float64),
+        )
         return self.launches(
             self.rows("losses.cu", "euclidean_loss", rows, columns, *arrays, values, rows, columns),
-            report(self, values, metrics, owned),
+            add_to_metrics(self, values, metrics, owned),
         )
 
     def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
         if not dx.size:
             return NOTHING
-        y_bf, dx_bf = matrix(y), matrix(dx)
-        args = *marks(self, owned, len(y)), *y_bf.shape, float(factor)
+        y_bf, dx_bf = as_matrix(y), as_matrix(dx)
+        args = *mark_owned(self, owned, len(y)), *y_bf.shape, float(factor)
         return self.launches(self.rows("losses.cu", "euclidean_loss_gradient", *y_bf.shape, y_bf, dx_bf, *args))
 
     def accuracy(
@@ -76,44 +80,46 @@ class Losses(losses.Losses, Softmax):
         """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x."""
         if not x.size:
             return NOTHING
-        x_bn, values = matrix(x, label.ndim), Scratch((1, label.size), np.float64)
-        args = x_bn, label, values, *x_bn.shape, topk, labels(self, x_bn.shape[1])
+        x_bn, values = as_matrix(x, label.ndim), LaunchScratch((1, label.size), np.float64)
+        args = x_bn, label, values, *x_bn.shape, topk, bad_label_slot(self, x_bn.shape[1])
         return self.launches(
             self.rows("losses.cu", "hits", *x_bn.shape, *args),
-            report(self, values, metrics, owned, positions),
+            add_to_metrics(self, values, metrics, owned, positions),
         )
 
     def largest(self, x: Array, y: Array) -> Op:
         """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
         if not y.size:
             return NOTHING
-        x_bn, y_bk = matrix(x, y.ndim - 1), matrix(y, y.ndim - 1)
+        x_bn, y_bk = as_matrix(x, y.ndim - 1), as_matrix(y, y.ndim - 1)
         return self.launches(self.rows("losses.cu", "largest", *x_bn.shape, x_bn, y_bk, *x_bn.shape, y_bk.shape[1]))
 
 
-class Marks(NamedTuple):
+class OwnedMarks(NamedTuple):
     """What of the rows is owned (null: all), and how many marks a row has."""
 
     owned: Array | None
     each: int
 
 
-def marks(verbs: Verbs, owned: Array | None, rows: int) -> Marks:
+def mark_owned(verbs: Verbs, owned: Array | None, rows: int) -> OwnedMarks:
     """``owned`` on the device."""
     if owned is None:
-        return Marks(None, 0)
+        return OwnedMarks(None, 0)
     found = verbs.xp.ascontiguousarray(verbs.xp.asarray(owned))
-    return Marks(found, found.size // max(1, rows))
+    return OwnedMarks(found, found.size // max(1, rows))
 
 
-def labels(verbs: Fast, classes: int) -> Array:
+def bad_label_slot(verbs: CudaVerbs, classes: int) -> Array:
     """Where a kernel leaves a label that is not a class."""
-    return verbs.device.complaints.add(lambda label: no_class(label, classes))
+    return verbs.device.complaints.add(lambda label: describe_bad_label(label, classes))
 
 
-def report(verbs: Rows, values: Scratch, metrics: Array, owned: Array | None, positions: int = 1) -> Launch | None:
+def add_to_metrics(
+    verbs: RowVerbs, values: LaunchScratch, metrics: Array, owned: Array | None, positions: int = 1
+) -> KernelLaunch | None:
     """metrics += the owned rows of ``values`` (slots, rows), added up and divided by ``positions``."""
     slots, rows = values.shape
-    mine = marks(verbs, owned, rows)
+    mine = mark_owned(verbs, owned, rows)
     args = values, mine.owned, metrics, slots, rows, mine.each, positions, len(metrics) > slots
     return verbs.bound("losses.cu", "report", rows, *args, block=min(ALONE, -(-rows // 32) * 32), grid=1)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netpart.kernels.cuda.geometry import Geometry
-from netpart.kernels.cuda.launch import Bound, Scratch
+from netpart.kernels.cuda.geometry import ConvolutionGeometry
+from netpart.kernels.cuda.launch import Launchable, LaunchScratch
 from netpart.kernels.cuda.operand import Operand
-from netpart.kernels.cuda.products import Products
+from netpart.kernels.cuda.products import ProductVerbs
 from netpart.kernels.op import Array
 
 LIMIT = 256 << 20
@@ -26,66 +26,66 @@ TAPS = np.dtype(
     + [(name, "i8", 3) for name in ("in", "out", "kernel", "stride", "dilation", "low")]
 )
 """struct Taps of convolution.cu."""
-Tensor = Array | Scratch
+Tensor = Array | LaunchScratch
 
 
-class Images(NamedTuple):
+class ImageRange(NamedTuple):
     """``number`` images from ``first`` on."""
 
     first: int
     number: int
 
 
-class Lowered:
+class LoweredEngine:
     """One convolution, bound by ``kernels``. Tensors have any shapes of the right size."""
 
     narrow = fused = False
 
-    def __init__(self, kernels: Products, geometry: Geometry) -> None:
+    def __init__(self, kernels: ProductVerbs, geometry: ConvolutionGeometry) -> None:
         self.kernels, self.geometry = kernels, geometry
         (batch, channels), self.filters = geometry.x[:2], geometry.w[0]
         self.groups, self.channels = geometry.groups, channels // geometry.groups
         self.depth, self.places = geometry.taps * self.channels, prod(geometry.y[2:])
         image = self.groups * self.places * self.depth * kernels.dtype.itemsize
         images = batch if geometry.trivial else max(1, min(batch, LIMIT // max(1, image)))
-        self.chunks = [Images(i, min(images, batch - i)) for i in range(0, batch, images)]
-        self.columns = Scratch((images * image // kernels.dtype.itemsize,), kernels.dtype)
+        self.chunks = [ImageRange(i, min(images, batch - i)) for i in range(0, batch, images)]
+        self.columns = LaunchScratch((images * image // kernels.dtype.itemsize,), kernels.dtype)
 
-    def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> list[Bound | None]:
+    def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> list[Launchable | None]:
         """y = x * w; the bias is left to others."""
-        made: list[Bound | None] = []
+        made: list[Launchable | None] = []
         for images in self.chunks:
             columns, gather = self._gathered(x, images)
             made += [gather, *self._product(columns, self._weights(w).turned, self._outputs(y, images))]
         return made
 
-    def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> list[Bound | None]:
+    def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> list[Launchable | None]:
         """dx = what the places of dy w add up to."""
-        made: list[Bound | None] = []
+        made: list[Launchable | None] = []
         for images in self.chunks:
             columns = self._columns(dx, images)
             made += self._product(self._outputs(dy, images), self._weights(w), columns)
             made.append(None if self.geometry.trivial else self._moved("scatter", dx, self.columns, images, dx))
         return made
 
-    def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> list[Bound | None]:
+    def weights(self, x: Tensor, dy: Tensor, dw: Tensor) -> list[Launchable | None]:
         """dw = dyᵀ columns."""
-        made: list[Bound | None] = []
+        made: list[Launchable | None] = []
         for images in self.chunks:
             columns, gather = self._gathered(x, images)
             outputs, add = self._outputs(dy, images).turned, images.first > 0
             made += [gather, *self._product(outputs, columns, self._weights(dw), add)]
         return made
 
-    def _product(self, a: Operand, b: Operand, y: Operand, add: bool = False) -> list[Bound | None]:
+    def _product(self, a: Operand, b: Operand, y: Operand, add: bool = False) -> list[Launchable | None]:
         return list(self.kernels.device.blas.product(a, b, y, add=add))
 
-    def _gathered(self, x: Tensor, images: Images) -> tuple[Operand, Bound | None]:
+    def _gathered(self, x: Tensor, images: ImageRange) -> tuple[Operand, Launchable | None]:
         """The columns, and what fills them."""
         filled = None if self.geometry.trivial else self._moved("gather", self.columns, x, images, self.columns)
         return self._columns(x, images), filled
 
-    def _columns(self, x: Tensor, images: Images) -> Operand:
+    def _columns(self, x: Tensor, images: ImageRange) -> Operand:
         """(groups, places, taps · channels of a group): of trivial windows x itself."""
         places = images.number * self.places
         if self.geometry.trivial:
@@ -93,11 +93,11 @@ class Lowered:
         shape = self.groups, places, self.depth
         return Operand.of(self.columns).seen(shape, (places * self.depth, self.depth, 1))
 
-    def _outputs(self, y: Tensor, images: Images) -> Operand:
+    def _outputs(self, y: Tensor, images: ImageRange) -> Operand:
         """(groups, places, filters of a group)."""
         return self._grouped(y, images, self.filters // self.groups)
 
-    def _grouped(self, tensor: Tensor, images: Images, share: int) -> Operand:
+    def _grouped(self, tensor: Tensor, images: ImageRange, share: int) -> Operand:
         row = self.groups * share
         shape, steps = (self.groups, images.number * self.places, share), (share, row, 1)
         return Operand.of(tensor).seen(shape, steps, images.first * self.places * row)
@@ -107,7 +107,7 @@ class Lowered:
         share = self.filters // self.groups
         return Operand.of(w).seen((self.groups, share, self.depth), (share * self.depth, self.depth, 1))
 
-    def _moved(self, name: str, to: Tensor, source: Tensor, images: Images, most: Tensor) -> Bound | None:
+    def _moved(self, name: str, to: Tensor, source: Tensor, images: ImageRange, most: Tensor) -> Launchable | None:
         geometry, taps = self.geometry, np.zeros((), TAPS)
         taps["first"], taps["images"], taps["groups"], taps["channels"] = *images, self.groups, self.channels
         taps["in"], taps["out"], taps["kernel"] = geometry.x[2:], geometry.y[2:], geometry.w[2:]

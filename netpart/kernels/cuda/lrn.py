@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from netpart.kernels import lrn as reference
-from netpart.kernels.cuda.columns import found
-from netpart.kernels.cuda.launch import Fast
+from netpart.kernels.cuda.columns import with_places
+from netpart.kernels.cuda.launch import CudaVerbs
 from netpart.kernels.op import Array, Op
 
 FILE = "lrn.cu"
 
 
-class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
+class LocalResponseNormalization(reference.LocalResponseNormalization, CudaVerbs):
     """The verbs of the reference."""
 
     def lrn(
         self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
     ) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha/local_size · Σ x² over ``local_size`` channels."""
-        tensors = [value for array in (x, y, scale) for value in found(array)]
+        tensors = [value for array in (x, y, scale) for value in with_places(array)]
         window = int(x.shape[1]), int(y.shape[1]), offset, local_size // 2
         factors = alpha / local_size, float(beta), float(knorm)
         return self.launch(FILE, "lrn", y.size, *tensors, *window, *factors, int(y.size))
@@ -27,7 +27,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
         beta: float, knorm: float,
     ) -> Op:  # fmt: skip
         """Overwrites all of dx with what the outputs in dy contribute."""
-        tensors = [value for array in (x, y, scale, dy, dx) for value in found(array)]
+        tensors = [value for array in (x, y, scale, dy, dx) for value in with_places(array)]
         window = int(dx.shape[1]), int(dy.shape[1]), offset, local_size // 2
         factors = -2 * alpha * beta / local_size, float(beta)
         return self.launch(FILE, "lrn_gradient", dx.size, *tensors, *window, *factors, int(dx.size))

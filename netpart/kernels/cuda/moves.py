@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.cuda.view import View, views
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.cuda.view import StridedView, collapsed_views
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, same
+from netpart.kernels.verbs import NOTHING, same_memory
 
 WIDTHS = 16, 8, 4, 2, 1
 """Bytes that a thread moves at once, the most first."""
 
 
-class Moves(Fast):
+class MoveVerbs(CudaVerbs):
     """dst and src: one shape and any dtype, each possibly a strided view."""
 
     def zeroed(self, dst: Array) -> Op:
@@ -26,21 +26,24 @@ class Moves(Fast):
         """dst = src, which may be dst itself. Raises ValueError unless they have one dtype."""
         if dst.dtype != src.dtype:
             raise ValueError(f"copy: expected arrays of one dtype, got {dst.dtype} and {src.dtype}")
-        return NOTHING if same(dst, src) else self._moved("copy", dst, src)
+        return NOTHING if same_memory(dst, src) else self._moved("copy", dst, src)
 
     def _moved(self, name: str, *arrays: Array) -> Op:
         if not arrays[0].size:
             return NOTHING
-        found, itemsize = views(*arrays), int(arrays[0].itemsize)
+        found, itemsize = collapsed_views(*arrays), int(arrays[0].itemsize)
         width = next(
-            width for width in WIDTHS if width <= itemsize or all(_fits(one, itemsize, width) for one in found)
+            width for width in WIDTHS if width <= itemsize or all(_fits_width(one, itemsize, width) for one in found)
         )
         times = width // itemsize
-        size, wider = arrays[0].size // times, [View(one.array, _widened(one.value, times)) for one in found]
+        size, wider = (
+            arrays[0].size // times,
+            [StridedView(one.array, _widen_struct(one.value, times)) for one in found],
+        )
         return self.launch("arrays.cu", f"{name}_{8 * width}", size, *wider, size)
 
 
-def _fits(view: View, itemsize: int, width: int) -> bool:
+def _fits_width(view: StridedView, itemsize: int, width: int) -> bool:
     """True if what lies together in ``view`` is whole pieces of ``width`` bytes, each at a multiple of them."""
     rank, shape, steps = int(view.value["rank"]), view.value["shape"], view.value["stride"]
     pieces = [int(shape[rank - 1]), *(int(step) for step in steps[: rank - 1])]
@@ -51,7 +54,7 @@ def _fits(view: View, itemsize: int, width: int) -> bool:
     )
 
 
-def _widened(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
+def _widen_struct(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
     """The same struct of elements ``times`` as wide."""
     found, last = value.copy(), int(value["rank"]) - 1
     found["shape"][last] //= times

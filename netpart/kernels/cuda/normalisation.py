@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.cuda.columns import Columns, Tile
-from netpart.kernels.cuda.launch import MOST, Launch
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.view import views
+from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs
+from netpart.kernels.cuda.launch import MOST, KernelLaunch
+from netpart.kernels.cuda.moves import MoveVerbs
+from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.normalisation import Box
-from netpart.kernels.op import Array, Op, chain
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 from netpart.spec import Shape
 
@@ -24,7 +24,7 @@ WHOLE = 1, 1
 """The spread of nothing."""
 
 
-class Normalisation(reference.Normalisation, Columns, Moves):
+class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
     """The verbs of the reference. Sums are in float64.
 
     Where only a box of the blocks is wanted, scale and shift are kernels of their own.
@@ -37,13 +37,13 @@ class Normalisation(reference.Normalisation, Columns, Moves):
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
         if not x.size:
             return NOTHING
-        spread = _spread(x, y, w, b)
+        spread = _scale_spread(x, y, w, b)
         if spread is not None:
             return self.launches(
                 self._blocks("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
             )
         alone = self._blocks("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
-        return chain(self.launches(alone), self._scale_shift(unit[own], w, b, y))
+        return chain_ops(self.launches(alone), self._scale_shift(unit[own], w, b, y))
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
@@ -51,21 +51,21 @@ class Normalisation(reference.Normalisation, Columns, Moves):
         """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
         if not dx.size:
             return NOTHING
-        name, blocks, spread = "normalise_gradient", len(rstd), _spread(dx, dy, w)
+        name, blocks, spread = "normalise_gradient", len(rstd), _scale_spread(dx, dy, w)
         if spread is not None:
             return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
         rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
-        return chain(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
+        return chain_ops(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
         """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
         found = [d for d in (dw, db) if d is not None]
-        if all(_last(d, unit, dy) for d in found) and len({d.shape for d in found}) == 1:
-            tile = Tile.of(dy.size // max(1, found[0].size), found[0].size)
+        if all(_scales_columns(d, unit, dy) for d in found) and len({d.shape for d in found}) == 1:
+            tile = ColumnTile.of(dy.size // max(1, found[0].size), found[0].size)
             return self.sums(FILE, ("column_products", (unit, dy)), ("products_end", (dw, db)), 2, tile)
-        return chain(*(self._products(unit[own], dy, d, d is dw) for d in found))
+        return chain_ops(*(self._products(unit[own], dy, d, d is dw) for d in found))
 
-    def _blocks(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> Launch | None:
+    def _blocks(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> KernelLaunch | None:
         """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
         n = x.size // blocks
         threads = min(1024, max(32, 1 << (n // 8).bit_length()))
@@ -76,7 +76,7 @@ class Normalisation(reference.Normalisation, Columns, Moves):
     def _scale_shift(self, unit: Array, w: Array | None, b: Array | None, y: Array) -> Op:
         """y = unit · w + b."""
         stretched = (unit if a is None else self.xp.broadcast_to(a, y.shape) for a in (w, b))
-        arrays = views(y, unit, *stretched)
+        arrays = collapsed_views(y, unit, *stretched)
         return self.launches(self.elements(FILE, "scale_shift", y.size, *arrays, w is not None, b is not None))
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
@@ -85,29 +85,29 @@ class Normalisation(reference.Normalisation, Columns, Moves):
             return self.zeroed(d)
         kept = tuple(slice(0, n) for n in d.shape)
         rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
-        single, many = views(d, unit[kept], dy[kept]), views(unit[rest], dy[rest])
+        single, many = collapsed_views(d, unit[kept], dy[kept]), collapsed_views(unit[rest], dy[rest])
         sizes = times_unit, d.size, dy.size // d.size
         return self.launch(FILE, "product_sums", d.size, *single, *many, *sizes, grid=min(d.size, MOST))
 
 
-def _spread(x: Array, y: Array, *given: Array | None) -> tuple[int, int] | None:
+def _scale_spread(x: Array, y: Array, *given: Array | None) -> tuple[int, int] | None:
     """How scales that lie alike lie in x, (inner, period); None: otherwise than in runs of all that y has."""
     scales = [a for a in given if a is not None]
     if x.shape != y.shape or len({a.shape for a in scales}) > 1 or not all(a.flags.c_contiguous for a in scales):
         return None
     shape: Shape = scales[0].shape if scales else (1,) * x.ndim
-    first, stop = _range(shape)
+    first, stop = _non_unit_axes(shape)
     if shape[first:stop] != x.shape[first:stop]:
         return None
     return prod(x.shape[stop:]), prod(shape)
 
 
-def _range(shape: Shape) -> tuple[int, int]:
+def _non_unit_axes(shape: Shape) -> tuple[int, int]:
     """The axes from the first to the last that is not 1 long."""
     long = [axis for axis, n in enumerate(shape) if n != 1]
     return (long[0], long[-1] + 1) if long else (0, 0)
 
 
-def _last(d: Array, unit: Array, dy: Array) -> bool:
+def _scales_columns(d: Array, unit: Array, dy: Array) -> bool:
     """True if ``d`` has a number for each column of dy and unit, which lie as written."""
-    return unit.shape == dy.shape and (_spread(unit, dy, d) or (0, 0))[0] == 1
+    return unit.shape == dy.shape and (_scale_spread(unit, dy, d) or (0, 0))[0] == 1

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netpart.kernels.cuda.launch import Scratch
+from netpart.kernels.cuda.launch import LaunchScratch
 from netpart.kernels.op import Array
 
-Memory = dict[Scratch, Array]
+ScratchMemory = dict[LaunchScratch, Array]
 """What the scratch of an Op is while it runs."""
 ALIGNED = 256
 """Bytes of which the address of a library's workspace is a multiple: as CUDA allocates."""
@@ -18,18 +18,18 @@ ALIGNED = 256
 class Operand(NamedTuple):
     """``base`` from element ``offset`` on, of any ``shape`` with ``steps`` elements between neighbours on each axis."""
 
-    base: Array | Scratch
+    base: Array | LaunchScratch
     shape: tuple[int, ...]
     steps: tuple[int, ...]
     offset: int = 0
 
     @classmethod
-    def of(cls, base: Array | Scratch | Operand) -> Operand:
+    def of(cls, base: Array | LaunchScratch | Operand) -> Operand:
         """An array as it lies, or scratch in row-major order."""
         if isinstance(base, Operand):
             return base
-        if isinstance(base, Scratch):
-            return cls(base, base.shape, row_major(base.shape))
+        if isinstance(base, LaunchScratch):
+            return cls(base, base.shape, row_major_steps(base.shape))
         return cls(base, base.shape, tuple(step // base.itemsize for step in base.strides))
 
     @property
@@ -53,22 +53,22 @@ class Operand(NamedTuple):
         """The same memory, ``offset`` elements on, in another shape."""
         return Operand(self.base, shape, steps, self.offset + offset)
 
-    def address(self, memory: Memory) -> int:
+    def address(self, memory: ScratchMemory) -> int:
         """Where the first element is."""
-        return address(self.base, memory) + self.offset * self.dtype.itemsize
+        return operand_address(self.base, memory) + self.offset * self.dtype.itemsize
 
 
-def address(base: Array | Scratch, memory: Memory) -> int:
+def operand_address(base: Array | LaunchScratch, memory: ScratchMemory) -> int:
     """Where an array is, or what stands for it while an Op runs."""
-    return int((memory[base] if isinstance(base, Scratch) else base).data.ptr)
+    return int((memory[base] if isinstance(base, LaunchScratch) else base).data.ptr)
 
 
-def aligned(address: int) -> int:
+def align_workspace(address: int) -> int:
     """The first multiple of ALIGNED from ``address`` on."""
     return -(-address // ALIGNED) * ALIGNED
 
 
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+def row_major_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The steps of a contiguous array."""
     steps, step = [], 1
     for length in reversed(shape):
@@ -77,6 +77,6 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def needed(*bases: Array | Scratch | None) -> dict[int, Scratch]:
+def needed_scratch(*bases: Array | LaunchScratch | None) -> dict[int, LaunchScratch]:
     """The scratch among ``bases``, by its place: what a launch says it needs."""
-    return {i: base for i, base in enumerate(bases) if isinstance(base, Scratch)}
+    return {i: base for i, base in enumerate(bases) if isinstance(base, LaunchScratch)}

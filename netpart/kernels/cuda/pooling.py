@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import pooling as reference
-from netpart.kernels.cuda.columns import FEW, Struct, spots
-from netpart.kernels.cuda.launch import Fast, counted
+from netpart.kernels.cuda.columns import FEW, Struct, spatial_places
+from netpart.kernels.cuda.launch import CudaVerbs, check_kernel_size
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method
 from netpart.spec import Shape
@@ -18,18 +18,18 @@ SLIDING = np.dtype([(name, "i4", 3) for name in ("inputs", "outputs", "kernel", 
 FILE = "pooling.cu"
 
 
-class Pooling(reference.Pooling, Fast):
+class Pooling(reference.Pooling, CudaVerbs):
     """The verbs of the reference."""
 
     def pooling(self, x: Array, y: Array, arg: Array | None, window: Window, method: Method, area: int | Array) -> Op:
         """MAX: ties go to the first element. AVG: the window's sum divided by ``area``."""
         axes = len(window.kernel)
-        tensors = x, spots(x, axes), y, spots(y, axes)
-        sliding = _sliding(x.shape, y.shape, window)
+        tensors = x, spatial_places(x, axes), y, spatial_places(y, axes)
+        sliding = _sliding_struct(x.shape, y.shape, window)
         if method == "AVG":
             return self._written(y, axes, "average", *tensors, *self._areas(area), sliding)
         kept = "uint8" if arg is None else str(arg.dtype)
-        winners = arg, spots(y if arg is None else arg, axes)
+        winners = arg, spatial_places(y if arg is None else arg, axes)
         return self._written(y, axes, f"maximum_{kept}", *tensors, *winners, sliding)
 
     def pooling_gradient(
@@ -37,18 +37,18 @@ class Pooling(reference.Pooling, Fast):
     ) -> Op:
         """Overwrites dx; MAX needs the ``arg`` that pooling kept."""
         axes = len(window.kernel)
-        tensors = dy, spots(dy, axes), dx, spots(dx, axes)
-        sliding = _sliding(dx.shape, dy.shape, window)
+        tensors = dy, spatial_places(dy, axes), dx, spatial_places(dx, axes)
+        sliding = _sliding_struct(dx.shape, dy.shape, window)
         if method == "AVG":
             return self._written(dx, axes, "average_gradient", *tensors, *self._areas(area), sliding)
         if arg is None:
             raise ValueError("pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        winners = arg, spots(arg, axes)
+        winners = arg, spatial_places(arg, axes)
         return self._written(dx, axes, f"maximum_gradient_{arg.dtype}", *tensors, *winners, sliding)
 
     def _written(self, target: Array, axes: int, name: str, *args: Any) -> Op:
         """A kernel that writes ``target``, which has ``axes`` spatial axes."""
-        counted(target.size, "elements of a pooled tensor")
+        check_kernel_size(target.size, "elements of a pooled tensor")
         channels = int(target.shape[1]) if target.ndim == axes + 2 else 1
         threads = target.size if channels % FEW else target.size // FEW
         return self.launch(FILE, name, threads, *args, channels, int(target.size))
@@ -60,7 +60,7 @@ class Pooling(reference.Pooling, Fast):
         return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
 
 
-def _sliding(inputs: Shape, outputs: Shape, window: Window) -> Struct:
+def _sliding_struct(inputs: Shape, outputs: Shape, window: Window) -> Struct:
     """The geometry on three axes; those that are not there have extent 1."""
     axes, found = len(window.kernel), np.ones((), SLIDING)
     for name, values in (

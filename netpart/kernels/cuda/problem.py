@@ -17,11 +17,11 @@ INEXACT = "FFT", "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13"
 """Algorithms with errors many times those of a sum of products."""
 
 
-class Refused(NetpartError):
+class CudnnRefused(NetpartError):
     """cuDNN has no engine for a problem; kernels of our own have to do it."""
 
 
-class Problem(NamedTuple):
+class ConvolutionProblem(NamedTuple):
     """A convolution (``FORWARD``) or one of its gradients on tensors (batch, channels, *space), channels last.
 
     ``dtype`` is that of all tensors ("bfloat16" too); ``tensor_cores``: float32 may be rounded to TF32. ``bias`` and
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
         return {X: self.x, W: self.w, Y: self.y, **bias}
 
 
-def _graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
+def _build_graph(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
     """The problem as cuDNN's graph; ``where`` it will run is a handle, or the description of a device."""
     types = {"float32": cudnn.data_type.FLOAT, "float64": cudnn.data_type.DOUBLE, "bfloat16": cudnn.data_type.BFLOAT16}
     kind = types[problem.dtype]
@@ -62,7 +62,7 @@ def _graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
 
     def tensor(uid: int) -> Any:
         dim = list(problem.extents[uid])
-        return made.tensor(name=f"t{uid}", dim=dim, stride=_channels_last(dim), data_type=kind, uid=uid)
+        return made.tensor(name=f"t{uid}", dim=dim, stride=_channels_last_steps(dim), data_type=kind, uid=uid)
 
     window: dict[str, list[int]] = {
         "pre_padding": list(problem.low), "post_padding": list(problem.high),
@@ -77,11 +77,13 @@ def _graph(cudnn: Any, problem: Problem, **where: Any) -> Any:
     else:
         found = made.conv_wgrad(image=tensor(X), loss=tensor(Y), **window)
     dim = list(problem.extents[problem.result])
-    found.set_output(True).set_data_type(kind).set_dim(dim).set_stride(_channels_last(dim)).set_uid(problem.result)
+    found.set_output(True).set_data_type(kind).set_dim(dim).set_stride(_channels_last_steps(dim)).set_uid(
+        problem.result
+    )
     return made
 
 
-def proposed(cudnn: Any, problem: Problem, **where: Any) -> Any:
+def propose_engines(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
     """The graph with the engines that may compute it: the same every time, and as exact as ``problem`` says.
 
     Raises Refused if there are none.
@@ -90,7 +92,7 @@ def proposed(cudnn: Any, problem: Problem, **where: Any) -> Any:
     if problem.dtype == "bfloat16":
         barred.remove("DOWN_CONVERT_INPUTS")
     try:
-        made = _graph(cudnn, problem, **where)
+        made = _build_graph(cudnn, problem, **where)
         made.validate()
         made.build_operation_graph()
         made.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
@@ -98,11 +100,11 @@ def proposed(cudnn: Any, problem: Problem, **where: Any) -> Any:
         made.deselect_workspace_greater_than(MOST_WORKSPACE)
         made.check_support()
     except (RuntimeError, cudnn.cudnnGraphNotSupportedError) as error:
-        raise Refused(f"cuDNN: {error}") from error
+        raise CudnnRefused(f"cuDNN: {error}") from error
     return made
 
 
-def engines(cudnn: Any, made: Any) -> Iterator[int]:
+def build_engines(cudnn: Any, made: Any) -> Iterator[int]:
     """The engines that can be built, the one first that cuDNN thinks the best; each is built when it is reached."""
     for index in range(made.get_execution_plan_count()):
         try:
@@ -112,7 +114,7 @@ def engines(cudnn: Any, made: Any) -> Iterator[int]:
         yield index
 
 
-def _channels_last(dim: list[int]) -> list[int]:
+def _channels_last_steps(dim: list[int]) -> list[int]:
     """Steps of (batch, channels, *space) with the channels last."""
     order, steps, step = [1, *range(len(dim) - 1, 1, -1), 0], [0] * len(dim), 1
     for axis in order:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.columns import Columns, Tile, places, rows
-from netpart.kernels.cuda.epilogues import biased, summed
-from netpart.kernels.cuda.moves import Moves
+from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, count_rows, places_struct
+from netpart.kernels.cuda.epilogues import biased_product, summed_product
+from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.inner_product import features_by_outputs
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import NOTHING, matrix
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import NOTHING, as_matrix
 
 FILE = "bias.cu"
 
 
-class Products(Columns, Moves):
+class ProductVerbs(ColumnVerbs, MoveVerbs):
     """What verbs with matrix products are made of."""
 
     def product(self, a: Array, b: Array, y: Array) -> Op:
@@ -27,46 +27,50 @@ class Products(Columns, Moves):
         """y (rows, columns), in row-major order, += b."""
         if b is None:
             return NOTHING
-        tile = Tile.of(*y.shape)
-        return self.launches(self.along(FILE, "add_bias", tile, y, places(y), b, tile.value) if y.size else None)
+        tile = ColumnTile.of(*y.shape)
+        return self.launches(self.along(FILE, "add_bias", tile, y, places_struct(y), b, tile.value) if y.size else None)
 
     def bias_gradient(self, dy: Array, db: Array | None) -> Op:
         """db = the sum of dy (B, C, *S) over all but its channels."""
         if db is None:
             return NOTHING
-        tile = Tile.of(rows(dy), dy.shape[1])
-        return self.sums(FILE, ("bias_sums", (dy, places(dy))), ("bias_end", (db,)), 1, tile)
+        tile = ColumnTile.of(count_rows(dy), dy.shape[1])
+        return self.sums(FILE, ("bias_sums", (dy, places_struct(dy))), ("bias_end", (db,)), 1, tile)
 
 
-class InnerProduct(inner_product.InnerProduct, Products):
+class InnerProduct(inner_product.InnerProduct, ProductVerbs):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
     def inner_product(
         self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
     ) -> Op:
         """y = activation(x wᵀ + b)."""
-        x_bf, w_fo, relu = matrix(x), features_by_outputs(w, transpose), activation == "relu"
-        product = None if b is None or not (y.size and x.size) else biased(self.device.blas, x_bf, w_fo, y, b, relu)
+        x_bf, w_fo, relu = as_matrix(x), features_by_outputs(w, transpose), activation == "relu"
+        product = (
+            None if b is None or not (y.size and x.size) else biased_product(self.device.blas, x_bf, w_fo, y, b, relu)
+        )
         if product is None:
-            left, found = activation, chain(self.product(x_bf, w_fo, y), self.add_bias(y, b))
+            left, found = activation, chain_ops(self.product(x_bf, w_fo, y), self.add_bias(y, b))
         else:
             left, found = None if relu else activation, self.launches(product)
-        return chain(found, self.activation(left, y, y)) if left else found
+        return chain_ops(found, self.activation(left, y, y)) if left else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""
-        return self.product(dy, features_by_outputs(w, transpose).T, matrix(dx))
+        return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
-        x_bf, dw_fo = matrix(x), features_by_outputs(dw, transpose)
-        product = None if db is None or not (dw.size and dy.size) else summed(self.device.blas, x_bf.T, dy, dw_fo, db)
+        x_bf, dw_fo = as_matrix(x), features_by_outputs(dw, transpose)
+        product = (
+            None if db is None or not (dw.size and dy.size) else summed_product(self.device.blas, x_bf.T, dy, dw_fo, db)
+        )
         if product is not None:
             return self.launches(product)
-        return chain(self.product(x_bf.T, dy, dw_fo), self.bias_gradient(dy, db))
+        return chain_ops(self.product(x_bf.T, dy, dw_fo), self.bias_gradient(dy, db))
 
 
-class Matmul(matmul.Matmul, Products):
+class Matmul(matmul.Matmul, ProductVerbs):
     """a, b, y: (..., rows, columns), equal on the axes before."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import resample
-from netpart.kernels.cuda.moves import Moves
-from netpart.kernels.cuda.view import View
+from netpart.kernels.cuda.moves import MoveVerbs
+from netpart.kernels.cuda.view import StridedView
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, place
+from netpart.kernels.verbs import NOTHING, data_address
 
 AXES, RANK = 3, 5
 TAPS = np.dtype([("range", "u8"), ("weight", "u8"), ("across", "i8"), ("along", "i8")])
@@ -19,7 +19,7 @@ WALK = np.dtype([(name, "i8", RANK) for name in ("shape", "target", "source", "a
 """The structs of resample.cu."""
 
 
-class Resample(resample.Resample, Moves):
+class Resample(resample.Resample, MoveVerbs):
     """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in); up to three axes, of any strides."""
 
     def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
@@ -29,22 +29,22 @@ class Resample(resample.Resample, Moves):
         source, target = (y, x) if transpose else (x, y)
         taps = self._taps([w.T if transpose else w for w in weights])
         return self.launch(
-            "resample.cu", "resample", target.size, source, target, _walk(source, target), taps, target.size
+            "resample.cu", "resample", target.size, source, target, _walk_struct(source, target), taps, target.size
         )
 
-    def _taps(self, weights: Sequence[Array]) -> View:
+    def _taps(self, weights: Sequence[Array]) -> StridedView:
         """struct Every: which places of the source have weights, and where these are; 1 on axes that are not there."""
         xp, found, alive = self.xp, np.zeros(AXES, TAPS), []
         for axis in range(AXES):
             w = weights[axis] if axis < len(weights) else xp.ones((1, 1), self.dtype)
-            spans = xp.asarray(_spanned(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
+            spans = xp.asarray(_weight_spans(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
             across, along = (step // w.itemsize for step in w.strides)
-            found[axis] = place(spans), place(w), across, along
+            found[axis] = data_address(spans), data_address(w), across, along
             alive += [spans, w]
-        return View(alive, _one(found))
+        return StridedView(alive, _single_struct(found))
 
 
-def _spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _weight_spans(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The first place and the last + 1 of each row of ``w`` that is not 0, int32 (rows, 2)."""
     there = w != 0
     some = there.any(axis=1)
@@ -52,7 +52,7 @@ def _spanned(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(np.stack([low * some, high * some], axis=1), np.int32)
 
 
-def _walk(source: Array, target: Array) -> View:
+def _walk_struct(source: Array, target: Array) -> StridedView:
     """struct Walk: over the target as it lies."""
     axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
     outer, found = RANK - len(axes), np.zeros((), WALK)
@@ -63,10 +63,10 @@ def _walk(source: Array, target: Array) -> View:
             found["source"][at] = source.strides[axis] // source.itemsize
         else:
             found["axis"][at], found["step"][axis - 2] = axis - 2, source.strides[axis] // source.itemsize
-    return View(None, found)
+    return StridedView(None, found)
 
 
-def _one(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _single_struct(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """All of ``records`` as one struct, which goes by value."""
     found = np.zeros((), [("all", records.dtype, records.shape)])
     found["all"] = records

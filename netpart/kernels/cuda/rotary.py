@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from netpart.kernels import rotary
-from netpart.kernels.cuda.launch import Fast
-from netpart.kernels.cuda.view import views
+from netpart.kernels.cuda.launch import CudaVerbs
+from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
 
-class Rotary(rotary.Rotary, Fast):
+class Rotary(rotary.Rotary, CudaVerbs):
     """x, y (..., T, D), D even."""
 
     def rotate(self, x: Array, y: Array, angles: Array, sign: int = 1) -> Op:
@@ -22,4 +22,4 @@ class Rotary(rotary.Rotary, Fast):
         turned, points = y.view(pair), x.view(pair)
         turn = np.exp(sign * 1j * xp.asnumpy(angles)).astype(pair)
         turns = xp.broadcast_to(xp.asarray(turn), points.shape)
-        return self.launches(self.elements("rotary.cu", "rotate", points.size, *views(turned, points, turns)))
+        return self.launches(self.elements("rotary.cu", "rotate", points.size, *collapsed_views(turned, points, turns)))

@@ -8,23 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from netpart.kernels.cuda.view import DTYPE, View
+from netpart.kernels.cuda.view import DTYPE, StridedView
 from netpart.kernels.op import Array
-from netpart.kernels.verbs import place
+from netpart.kernels.verbs import data_address
 
 MOST = 8
 """Views that struct Several of several.cuh has room for."""
 
 
-def several(views: Sequence[View]) -> View:
+def pack_views(views: Sequence[StridedView]) -> StridedView:
     """At most MOST views as one struct Several."""
     found = np.zeros((), [("view", DTYPE, MOST)])
     for k, one in enumerate(views):
         found["view"][k] = one.value
-    return View([one.array for one in views], found)
+    return StridedView([one.array for one in views], found)
 
 
-def batches(result: Array, arrays: Sequence[Array]) -> Iterator[Sequence[Array]]:
+def view_batches(result: Array, arrays: Sequence[Array]) -> Iterator[Sequence[Array]]:
     """``arrays``, at least one list, as many at a time as one kernel takes: of all but the first of these the
     ``result`` so far is one."""
     yield arrays[:MOST]
@@ -32,14 +32,14 @@ def batches(result: Array, arrays: Sequence[Array]) -> Iterator[Sequence[Array]]
         yield [result, *arrays[start : start + MOST - 1]]
 
 
-class Address(NamedTuple):
+class ArrayAddress(NamedTuple):
     """Where an array begins, in CuPy's words."""
 
     ptr: int
 
 
 @dataclass(frozen=True)
-class Numbers:
+class DescribedArray:
     """An array that is described and not there: the address of an element is its number, which grows by ``strides``."""
 
     shape: tuple[int, ...]
@@ -50,11 +50,11 @@ class Numbers:
     """What must live as long, if an address is one after all."""
 
     @property
-    def data(self) -> Address:
-        return Address(self.start)
+    def data(self) -> ArrayAddress:
+        return ArrayAddress(self.start)
 
 
-def along(array: Array, axes: Sequence[int]) -> Numbers:
+def select_axes(array: Array, axes: Sequence[int]) -> DescribedArray:
     """``array`` on some of its axes, at place 0 on the others."""
     shape, strides = (tuple(values[axis] for axis in axes) for values in (array.shape, array.strides))
-    return Numbers(shape, strides, place(array), int(array.itemsize), array)
+    return DescribedArray(shape, strides, data_address(array), int(array.itemsize), array)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from netpart.kernels import softmax
-from netpart.kernels.cuda.rows import Rows
+from netpart.kernels.cuda.rows import RowVerbs
 from netpart.kernels.op import Array, Op
-from netpart.kernels.softmax import grouped
+from netpart.kernels.softmax import group_rows
 from netpart.kernels.verbs import NOTHING
 
 
-class Softmax(softmax.Softmax, Rows):
+class Softmax(softmax.Softmax, RowVerbs):
     """x, y, dy, dx (B, *F), flattened; ``groups`` softmaxes per row, over consecutive features."""
 
     def softmax(self, x: Array, y: Array, groups: int = 1) -> Op:
@@ -23,6 +23,6 @@ class Softmax(softmax.Softmax, Rows):
     def _groups(self, name: str, groups: int, *arrays: Array) -> Op:
         if not arrays[0].size:
             return NOTHING
-        found = [grouped(array, groups) for array in arrays]
+        found = [group_rows(array, groups) for array in arrays]
         rows, columns = found[0].shape
         return self.launches(self.rows("softmax.cu", name, rows, columns, *found, rows, columns))

@@ -23,7 +23,7 @@ FULL = 2 * 132
 """Blocks that keep a GPU busy; where there are fewer, each takes fewer rows."""
 
 
-class Tiles(NamedTuple):
+class AttentionTiles(NamedTuple):
     """``own`` rows that stay against ``others`` that pass; rows of keys and of values are ``widths`` elements long.
 
     ``cores`` are those of the source that multiply.
@@ -66,17 +66,17 @@ class Tiles(NamedTuple):
         return rows * (width * self.itemsize + PACK)
 
 
-def candidates(
+def tile_candidates(
     width: int, values: int, itemsize: int, gradient: bool, cores: str, few: bool = False
-) -> list[Tiles]:  # fmt: skip
+) -> list[AttentionTiles]:  # fmt: skip
     """Tiles for rows of ``width`` and ``values`` elements, the best first, those with few rows alone if there are
     ``few`` blocks."""
-    widths, times = (_padded(width), _padded(values)), itemsize // 4
+    widths, times = (_padded_width(width), _padded_width(values)), itemsize // 4
     sizes = product(WARPS[few:], (max(16, others // times) for others in OTHERS[gradient]))
-    return [Tiles(*size, widths, itemsize, gradient, cores) for size in sizes]
+    return [AttentionTiles(*size, widths, itemsize, gradient, cores) for size in sizes]
 
 
-def best(found: list[Tiles], shared: int) -> Tiles:
+def fitting_tiles(found: list[AttentionTiles], shared: int) -> AttentionTiles:
     """The first that takes no more than ``shared`` bytes. Raises NetpartError if there is none."""
     for tiles in found:
         if tiles.shared <= min(SHARED, shared):
@@ -85,6 +85,6 @@ def best(found: list[Tiles], shared: int) -> Tiles:
     raise NetpartError(f"{who}: expected {least} bytes of shared memory, got {shared}; use --kernels reference")
 
 
-def _padded(width: int) -> int:
+def _padded_width(width: int) -> int:
     """The width of a tile with rows of ``width`` elements."""
     return max(16, -(-width // 16) * 16)

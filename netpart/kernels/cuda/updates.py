@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import updates
-from netpart.kernels.cuda.launch import Fast, Launch
-from netpart.kernels.cuda.view import DTYPE, views
+from netpart.kernels.cuda.launch import CudaVerbs, KernelLaunch
+from netpart.kernels.cuda.view import DTYPE, collapsed_views
 from netpart.kernels.op import Array, Clock, Op
-from netpart.kernels.updates import Numbers
-from netpart.kernels.verbs import NOTHING, place
+from netpart.kernels.updates import StepNumbers
+from netpart.kernels.verbs import NOTHING, data_address
 
 FILE = "updates.cu"
 RULE = np.dtype([(name, "f8") for name in ("first", "second", "most", "low", "high", "decay")])
 """struct Rule of updates.cu."""
-SLOTS = np.dtype([(name, "u8") for name in Numbers._fields])
+SLOTS = np.dtype([(name, "u8") for name in StepNumbers._fields])
 """struct Slots of updates.cu."""
 
 
@@ -37,13 +37,13 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Update:
+class BoundUpdate:
     """One update, bound: a row of the table that a launch works off, and the arrays in it. Called, it is done alone.
 
     Those with the same ``table`` may be done together.
     """
 
-    table: Table
+    table: UpdateTable
     row: np.ndarray[Any, Any]
     alive: tuple[Any, ...]
 
@@ -56,30 +56,30 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Table:
+class UpdateTable:
     """Updates by the kernel ``name`` of ``file``."""
 
-    kernels: Fast
+    kernels: CudaVerbs
     file: str
     name: str
 
-    def gather(self, updates: list[Update]) -> Callable[[], None]:
+    def gather(self, updates: list[BoundUpdate]) -> Callable[[], None]:
         """One launch that does all ``updates``, each block a chunk of one of them."""
         xp, rows = self.kernels.xp, np.array([each.row for each in updates])
         chunks = [(k, start) for k, row in enumerate(rows) for start in range(0, int(row["size"]), CHUNK)]
         table, work = xp.asarray(rows.view(np.uint8)), xp.asarray(np.array(chunks, np.int64))
         launch = self.kernels.bound(self.file, self.name, len(chunks), table, work, grid=len(chunks))
         assert launch is not None
-        return partial(_done, launch, updates)
+        return partial(_launch_updates, launch, updates)
 
 
-def _done(launch: Launch, updates: list[Update]) -> None:
+def _launch_updates(launch: KernelLaunch, updates: list[BoundUpdate]) -> None:
     """Launches; ``updates`` are alive as long as this is."""
     launch({})
 
 
 @dataclass(frozen=True)
-class Told:
+class StepValue:
     """One of the numbers of an update, step by step."""
 
     updater: Any
@@ -90,7 +90,7 @@ class Told:
         return float(getattr(self.updater.numbers(step, self.scale), self.field))
 
 
-class Updates(updates.Updates, Fast):
+class Updates(updates.Updates, CudaVerbs):
     """The verbs of the reference; rates and the like are told by slots."""
 
     def update(
@@ -104,10 +104,10 @@ class Updates(updates.Updates, Fast):
         name, *_ = updater.formula
         if w.size == 0:
             return NOTHING
-        tensors = tuple(view.value for view in views(w, g, h, u, mean))
-        address, told = 0 if norm is None else place(norm), self._told(updater, scale)
-        row = np.array((*tensors, address, _rule(updater, scale), told, len(state) > own, w.size), ROW)
-        return Op(Update(Table(self, FILE, name), row, (w, g, h, u, mean, norm)))
+        tensors = tuple(view.value for view in collapsed_views(w, g, h, u, mean))
+        address, told = 0 if norm is None else data_address(norm), self._told(updater, scale)
+        row = np.array((*tensors, address, _rule_struct(updater, scale), told, len(state) > own, w.size), ROW)
+        return Op(BoundUpdate(UpdateTable(self, FILE, name), row, (w, g, h, u, mean, norm)))
 
     def follow_mean(self, w: Array, g: Array, keep: float, before: Array | None = None) -> Op:
         """w <- before + (1 - keep) (w - before + g)."""
@@ -126,26 +126,26 @@ class Updates(updates.Updates, Fast):
             return NOTHING
         before = w if before is None else before
         found, arrays = np.zeros((), FOLLOWING), [a for a in (w, g, before, centre) if a is not None]
-        for field, view in zip(FOLLOWING.names or (), views(*arrays), strict=False):
+        for field, view in zip(FOLLOWING.names or (), collapsed_views(*arrays), strict=False):
             found[field] = view.value
         found["keep"], found["gain"], found["size"] = keep, gain, w.size
-        return Op(Update(Table(self, "following.cu", "follow"), found, tuple(arrays)))
+        return Op(BoundUpdate(UpdateTable(self, "following.cu", "follow"), found, tuple(arrays)))
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """Where the numbers of a step are; without decay that stands apart nothing shrinks."""
-        found, shrinks = np.zeros((), SLOTS), updater.decoupled and _decay(updater, scale) > 0
-        for field in Numbers._fields:
+        found, shrinks = np.zeros((), SLOTS), updater.decoupled and _scaled_decay(updater, scale) > 0
+        for field in StepNumbers._fields:
             if field != "shrink" or shrinks:
-                found[field] = place(self.device.slot(Told(updater, scale, field)))
+                found[field] = data_address(self.device.slot(StepValue(updater, scale, field)))
         return found
 
 
-def _decay(updater: Any, scale: Any) -> float:
+def _scaled_decay(updater: Any, scale: Any) -> float:
     return float(updater.weight_decay * scale.wd)
 
 
-def _rule(updater: Any, scale: Any) -> np.ndarray[Any, Any]:
+def _rule_struct(updater: Any, scale: Any) -> np.ndarray[Any, Any]:
     """What of an update is the same in all steps."""
     _, first, second = updater.formula
-    decay = 0.0 if updater.decoupled else _decay(updater, scale)
+    decay = 0.0 if updater.decoupled else _scaled_decay(updater, scale)
     return np.array((first, second, updater.clip_norm, *updater.clip, decay), RULE)

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netpart.kernels.op import Array
-from netpart.kernels.verbs import place
+from netpart.kernels.verbs import data_address
 
 AXES = 8
 DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("stride", "i8", AXES)])
 """struct Strided of view.cuh."""
 
 
-class View(NamedTuple):
+class StridedView(NamedTuple):
     """A strided array as kernels take it, by value: ``value`` is a struct Strided with the address of ``array``."""
 
     array: Array
@@ -27,7 +27,7 @@ class View(NamedTuple):
         return int(self.value["rank"]) == 1 and int(self.value["stride"][0]) == 1
 
 
-def views(*arrays: Array) -> list[View]:
+def collapsed_views(*arrays: Array) -> list[StridedView]:
     """Arrays of one shape as views of one shape, with as few axes as all of them allow, the closest elements of the
     first one last: element i is the same element in each, in an order of its own.
 
@@ -44,15 +44,20 @@ def views(*arrays: Array) -> list[View]:
         else:
             shape, steps = [*shape, length], [*steps, step]
     columns = zip(*steps, strict=True) if steps else [()] * len(arrays)
-    return [View(a, struct(place(a), shape or [1], list(step) or [1])) for a, step in zip(arrays, columns, strict=True)]
+    return [
+        StridedView(a, strided_struct(data_address(a), shape or [1], list(step) or [1]))
+        for a, step in zip(arrays, columns, strict=True)
+    ]
 
 
-def view(array: Array) -> View:
+def strided_view(array: Array) -> StridedView:
     """One array with its axes as they are."""
-    return View(array, struct(place(array), array.shape, [step // array.itemsize for step in array.strides]))
+    return StridedView(
+        array, strided_struct(data_address(array), array.shape, [step // array.itemsize for step in array.strides])
+    )
 
 
-def struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
+def strided_struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
     """A struct Strided; axes that it has not are 1 long."""
     found = np.zeros((), DTYPE)
     found["data"], found["rank"], found["shape"] = address, len(shape), 1

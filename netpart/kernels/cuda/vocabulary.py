@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from netpart.kernels import vocabulary
-from netpart.kernels.cuda.launch import MOST, Scratch
-from netpart.kernels.cuda.losses import labels, report
-from netpart.kernels.cuda.rows import Rows, threads
+from netpart.kernels.cuda.launch import MOST, LaunchScratch
+from netpart.kernels.cuda.losses import add_to_metrics, bad_label_slot
+from netpart.kernels.cuda.rows import RowVerbs, row_threads
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import NOTHING, matrix
-from netpart.kernels.vocabulary import figures
+from netpart.kernels.verbs import NOTHING, as_matrix
+from netpart.kernels.vocabulary import count_block_figures
 
 
-class Vocabulary(vocabulary.Vocabulary, Rows):
+class Vocabulary(vocabulary.Vocabulary, RowVerbs):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures).
 
     A label that is not a class is a complaint of the device, and makes the loss no number.
@@ -25,11 +25,15 @@ class Vocabulary(vocabulary.Vocabulary, Rows):
         """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
         if not f.size:
             return NOTHING
-        x_rc, f_rf, cuts = matrix(x, label.ndim), matrix(f, label.ndim), self.xp.asarray(np.array(bounds, np.int64))
+        x_rc, f_rf, cuts = (
+            as_matrix(x, label.ndim),
+            as_matrix(f, label.ndim),
+            self.xp.asarray(np.array(bounds, np.int64)),
+        )
         rows, columns = x_rc.shape
         args = x_rc, label, f_rf, cuts, rows, columns, topk, float(np.finfo(self.dtype).min)
         grid = min(rows, MOST), len(bounds) - 1
-        return self.launch("vocabulary.cu", "class_blocks", rows, *args, block=threads(columns), grid=grid)
+        return self.launch("vocabulary.cu", "class_blocks", rows, *args, block=row_threads(columns), grid=grid)
 
     def class_loss(
         self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
@@ -38,12 +42,12 @@ class Vocabulary(vocabulary.Vocabulary, Rows):
         """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``."""
         if not x.size:
             return NOTHING
-        x_rc, f_rf, y_rc = (matrix(array, label.ndim) for array in (x, f, y))
+        x_rc, f_rf, y_rc = (as_matrix(array, label.ndim) for array in (x, f, y))
         rows, columns = x_rc.shape
-        values = None if metrics is None else Scratch((2, rows), np.float64)
-        blocks = f_rf.shape[1] // figures(topk)
+        values = None if metrics is None else LaunchScratch((2, rows), np.float64)
+        blocks = f_rf.shape[1] // count_block_figures(topk)
         args = x_rc, label, f_rf, y_rc, values, rows, columns, blocks, classes, topk, float(scale), float(smoothing)
         return self.launches(
-            self.rows("vocabulary.cu", "class_loss", rows, columns, *args, labels(self, classes)),
-            None if values is None else report(self, values, metrics, owned, positions),
+            self.rows("vocabulary.cu", "class_loss", rows, columns, *args, bad_label_slot(self, classes)),
+            None if values is None else add_to_metrics(self, values, metrics, owned, positions),
         )

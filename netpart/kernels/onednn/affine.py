@@ -6,11 +6,11 @@ from math import gcd
 
 import numpy as np
 
-from netpart.kernels.onednn.activation import operand
+from netpart.kernels.onednn.activation import post_op_argument
 from netpart.kernels.onednn.calls import Calls
-from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
-from netpart.kernels.onednn.portions import places
+from netpart.kernels.onednn.portions import count_places
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array
 from netpart.spec import Shape
@@ -19,49 +19,52 @@ LINE = 1024
 """Elements that one row of a matrix shall have; a row of few channels costs more to begin than to compute."""
 
 
-def affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
+def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
     """Then y = x · factor + shift, or y += it."""
-    tensor, target, lines = Desc.last(x.shape), Memory.of(y), Lines(x.shape)
+    tensor, target, lines = MemoryDesc.last(x.shape), DnnlMemory.of(y), ChannelLines(x.shape)
     made = calls.target(target, tensor)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels)
     if add:
         calls.reorder(target, made)
         post.sum()
     desc = lines.product(post)
-    args: dict[int, Memory] = {Arg.SRC_1: lines.repeated(calls, factor), operand(0): lines.repeated(calls, shift)}
-    calls.along([(desc, 1)], args, {Arg.SRC: calls.ordered(Memory.of(x), tensor), Arg.DST: made})
+    args: dict[int, DnnlMemory] = {
+        Arg.SRC_1: lines.repeated(calls, factor),
+        post_op_argument(0): lines.repeated(calls, shift),
+    }
+    calls.along([(desc, 1)], args, {Arg.SRC: calls.ordered(DnnlMemory.of(x), tensor), Arg.DST: made})
     calls.reorder(made, target)
 
 
-def affine_sum(
-    calls: Calls, x: Memory, shape: Shape, factor: Array, shift: Array, z: Memory, slope: Array, y: Memory
+def add_affine_sum(
+    calls: Calls, x: DnnlMemory, shape: Shape, factor: Array, shift: Array, z: DnnlMemory, slope: Array, y: DnnlMemory
 ) -> None:
     """Then y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and lie channels-last."""
-    lines = Lines(shape)
+    lines = ChannelLines(shape)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels).binary(Algorithm.BINARY_ADD, lines.tensor)
     desc = lines.product(post.binary(Algorithm.BINARY_MUL, lines.channels))
-    factors = {Arg.SRC_1: factor, operand(0): shift, operand(2): slope}
-    args: dict[int, Memory] = {arg: lines.repeated(calls, array) for arg, array in factors.items()}
-    calls.along([(desc, 1)], args, {Arg.SRC: x, operand(1): z, Arg.DST: y})
+    factors = {Arg.SRC_1: factor, post_op_argument(0): shift, post_op_argument(2): slope}
+    args: dict[int, DnnlMemory] = {arg: lines.repeated(calls, array) for arg, array in factors.items()}
+    calls.along([(desc, 1)], args, {Arg.SRC: x, post_op_argument(1): z, Arg.DST: y})
 
 
-class Lines:
+class ChannelLines:
     """A tensor as a matrix whose rows are several places, one after the other."""
 
     def __init__(self, shape: Shape) -> None:
         fitting = 1 << max(0, (LINE // shape[1]).bit_length() - 1)
-        self.repeats = gcd(places(shape), fitting)
+        self.repeats = gcd(count_places(shape), fitting)
         width = self.repeats * shape[1]
-        self.tensor = Desc.strided((places(shape) // self.repeats, width), (width, 1))
-        self.channels = Desc.strided((1, width), (width, 1))
+        self.tensor = MemoryDesc.strided((count_places(shape) // self.repeats, width), (width, 1))
+        self.channels = MemoryDesc.strided((1, width), (width, 1))
 
     def product(self, post: Attributes) -> PrimitiveDesc:
         """post(the tensor times the channels)."""
         tensor, channels = self.tensor, self.channels
         return PrimitiveDesc("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
 
-    def repeated(self, calls: Calls, values: Array) -> Memory:
+    def repeated(self, calls: Calls, values: Array) -> DnnlMemory:
         """A row of ``values`` (C,), which are then copied to every place of it."""
         row: Array = np.empty((self.repeats, *values.shape), values.dtype)
         calls.then(lambda: np.copyto(row, values))
-        return Memory(self.channels, row)
+        return DnnlMemory(self.channels, row)

@@ -6,17 +6,17 @@ from math import prod
 from typing import Any, NamedTuple
 
 from netpart.kernels import attention as reference
-from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.products import matrices, product
-from netpart.kernels.onednn.softmax import softmax, softmax_gradient
+from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
+from netpart.kernels.onednn.products import add_matmul, matmul_memory
+from netpart.kernels.onednn.softmax import add_softmax, add_softmax_gradient
 from netpart.kernels.op import Array, Op
-from netpart.kernels.verbs import front
+from netpart.kernels.verbs import scratch_view
 
 ROWS = 64
 """Queries of a block: fewer compute less that nobody may see, more make larger products."""
 
 
-class Block(NamedTuple):
+class QueryBlock(NamedTuple):
     """Queries ``lo`` to ``hi``, which see ``keys`` keys, and where in p's memory their distributions begin."""
 
     lo: int
@@ -25,7 +25,7 @@ class Block(NamedTuple):
     start: int
 
 
-class Attention(reference.Attention, Fast):
+class Attention(reference.Attention, OneDnnVerbs):
     """The verbs of the reference. Of p, blocks lie one behind the other; what no query sees has no place in them.
 
     The gradient overwrites p. As it knows this order and the reference does not, oneDNN does both or neither.
@@ -57,14 +57,18 @@ class Attention(reference.Attention, Fast):
     def _attention(
         self, calls: Calls, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None
     ) -> None:
-        for block in _blocks(p, first):
-            weights, rows, seen = _distributions(p, block), _rows(block.lo, block.hi), _rows(0, block.keys)
-            p_rk, turned = matrices(weights), matrices(k[seen].swapaxes(-1, -2))
-            product(calls, matrices(q[rows]), turned, p_rk, scale=scale)
+        for block in _query_blocks(p, first):
+            weights, rows, seen = (
+                _block_distributions(p, block),
+                _row_slice(block.lo, block.hi),
+                _row_slice(0, block.keys),
+            )
+            p_rk, turned = matmul_memory(weights), matmul_memory(k[seen].swapaxes(-1, -2))
+            add_matmul(calls, matmul_memory(q[rows]), turned, p_rk, scale=scale)
             if first is not None:
                 self._hide(calls, weights, first + block.lo)
-            softmax(calls, p_rk, p_rk, weights.ndim - 1)
-            product(calls, p_rk, matrices(v[seen]), matrices(y[rows]))
+            add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
+            add_matmul(calls, p_rk, matmul_memory(v[seen]), matmul_memory(y[rows]))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
         """Then scores = -inf where query i would see keys behind ``first`` + i."""
@@ -79,27 +83,27 @@ class Attention(reference.Attention, Fast):
         dv: Array | None, scale: float, first: int | None,
     ) -> None:  # fmt: skip
         """The last block, which sees all keys, goes first and overwrites; the others add."""
-        for block in reversed(_blocks(p, first)):
-            weights, add = _distributions(p, block), block.hi < q.shape[-2]
+        for block in reversed(_query_blocks(p, first)):
+            weights, add = _block_distributions(p, block), block.hi < q.shape[-2]
             rows, seen, dy_re = (
-                _rows(block.lo, block.hi),
-                _rows(0, block.keys),
-                matrices(dy[_rows(block.lo, block.hi)]),
+                _row_slice(block.lo, block.hi),
+                _row_slice(0, block.keys),
+                matmul_memory(dy[_row_slice(block.lo, block.hi)]),
             )
-            p_rk, p_kr = matrices(weights), matrices(weights.swapaxes(-1, -2))
+            p_rk, p_kr = matmul_memory(weights), matmul_memory(weights.swapaxes(-1, -2))
             if dv is not None:
-                product(calls, p_kr, dy_re, matrices(dv[seen]), add=add)
+                add_matmul(calls, p_kr, dy_re, matmul_memory(dv[seen]), add=add)
             if dq is not None or dk is not None:
                 dp = calls.temporary(p_rk.desc)
-                product(calls, dy_re, matrices(v[seen].swapaxes(-1, -2)), dp, scale=scale)
-                softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
+                add_matmul(calls, dy_re, matmul_memory(v[seen].swapaxes(-1, -2)), dp, scale=scale)
+                add_softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
             if dq is not None:
-                product(calls, p_rk, matrices(k[seen]), matrices(dq[rows]))
+                add_matmul(calls, p_rk, matmul_memory(k[seen]), matmul_memory(dq[rows]))
             if dk is not None:
-                product(calls, p_kr, matrices(q[rows]), matrices(dk[seen]), add=add)
+                add_matmul(calls, p_kr, matmul_memory(q[rows]), matmul_memory(dk[seen]), add=add)
 
 
-def _blocks(p: Array, first: int | None) -> list[Block]:
+def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
     """The blocks of p (..., queries, keys), where query i sees the keys up to ``first`` + i; None: all keys.
 
     The last one sees all keys there are.
@@ -109,15 +113,15 @@ def _blocks(p: Array, first: int | None) -> list[Block]:
     for lo in range(0, queries, step):
         hi = min(lo + step, queries)
         seen = keys if first is None or hi == queries else min(keys, first + hi)
-        made.append(Block(lo, hi, seen, start))
+        made.append(QueryBlock(lo, hi, seen, start))
         start += prod(lead) * (hi - lo) * seen
     return made
 
 
-def _distributions(p: Array, block: Block) -> Array:
+def _block_distributions(p: Array, block: QueryBlock) -> Array:
     """The block's part of p, (..., its queries, its keys)."""
-    return front(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
+    return scratch_view(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
 
 
-def _rows(lo: int, hi: int) -> tuple[Any, ...]:
+def _row_slice(lo: int, hi: int) -> tuple[Any, ...]:
     return ..., slice(lo, hi), slice(None)

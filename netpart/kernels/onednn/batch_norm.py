@@ -13,14 +13,14 @@ from collections.abc import Callable
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.normalisation import Box
-from netpart.kernels.onednn.affine import affine
-from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.channels import GIVEN, OWN, normalise, normalise_gradient
-from netpart.kernels.onednn.library import Refused
+from netpart.kernels.onednn.affine import add_affine
+from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
+from netpart.kernels.onednn.channels import GIVEN, OWN, add_batch_norm, add_batch_norm_gradient
+from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.op import Array, Op
 
 
-class BatchNorm(reference.BatchNorm, Fast):
+class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     """The verbs of the reference.
 
     Whether oneDNN does forward and backward or neither depends on shapes alone, so that one finds what the other left.
@@ -33,8 +33,8 @@ class BatchNorm(reference.BatchNorm, Fast):
         """y, mean, variance and m."""
 
         def describe(calls: Calls) -> None:
-            _check(x, own)
-            normalise(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
+            _check_whole_input(x, own)
+            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
             calls.then(self._moments(s, m, mean, variance, 1.0))
 
         arrays = x, s, m, mean, variance, w, b, y, rstd, own, epsilon, activation
@@ -48,9 +48,9 @@ class BatchNorm(reference.BatchNorm, Fast):
         """Overwrites dw, db and dx."""
 
         def describe(calls: Calls) -> None:
-            _check(x, own)
+            _check_whole_input(x, own)
             sums = self._sums(mean, dw, db)
-            normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
+            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
 
         arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
         if through:
@@ -62,7 +62,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             mean, variance = self.xp.empty_like(s), self.xp.empty_like(s)
-            normalise(calls, x, None, mean, variance, None, None, 1.0, OWN)
+            add_batch_norm(calls, x, None, mean, variance, None, None, 1.0, OWN)
             calls.then(self._moments(s, m, mean, variance, x[:, 0].size / count))
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments(x, s, m, count))
@@ -82,7 +82,7 @@ class BatchNorm(reference.BatchNorm, Fast):
                 xp.divide(shift, count, out=shift)
 
             calls.then(prepare)
-            affine(calls, x, factor, shift, dx, add)
+            add_affine(calls, x, factor, shift, dx, add)
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count, add))
 
@@ -101,7 +101,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             calls.then(prepare)
-            normalise(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
+            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
 
         arrays = x, s, m, mean, variance, w, b, y, rstd, epsilon, activation
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
@@ -114,7 +114,7 @@ class BatchNorm(reference.BatchNorm, Fast):
 
         def describe(calls: Calls) -> None:
             sums = self._sums(mean, dw, db)
-            normalise_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
+            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
             if dm is not None:
                 calls.then(self._moments_gradient(m, variance, w, rstd, dm, *sums))
 
@@ -158,6 +158,6 @@ class BatchNorm(reference.BatchNorm, Fast):
         return run
 
 
-def _check(x: Array, own: Box) -> None:
+def _check_whole_input(x: Array, own: Box) -> None:
     if x[own].shape != x.shape:
-        raise Refused(f"oneDNN: expected all of x to be normalised, got {own} of {x.shape}")
+        raise OneDnnRefused(f"oneDNN: expected all of x to be normalised, got {own} of {x.shape}")

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.kernels.onednn.library import IN_ORDER, Owner, Refused, library
-from netpart.kernels.onednn.memory import Desc, Memory
-from netpart.kernels.onednn.names import Arg, Status
+from netpart.kernels.onednn.library import IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
+from netpart.kernels.onednn.names import Arg, DnnlStatus
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
-Args = dict[int, Memory | None]
+Args = dict[int, DnnlMemory | None]
 """Memory for each argument of a primitive; None stands for one that is not there."""
 
 
-class _Argument(ctypes.Structure):
+class _ExecArgument(ctypes.Structure):
     """dnnl_exec_arg_t."""
 
     _fields_ = (("arg", ctypes.c_int), ("memory", ctypes.c_void_p))
 
 
-class Stream(Owner):
+class PrimitiveStream(HandleOwner):
     """Where primitives run, in order.
 
     ``implementations`` lists (primitive, implementation) of all that were bound to it, ``refusals`` (verb, reason) of
@@ -35,7 +35,7 @@ class Stream(Owner):
     """
 
     def __init__(self) -> None:
-        lib = library()
+        lib = load_onednn()
         super().__init__(lib.create("dnnl_stream_create", lib.engine, IN_ORDER), "dnnl_stream_destroy")
         self.implementations: list[tuple[str, str]] = []
         self.refusals: list[tuple[str, str]] = []
@@ -44,8 +44,8 @@ class Stream(Owner):
 class Calls:
     """A list of primitives that grows by ``add``; temporaries lie in the scratch of the Op."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.stream, self.temporaries = stream, list[Memory]()
+    def __init__(self, stream: PrimitiveStream) -> None:
+        self.stream, self.temporaries = stream, list[DnnlMemory]()
         self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
@@ -54,14 +54,17 @@ class Calls:
         """Then runs the primitive on ``args``."""
         self.runs.append(self._bind(desc, args))
 
-    def write(self, desc: PrimitiveDesc, args: Args, result: Arg, target: Memory) -> None:
+    def write(self, desc: PrimitiveDesc, args: Args, result: Arg, target: DnnlMemory) -> None:
         """Then runs the primitive on ``args``; what it has for ``result`` ends in ``target``, however that lies."""
         made = self.target(target, desc.arg(result))
         self.add(desc, {**args, result: made})
         self.reorder(made, target)
 
     def along(
-        self, pieces: Sequence[tuple[PrimitiveDesc, int]], args: Mapping[int, Memory], wholes: Mapping[int, Memory]
+        self,
+        pieces: Sequence[tuple[PrimitiveDesc, int]],
+        args: Mapping[int, DnnlMemory],
+        wholes: Mapping[int, DnnlMemory],
     ) -> None:
         """Then runs each primitive as often as it says, every run one piece further through ``wholes``.
 
@@ -69,28 +72,30 @@ class Calls:
         """
         first = dict.fromkeys(wholes, 0)
         for desc, times in pieces:
-            parts = {arg: Memory(desc.arg(arg)) for arg in (*args, *wholes)}
+            parts = {arg: DnnlMemory(desc.arg(arg)) for arg in (*args, *wholes)}
             moves = [(parts[arg], whole, first[arg], parts[arg].desc.nbytes) for arg, whole in wholes.items()]
             stays = [(parts[arg], memory, 0, 0) for arg, memory in args.items()]
             self.owned += [*args.values(), *wholes.values()]
-            self.runs.append(partial(_walk, self._bind(desc, {**parts}), stays, moves, times))
+            self.runs.append(partial(_run_along, self._bind(desc, {**parts}), stays, moves, times))
             first = {arg: first[arg] + times * parts[arg].desc.nbytes for arg in wholes}
 
-    def each(self, memories: Sequence[Memory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]) -> None:
+    def each(
+        self, memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]
+    ) -> None:
         """Then runs what ``describe`` adds once for each of ``rows``, the arrays where ``memories`` lie that time."""
         before, self.runs = self.runs, []
         describe()
-        before.append(partial(_each, memories, rows, tuple(self.runs)))
+        before.append(partial(_run_each_row, memories, rows, tuple(self.runs)))
         self.runs = before
 
     def _bind(self, desc: PrimitiveDesc, args: Args) -> Callable[[], int]:
-        lib = library()
+        lib = load_onednn()
         given = {arg: memory for arg, memory in args.items() if memory is not None}
         pad = desc.arg(Arg.SCRATCHPAD)
         if pad.nbytes:
             given[Arg.SCRATCHPAD] = self.temporary(pad)
-        array = (_Argument * len(given))(*(_Argument(int(arg), m.handle) for arg, m in given.items()))
-        primitive = Owner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
+        array = (_ExecArgument * len(given))(*(_ExecArgument(int(arg), m.handle) for arg, m in given.items()))
+        primitive = HandleOwner(lib.create("dnnl_primitive_create", desc.handle), "dnnl_primitive_destroy")
         self.owned += [primitive, array, *given.values()]
         self.bound.append((desc.kind, desc.implementation))
         return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)
@@ -100,16 +105,16 @@ class Calls:
 
         def succeed() -> int:
             run()
-            return Status.SUCCESS
+            return DnnlStatus.SUCCESS
 
         self.runs.append(succeed)
 
-    def temporary(self, desc: Desc) -> Memory:
+    def temporary(self, desc: MemoryDesc) -> DnnlMemory:
         """A tensor that lives as long as one run."""
-        self.temporaries.append(Memory(desc))
+        self.temporaries.append(DnnlMemory(desc))
         return self.temporaries[-1]
 
-    def ordered(self, memory: Memory, desc: Desc) -> Memory:
+    def ordered(self, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
         """``memory`` if it lies as ``desc`` says; or a temporary to which it is then copied in that order."""
         if memory.desc == desc:
             return memory
@@ -117,11 +122,11 @@ class Calls:
         self.reorder(memory, made)
         return made
 
-    def target(self, memory: Memory, desc: Desc) -> Memory:
+    def target(self, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
         """``memory`` if it lies as ``desc`` says; or a temporary, which ``reorder`` has to bring back."""
         return memory if memory.desc == desc else self.temporary(desc)
 
-    def reorder(self, source: Memory, target: Memory) -> None:
+    def reorder(self, source: DnnlMemory, target: DnnlMemory) -> None:
         """Then copies ``source`` to ``target``, which may lie in another order; nothing if they are the same."""
         if source is not target:
             desc = PrimitiveDesc("reorder", source.desc, target.desc)
@@ -138,13 +143,15 @@ class Calls:
             for execute in runs:
                 status = execute()
                 if status:
-                    raise NetpartError(f"oneDNN: expected a primitive to run, got {Status(status).name}")
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {DnnlStatus(status).name}")
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
 
 
-def _each(memories: Sequence[Memory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]) -> int:
+def _run_each_row(
+    memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]
+) -> int:
     """Calls ``runs`` again and again, with ``memories`` at the next of ``rows`` every time."""
     for row in rows:
         for memory, array in zip(memories, row, strict=True):
@@ -153,16 +160,16 @@ def _each(memories: Sequence[Memory], rows: Sequence[Sequence[Array]], runs: Seq
             status = run()
             if status:
                 return status
-    return Status.SUCCESS
+    return DnnlStatus.SUCCESS
 
 
-_Move = tuple[Memory, Memory, int, int]
+_Move = tuple[DnnlMemory, DnnlMemory, int, int]
 """A part, of which memory, its first byte there, and how many bytes it moves on from run to run."""
 
 
-def _walk(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
+def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
     """Calls ``run`` again and again, with ``moves`` moved on every time."""
-    place, handle = library().place, ctypes.c_void_p
+    place, handle = load_onednn().place, ctypes.c_void_p
     for part, whole, *_ in stays:
         place(part.handle, handle(whole.at))
     starts = [(part.handle, whole.at + first, step) for part, whole, first, step in moves]
@@ -172,22 +179,22 @@ def _walk(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move]
         status = run()
         if status:
             return status
-    return Status.SUCCESS
+    return DnnlStatus.SUCCESS
 
 
-class Fast(Verbs):
+class OneDnnVerbs(Verbs):
     """Base of the kernel mixins that use oneDNN; the worker's stream is ``stream``."""
 
     @cached_property
-    def stream(self) -> Stream:
-        return Stream()
+    def stream(self) -> PrimitiveStream:
+        return PrimitiveStream()
 
     def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[[], Op]) -> Op:
         """The Op of the calls that ``describe`` adds, or ``otherwise`` the reference's if oneDNN refuses one."""
         calls = Calls(self.stream)
         try:
             describe(calls)
-        except Refused as error:
+        except OneDnnRefused as error:
             self.stream.refusals.append((describe.__qualname__, str(error)))
             return otherwise()
         return calls.op()

@@ -9,19 +9,19 @@ import numpy as np
 from netpart.kernels import convolution as reference
 from netpart.kernels.activation import Kind
 from netpart.kernels.onednn import strips
-from netpart.kernels.onednn.activation import factors, forward, same
-from netpart.kernels.onednn.calls import Args, Calls, Fast
-from netpart.kernels.onednn.lowered import Lowered, pays
-from netpart.kernels.onednn.memory import Desc, Memory, dims
-from netpart.kernels.onednn.names import Algorithm, Arg, Prop
-from netpart.kernels.onednn.portions import MOST, channel_sums, places
+from netpart.kernels.onednn.activation import add_post_ops, eltwise_algorithm, eltwise_factors
+from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.lowered import LoweredCalls, lowering_pays
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
+from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
+from netpart.kernels.onednn.portions import MOST, add_channel_sums, count_places
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
 
 DIRECT = Algorithm.CONVOLUTION_DIRECT
 
 
-class Convolution(reference.Convolution, Fast):
+class Convolution(reference.Convolution, OneDnnVerbs):
     """The verbs of the reference. Tensors that lie otherwise than channels-last are copied."""
 
     def convolution(
@@ -33,17 +33,17 @@ class Convolution(reference.Convolution, Fast):
         def describe(calls: Calls) -> None:
             attributes = Attributes()
             if activation is not None:
-                attributes.eltwise(forward(activation), *factors(activation, 0.0))
-            if pays(w, y, window, groups):
-                return Lowered(calls, x, w, y, window).forward(w, b, y, attributes)
-            problem = _Problem(x, w, b, y, window, groups)
+                attributes.eltwise(eltwise_algorithm(activation), *eltwise_factors(activation, 0.0))
+            if lowering_pays(w, y, window, groups):
+                return LoweredCalls(calls, x, w, y, window).forward(w, b, y, attributes)
+            problem = _ConvolutionDescs(x, w, b, y, window, groups)
             desc = problem.forward(attributes)
             args: Args = {
-                Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
+                Arg.SRC: calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
                 Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
-                Arg.BIAS: None if b is None else Memory.of(b),
+                Arg.BIAS: None if b is None else DnnlMemory.of(b),
             }
-            calls.write(desc, args, Arg.DST, Memory.of(y))
+            calls.write(desc, args, Arg.DST, DnnlMemory.of(y))
 
         return self.attempt(
             describe, lambda: super(Convolution, self).convolution(x, w, b, y, window, groups, activation)
@@ -53,15 +53,15 @@ class Convolution(reference.Convolution, Fast):
         """Overwrites dx with the gradient of x."""
 
         def describe(calls: Calls) -> None:
-            if pays(w, dy, window, groups):
-                return Lowered(calls, dx, w, dy, window).data(w, dy)
-            problem = _Problem(dx, w, None, dy, window, groups)
+            if lowering_pays(w, dy, window, groups):
+                return LoweredCalls(calls, dx, w, dy, window).data(w, dy)
+            problem = _ConvolutionDescs(dx, w, None, dy, window, groups)
             desc = problem.data()
             args: Args = {
-                Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
+                Arg.DIFF_DST: calls.ordered(DnnlMemory.of(dy), desc.arg(Arg.DIFF_DST)),
                 Arg.WEIGHTS: calls.ordered(problem.weights(w), desc.arg(Arg.WEIGHTS)),
             }
-            calls.write(desc, args, Arg.DIFF_SRC, Memory.of(dx))
+            calls.write(desc, args, Arg.DIFF_SRC, DnnlMemory.of(dx))
 
         return self.attempt(describe, lambda: super(Convolution, self).convolution_data(dy, w, dx, window, groups))
 
@@ -71,90 +71,99 @@ class Convolution(reference.Convolution, Fast):
         """Overwrites dw and db with the gradients of the weights and the bias."""
 
         def describe(calls: Calls) -> None:
-            if pays(dw, dy, window, groups):
-                return Lowered(calls, x, dw, dy, window).weights(dy, dw, db)
-            found = strips.strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
-            apart = db is not None and (len(found) > 1 or places(dy.shape) > MOST)
+            if lowering_pays(dw, dy, window, groups):
+                return LoweredCalls(calls, x, dw, dy, window).weights(dy, dw, db)
+            found = strips.cut_strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
+            apart = db is not None and (len(found) > 1 or count_places(dy.shape) > MOST)
             if len(found) > 1:
-                _strip_by_strip(calls, found, dw)
+                _add_strip_gradients(calls, found, dw)
             else:
-                _weights(calls, x, dy, dw, None if apart else db, window, groups)
+                _add_weight_gradient(calls, x, dy, dw, None if apart else db, window, groups)
             if db is not None and apart:
-                channel_sums(calls, calls.ordered(Memory.of(dy), Desc.last(dy.shape)), dy.shape, db)
+                add_channel_sums(calls, calls.ordered(DnnlMemory.of(dy), MemoryDesc.last(dy.shape)), dy.shape, db)
 
         return self.attempt(
             describe, lambda: super(Convolution, self).convolution_weights(x, dy, dw, db, window, groups)
         )
 
 
-def _weights(calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int) -> None:
+def _add_weight_gradient(
+    calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
+) -> None:
     """Then dw and db."""
-    problem = _Problem(x, dw, db, dy, window, groups)
+    problem = _ConvolutionDescs(x, dw, db, dy, window, groups)
     desc = problem.gradient()
     args: Args = {
-        Arg.SRC: calls.ordered(Memory.of(x), desc.arg(Arg.SRC)),
-        Arg.DIFF_DST: calls.ordered(Memory.of(dy), desc.arg(Arg.DIFF_DST)),
-        Arg.DIFF_BIAS: None if db is None else Memory.of(db),
+        Arg.SRC: calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
+        Arg.DIFF_DST: calls.ordered(DnnlMemory.of(dy), desc.arg(Arg.DIFF_DST)),
+        Arg.DIFF_BIAS: None if db is None else DnnlMemory.of(db),
     }
     calls.write(desc, args, Arg.DIFF_WEIGHTS, problem.weights(dw))
 
 
-def _strip_by_strip(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
+def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
     """Then dw, the sum of those of the strips, in the order that the first one makes."""
-    groups = strips.alike(found)
-    problems = [_Problem(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
+    groups = strips.group_strips(found)
+    problems = [_ConvolutionDescs(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
     total = calls.temporary(problems[0].gradient().arg(Arg.DIFF_WEIGHTS))
     calls.then(lambda: total.array.fill(0))
     for problem, group in zip(problems, groups, strict=True):
-        x, dy = (Memory(Desc.of(array)) for array in group[0][:2])
-        calls.each((x, dy), [strip[:2] for strip in group], partial(_add, calls, problem, x, dy, total))
+        x, dy = (DnnlMemory(MemoryDesc.of(array)) for array in group[0][:2])
+        calls.each((x, dy), [strip[:2] for strip in group], partial(_add_one_strip, calls, problem, x, dy, total))
     calls.reorder(total, problems[0].weights(dw))
 
 
-def _add(calls: Calls, problem: _Problem, x: Memory, dy: Memory, total: Memory) -> None:
+def _add_one_strip(calls: Calls, problem: _ConvolutionDescs, x: DnnlMemory, dy: DnnlMemory, total: DnnlMemory) -> None:
     """Then total += the gradient of one strip."""
     desc = problem.gradient()
     part = calls.temporary(desc.arg(Arg.DIFF_WEIGHTS))
-    source, above = (_near(calls, memory, desc.arg(arg)) for memory, arg in ((x, Arg.SRC), (dy, Arg.DIFF_DST)))
+    source, above = (
+        _copy_into_cache(calls, memory, desc.arg(arg)) for memory, arg in ((x, Arg.SRC), (dy, Arg.DIFF_DST))
+    )
     calls.add(desc, {Arg.SRC: source, Arg.DIFF_DST: above, Arg.DIFF_WEIGHTS: part})
-    calls.then(partial(_sum, total, calls.ordered(part, total.desc)))
+    calls.then(partial(_accumulate_strip, total, calls.ordered(part, total.desc)))
 
 
-def _sum(total: Memory, part: Memory) -> None:
+def _accumulate_strip(total: DnnlMemory, part: DnnlMemory) -> None:
     """total += part, with what blocks waste, which is 0."""
     sums = total.array.view("float32")
     np.add(sums, part.array.view("float32"), out=sums)
 
 
-def _near(calls: Calls, memory: Memory, desc: Desc) -> Memory:
+def _copy_into_cache(calls: Calls, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
     """A copy that lies as ``desc`` says, even of what does: to make it reads memory in order."""
     if memory.desc != desc:
         return calls.ordered(memory, desc)
     made = calls.temporary(desc)
-    same(calls, memory, made, Attributes())
+    add_post_ops(calls, memory, made, Attributes())
     return made
 
 
-class _Problem:
+class _ConvolutionDescs:
     """One convolution: what its three primitives have in common."""
 
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
-        self.x, self.y, self.w = Desc.last(x.shape), Desc.last(y.shape), Desc.any(self.shape)
-        self.b = None if b is None else Desc.of(b)
+        self.x, self.y, self.w = MemoryDesc.last(x.shape), MemoryDesc.last(y.shape), MemoryDesc.any(self.shape)
+        self.b = None if b is None else MemoryDesc.of(b)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
-        self.window = dims(window.stride), dims([d - 1 for d in dilation]), dims(low), dims(high)
+        self.window = (
+            dims_array(window.stride),
+            dims_array([d - 1 for d in dilation]),
+            dims_array(low),
+            dims_array(high),
+        )
 
-    def weights(self, w: Array) -> Memory:
+    def weights(self, w: Array) -> DnnlMemory:
         """The weights (F, C / groups, ...) with an axis for the groups."""
         strides = [s // w.itemsize for s in w.strides]
         if len(self.shape) > w.ndim:
             strides = [self.shape[1] * strides[0], *strides]
-        return Memory(Desc.strided(self.shape, strides), w)
+        return DnnlMemory(MemoryDesc.strided(self.shape, strides), w)
 
     def forward(self, attributes: Attributes | None = None) -> PrimitiveDesc:
-        args = Prop.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
+        args = PropKind.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
         return PrimitiveDesc("convolution_forward", *args, attributes=attributes)
 
     def data(self) -> PrimitiveDesc:

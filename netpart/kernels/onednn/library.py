@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netpart.errors import NetpartError
-from netpart.kernels.onednn.names import Status
+from netpart.kernels.onednn.names import DnnlStatus
 
 SONAME = "libdnnl.so.3"
 CPU, IN_ORDER = 1, 1
@@ -18,11 +18,11 @@ Handle = ctypes.c_void_p
 """Any of oneDNN's objects."""
 
 
-class Refused(NetpartError):
+class OneDnnRefused(NetpartError):
     """oneDNN has no fast implementation of what was asked; the reference kernels have to do it."""
 
 
-class Library:
+class OneDnnLibrary:
     """The loaded library and its CPU engine."""
 
     def __init__(self, path: str) -> None:
@@ -36,10 +36,10 @@ class Library:
     def call(self, name: str, *args: Any) -> None:
         """Calls ``name``; raises Refused where it is not implemented and NetpartError where it fails."""
         status = getattr(self.calls, name)(*args)
-        if status in (Status.UNIMPLEMENTED, Status.INVALID_ARGUMENTS):
-            raise Refused(f"oneDNN: {name} answered {Status(status).name}")
-        if status != Status.SUCCESS:
-            raise NetpartError(f"oneDNN: expected {name} to succeed, got {Status(status).name} ({self.path})")
+        if status in (DnnlStatus.UNIMPLEMENTED, DnnlStatus.INVALID_ARGUMENTS):
+            raise OneDnnRefused(f"oneDNN: {name} answered {DnnlStatus(status).name}")
+        if status != DnnlStatus.SUCCESS:
+            raise NetpartError(f"oneDNN: expected {name} to succeed, got {DnnlStatus(status).name} ({self.path})")
 
     def create(self, name: str, *args: Any) -> Handle:
         """The object that ``name`` makes. Raises as ``call`` does."""
@@ -51,11 +51,11 @@ class Library:
         return f"oneDNN({self.path})"
 
 
-class Owner:
+class HandleOwner:
     """Owns ``handle`` and destroys it with ``destroy`` when nobody holds it any more."""
 
     def __init__(self, handle: Handle, destroy: str) -> None:
-        self.handle, self._destroy = handle, getattr(library().calls, destroy)
+        self.handle, self._destroy = handle, getattr(load_onednn().calls, destroy)
 
     def __del__(self) -> None:
         destroy = getattr(self, "_destroy", None)
@@ -63,27 +63,27 @@ class Owner:
             destroy(self.handle)
 
 
-def refusal() -> str:
+def missing_onednn() -> str:
     """Why oneDNN cannot be used here, in one line; empty if it can."""
-    found = _found()
+    found = _find_onednn()
     return found if isinstance(found, str) else ""
 
 
-def library() -> Library:
+def load_onednn() -> OneDnnLibrary:
     """The library, loaded once. Raises NetpartError with what is missing."""
-    found = _found()
+    found = _find_onednn()
     if isinstance(found, str):
         raise NetpartError(found)
     return found
 
 
 @cache
-def _found() -> Library | str:
+def _find_onednn() -> OneDnnLibrary | str:
     """The first library that loads: that of the Python environment, or that of the system."""
     tried = []
     for path in (str(Path(sys.prefix, "lib", SONAME)), SONAME):
         try:
-            return Library(path)
+            return OneDnnLibrary(path)
         except OSError as error:
             tried.append(str(error))
     return f"oneDNN: {'; '.join(tried)}; pip install onednn-cpu-gomp, which needs libgomp"

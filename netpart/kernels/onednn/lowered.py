@@ -17,34 +17,36 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.onednn.calls import Args, Calls
-from netpart.kernels.onednn.memory import Desc, Memory, last, tidy
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, tidy_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Window
-from netpart.kernels.pooling import taps
+from netpart.kernels.pooling import window_taps
 
 
-def pays(w: Array, y: Array, window: Window, groups: int) -> bool:
+def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if a product is the faster way, and there is one: without groups, dilation and odd orders in memory."""
     stretched = any(d > 1 for d in window.dilation)
-    lying = w.flags.c_contiguous and tidy(y.shape, [s // y.itemsize for s in y.strides]) == last(y.shape)
+    lying = w.flags.c_contiguous and tidy_strides(
+        y.shape, [s // y.itemsize for s in y.strides]
+    ) == channels_last_strides(y.shape)
     return groups == 1 and not stretched and lying and 0 < len(y) * prod(y.shape[2:]) < len(w)
 
 
-class Lowered:
+class LoweredCalls:
     """The products of one convolution, added to ``calls``."""
 
     def __init__(self, calls: Calls, x: Array, w: Array, y: Array, window: Window) -> None:
-        self.calls, self.taps = calls, taps(x.shape[2:], y.shape[2:], window)
+        self.calls, self.taps = calls, window_taps(x.shape[2:], y.shape[2:], window)
         self.shape = (len(y), *y.shape[2:], x.shape[1], prod(window.kernel))
         self.places, self.depth, self.filters = len(y) * prod(y.shape[2:]), prod(w.shape[1:]), len(w)
-        self.columns = calls.temporary(Desc.strided((self.places, self.depth), (self.depth, 1)))
+        self.columns = calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1)))
         self.x = np.moveaxis(x, 1, -1)
 
     def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
         """Then y = post(columns wᵀ + b)."""
         self.calls.then(self._gather)
-        bias = None if b is None else Memory(Desc.strided((1, self.filters), (self.filters, 1)), b)
+        bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
         self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
 
     def data(self, w: Array, dy: Array) -> None:
@@ -60,17 +62,22 @@ class Lowered:
             self.calls.then(self._sum(dy, db))
 
     def _product(
-        self, a: Memory, b: Memory, y: Memory, bias: Memory | None = None, attributes: Attributes | None = None
+        self,
+        a: DnnlMemory,
+        b: DnnlMemory,
+        y: DnnlMemory,
+        bias: DnnlMemory | None = None,
+        attributes: Attributes | None = None,
     ) -> None:
         described = a.desc, b.desc, None if bias is None else bias.desc, y.desc
         args: Args = {Arg.SRC: a, Arg.WEIGHTS: b, Arg.BIAS: bias, Arg.DST: y}
         self.calls.add(PrimitiveDesc("matmul", *described, attributes=attributes), args)
 
-    def _weights(self, w: Array, turned: bool = False) -> Memory:
-        return _matrix(w, self.filters, self.depth, turned)
+    def _weights(self, w: Array, turned: bool = False) -> DnnlMemory:
+        return _row_major_matrix(w, self.filters, self.depth, turned)
 
-    def _outputs(self, y: Array, turned: bool = False) -> Memory:
-        return _matrix(y, self.places, self.filters, turned)
+    def _outputs(self, y: Array, turned: bool = False) -> DnnlMemory:
+        return _row_major_matrix(y, self.places, self.filters, turned)
 
     def _pairs(self) -> list[tuple[Any, Any]]:
         """For each element of the kernel: where it lies in the columns, and in x."""
@@ -96,7 +103,7 @@ class Lowered:
         return run
 
 
-def _matrix(array: Array, rows: int, columns: int, turned: bool) -> Memory:
+def _row_major_matrix(array: Array, rows: int, columns: int, turned: bool) -> DnnlMemory:
     """Memory in row-major order as a matrix, or as its transpose."""
     shape, strides = ((columns, rows), (1, columns)) if turned else ((rows, columns), (columns, 1))
-    return Memory(Desc.strided(shape, strides), array)
+    return DnnlMemory(MemoryDesc.strided(shape, strides), array)

@@ -11,10 +11,10 @@ from math import prod
 import numpy as np
 
 from netpart.kernels import lrn as reference
-from netpart.kernels.onednn.activation import binary, eltwise, operand, same
-from netpart.kernels.onednn.calls import Args, Calls, Fast
-from netpart.kernels.onednn.library import Refused
-from netpart.kernels.onednn.memory import Desc, Memory, last, tidy
+from netpart.kernels.onednn.activation import add_binary, add_eltwise, add_post_ops, post_op_argument
+from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.library import OneDnnRefused
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, tidy_strides
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
@@ -23,7 +23,7 @@ BETA = 0.75
 """The exponent that square roots make."""
 
 
-class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
+class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVerbs):
     """The verbs of the reference where all channels are there and beta is 0.75."""
 
     def lrn(
@@ -32,12 +32,12 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
         """y = x · scale^-beta with scale = knorm + alpha / local_size · Σ x² over ``local_size`` channels."""
 
         def describe(calls: Calls) -> None:
-            source, target, kept = _places(beta, x, y, scale)
+            source, target, kept = _place_matrices(beta, x, y, scale)
             square = calls.temporary(source.desc)
-            eltwise(calls, Algorithm.SQUARE, source, square)
+            add_eltwise(calls, Algorithm.SQUARE, source, square)
             post = Attributes().eltwise(Algorithm.LINEAR, 1.0, knorm)
-            _product(calls, square, _band(x.shape[1], local_size, alpha / local_size), kept, post)
-            _divide_by_power(calls, source, kept, target)
+            _add_band_product(calls, square, _band_matrix(x.shape[1], local_size, alpha / local_size), kept, post)
+            _add_power_quotient(calls, source, kept, target)
 
         arrays = x, y, scale, offset, local_size, alpha, beta, knorm
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(*arrays))
@@ -49,47 +49,55 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, Fast):
         """Overwrites dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
 
         def describe(calls: Calls) -> None:
-            source, result, kept, above, below = _places(beta, x, y, scale, dy, dx)
+            source, result, kept, above, below = _place_matrices(beta, x, y, scale, dy, dx)
             ratio, part = calls.temporary(source.desc), calls.temporary(source.desc)
             post = Attributes().binary(Algorithm.BINARY_DIV, kept.desc)
-            binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {operand(0): kept})
-            _product(calls, ratio, _band(x.shape[1], local_size, -2 * alpha * beta / local_size), part)
-            binary(calls, Algorithm.BINARY_MUL, part, source, part)
-            _divide_by_power(calls, above, kept, below, part)
+            add_binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {post_op_argument(0): kept})
+            _add_band_product(calls, ratio, _band_matrix(x.shape[1], local_size, -2 * alpha * beta / local_size), part)
+            add_binary(calls, Algorithm.BINARY_MUL, part, source, part)
+            _add_power_quotient(calls, above, kept, below, part)
 
         arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
 
 
-def _places(beta: float, *arrays: Array) -> list[Memory]:
+def _place_matrices(beta: float, *arrays: Array) -> list[DnnlMemory]:
     """Channels-last tensors as (places, channels). Raises Refused if some lie otherwise, or beta is another."""
     shape = arrays[0].shape
     for a in arrays:
-        if a.shape != shape or beta != BETA or tidy(shape, [s // a.itemsize for s in a.strides]) != last(shape):
-            raise Refused(f"oneDNN: expected all channels, innermost, and beta {BETA}, got {a.shape} and {beta}")
+        if (
+            a.shape != shape
+            or beta != BETA
+            or tidy_strides(shape, [s // a.itemsize for s in a.strides]) != channels_last_strides(shape)
+        ):
+            raise OneDnnRefused(f"oneDNN: expected all channels, innermost, and beta {BETA}, got {a.shape} and {beta}")
     rows, channels, *space = shape
     places = rows * prod(space)
-    return [Memory(Desc.strided((places, channels), (channels, 1), a.dtype.name), a) for a in arrays]
+    return [DnnlMemory(MemoryDesc.strided((places, channels), (channels, 1), a.dtype.name), a) for a in arrays]
 
 
-def _band(channels: int, local_size: int, factor: float) -> Memory:
+def _band_matrix(channels: int, local_size: int, factor: float) -> DnnlMemory:
     """Column j has ``factor`` in the rows of the channels that j sees."""
     numbers = np.arange(channels)
     near = np.abs(numbers - numbers[:, None]) <= local_size // 2
-    return Memory.of((factor * near).astype("float32"))
+    return DnnlMemory.of((factor * near).astype("float32"))
 
 
-def _product(calls: Calls, a: Memory, b: Memory, y: Memory, post: Attributes | None = None) -> None:
+def _add_band_product(
+    calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None
+) -> None:
     """Then y = post(a b)."""
     desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y})
 
 
-def _divide_by_power(calls: Calls, x: Memory, scale: Memory, y: Memory, more: Memory | None = None) -> None:
+def _add_power_quotient(
+    calls: Calls, x: DnnlMemory, scale: DnnlMemory, y: DnnlMemory, more: DnnlMemory | None = None
+) -> None:
     """Then y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
     post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
-    others: Args = {operand(1): scale, operand(4): x}
+    others: Args = {post_op_argument(1): scale, post_op_argument(4): x}
     if more is not None:
-        post, others = post.binary(Algorithm.BINARY_ADD, more.desc), {**others, operand(5): more}
-    same(calls, scale, y, post, others)
+        post, others = post.binary(Algorithm.BINARY_ADD, more.desc), {**others, post_op_argument(5): more}
+    add_post_ops(calls, scale, y, post, others)

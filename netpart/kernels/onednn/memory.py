@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from netpart.kernels.onednn.library import Handle, Owner, Refused, library
-from netpart.kernels.onednn.names import Data
+from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
+from netpart.kernels.onednn.names import ElementType
 from netpart.kernels.op import Array
 
-TYPES = {"float32": Data.F32, "int32": Data.S32, "uint8": Data.U8}
+TYPES = {"float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8}
 ANY, MOST = 1, 12
 """The format in which a primitive may choose for itself, and the axes that a descriptor has room for."""
 
@@ -19,123 +19,125 @@ NOWHERE = Handle()
 """A null pointer: an optional argument that is not there."""
 
 
-def dims(values: Sequence[int]) -> Any:
+def dims_array(values: Sequence[int]) -> Any:
     """``values`` as the C array that dnnl_dims_t is."""
     return (ctypes.c_int64 * MOST)(*values)
 
 
-class Desc(Owner):
+class MemoryDesc(HandleOwner):
     """Shape, element type and order in memory of a tensor."""
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle, "dnnl_memory_desc_destroy")
 
     @classmethod
-    def strided(cls, shape: Sequence[int], strides: Sequence[int], dtype: str = "float32") -> Desc:
+    def strided(cls, shape: Sequence[int], strides: Sequence[int], dtype: str = "float32") -> MemoryDesc:
         """A tensor with ``strides`` in elements. Raises Refused if it has no element, or of another kind."""
         if not all(shape) or dtype not in TYPES:
-            raise Refused(f"oneDNN: expected elements of {', '.join(TYPES)}, got {dtype} of shape {tuple(shape)}")
-        args = len(shape), dims(shape), TYPES[dtype], dims(strides)
-        return cls(library().create("dnnl_memory_desc_create_with_strides", *args))
+            raise OneDnnRefused(f"oneDNN: expected elements of {', '.join(TYPES)}, got {dtype} of shape {tuple(shape)}")
+        args = len(shape), dims_array(shape), TYPES[dtype], dims_array(strides)
+        return cls(load_onednn().create("dnnl_memory_desc_create_with_strides", *args))
 
     @classmethod
-    def of(cls, array: Array) -> Desc:
+    def of(cls, array: Array) -> MemoryDesc:
         """``array`` as it lies."""
-        strides = tidy(array.shape, [s // array.itemsize for s in array.strides])
+        strides = tidy_strides(array.shape, [s // array.itemsize for s in array.strides])
         return cls.strided(array.shape, strides, array.dtype.name)
 
     @classmethod
-    def last(cls, shape: Sequence[int]) -> Desc:
+    def last(cls, shape: Sequence[int]) -> MemoryDesc:
         """A float32 tensor (batch, channels, ...) with the channels innermost."""
-        return cls.strided(shape, last(shape))
+        return cls.strided(shape, channels_last_strides(shape))
 
     @classmethod
-    def any(cls, shape: Sequence[int], dtype: str = "float32") -> Desc:
+    def any(cls, shape: Sequence[int], dtype: str = "float32") -> MemoryDesc:
         """A tensor whose order the primitive chooses; ask it with ``PrimitiveDesc.arg``."""
-        args = len(shape), dims(shape), TYPES[dtype], ANY
-        return cls(library().create("dnnl_memory_desc_create_with_tag", *args))
+        args = len(shape), dims_array(shape), TYPES[dtype], ANY
+        return cls(load_onednn().create("dnnl_memory_desc_create_with_tag", *args))
 
     @property
     def nbytes(self) -> int:
         """Bytes that the tensor takes, with what blocks waste."""
-        return int(library().calls.dnnl_memory_desc_get_size(self.handle))
+        return int(load_onednn().calls.dnnl_memory_desc_get_size(self.handle))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Desc):
+        if not isinstance(other, MemoryDesc):
             return NotImplemented
-        return bool(library().calls.dnnl_memory_desc_equal(self.handle, other.handle))
+        return bool(load_onednn().calls.dnnl_memory_desc_equal(self.handle, other.handle))
 
 
-class Memory(Owner):
+class DnnlMemory(HandleOwner):
     """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later; ``at`` is its
     address."""
 
-    def __init__(self, desc: Desc, array: Array | None = None) -> None:
-        lib = library()
-        self.at = 0 if array is None else address(array)
+    def __init__(self, desc: MemoryDesc, array: Array | None = None) -> None:
+        lib = load_onednn()
+        self.at = 0 if array is None else numpy_address(array)
         place = NOWHERE if array is None else Handle(self.at)
         super().__init__(lib.create("dnnl_memory_create", desc.handle, lib.engine, place), "dnnl_memory_destroy")
         self.desc = desc
         self.array: Array = array
 
     @classmethod
-    def of(cls, array: Array) -> Memory:
+    def of(cls, array: Array) -> DnnlMemory:
         """``array`` as it lies."""
-        return cls(Desc.of(array), array)
+        return cls(MemoryDesc.of(array), array)
 
     def move(self, array: Array) -> None:
         """The tensor lies in ``array`` from now on."""
-        self.at = address(array)
-        library().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
+        self.at = numpy_address(array)
+        load_onednn().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
         self.array = array
 
 
-def address(array: Array) -> int:
+def numpy_address(array: Array) -> int:
     """Where the first element lies."""
     return int(array.__array_interface__["data"][0])
 
 
-def dense(shape: Sequence[int]) -> list[int]:
+def dense_strides(shape: Sequence[int]) -> list[int]:
     """Strides, in elements, of a C-contiguous tensor."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def last(shape: Sequence[int]) -> list[int]:
+def channels_last_strides(shape: Sequence[int]) -> list[int]:
     """Strides, in elements, of a tensor (batch, channels, ...) with the channels innermost."""
     rows, channels, *space = shape
-    inner = dense((rows, *space, channels))
+    inner = dense_strides((rows, *space, channels))
     return [inner[0], inner[-1], *inner[1:-1]]
 
 
-def tidy(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+def tidy_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     """The same strides, but those of axes of extent 1, which may be anything, as channels-last or C order has them."""
     wanted = [a for a, n in enumerate(shape) if n > 1]
-    for usual in (last, dense) if len(shape) > 2 else (dense,):
+    for usual in (channels_last_strides, dense_strides) if len(shape) > 2 else (dense_strides,):
         found = usual(shape)
         if all(found[a] == strides[a] for a in wanted):
             return found
     return list(strides)
 
 
-def flat(*arrays: Array) -> list[Memory]:
-    """Arrays of one shape as 1-D memories, element after element. Raises Refused unless they lie ``alike``."""
-    if not alike(*arrays):
-        raise Refused(f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}")
-    return [Memory(Desc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
+def flat_memories(*arrays: Array) -> list[DnnlMemory]:
+    """Arrays of one shape as 1-D memories, element after element. Raises Refused unless they lie ``share_layout``."""
+    if not share_layout(*arrays):
+        raise OneDnnRefused(
+            f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}"
+        )
+    return [DnnlMemory(MemoryDesc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
 
 
-def alike(*arrays: Array) -> bool:
+def share_layout(*arrays: Array) -> bool:
     """True if all have one shape and their axes in one order in memory, whichever, without gaps."""
-    shapes, steps = {a.shape for a in arrays}, {_steps(a) for a in arrays}
-    return len(shapes) == len(steps) == 1 and _gapless(arrays[0])
+    shapes, steps = {a.shape for a in arrays}, {_long_axis_strides(a) for a in arrays}
+    return len(shapes) == len(steps) == 1 and _has_no_gaps(arrays[0])
 
 
-def _steps(array: Array) -> tuple[int, ...]:
+def _long_axis_strides(array: Array) -> tuple[int, ...]:
     """Strides of the axes that have more than one element."""
     return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
 
 
-def _gapless(array: Array) -> bool:
+def _has_no_gaps(array: Array) -> bool:
     run = array.itemsize
     for step, extent in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
         if step != run:

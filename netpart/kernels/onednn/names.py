@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Status(IntEnum):
+class DnnlStatus(IntEnum):
     """What a call answers."""
 
     SUCCESS = 0
@@ -17,7 +17,7 @@ class Status(IntEnum):
     NOT_REQUIRED = 6
 
 
-class Data(IntEnum):
+class ElementType(IntEnum):
     """Element types."""
 
     F32 = 3
@@ -25,7 +25,7 @@ class Data(IntEnum):
     U8 = 6
 
 
-class Prop(IntEnum):
+class PropKind(IntEnum):
     """What a primitive computes."""
 
     FORWARD_TRAINING = 64
@@ -86,7 +86,7 @@ class Algorithm(IntEnum):
     SOFTMAX_ACCURATE = 0x30000
 
 
-class Norm(IntEnum):
+class NormFlag(IntEnum):
     """Flags of the normalisations."""
 
     GLOBAL_STATS = 1

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from netpart.kernels import normalisation as reference
 from netpart.kernels.normalisation import Box
-from netpart.kernels.onednn.calls import Args, Calls, Fast
-from netpart.kernels.onednn.library import Refused
-from netpart.kernels.onednn.memory import Desc, Memory
-from netpart.kernels.onednn.names import Arg, Prop
+from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
+from netpart.kernels.onednn.library import OneDnnRefused
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
+from netpart.kernels.onednn.names import Arg, PropKind
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
 
-class Normalisation(reference.Normalisation, Fast):
+class Normalisation(reference.Normalisation, OneDnnVerbs):
     """The verbs of the reference, where y has all of its blocks and their mean is taken away."""
 
     def normalise(
@@ -23,10 +23,10 @@ class Normalisation(reference.Normalisation, Fast):
         xp = self.xp
 
         def describe(calls: Calls) -> None:
-            source, unit_bn = _rows(x, y, blocks, centred), _rows(unit, y, blocks, centred)
-            mean, variance = calls.temporary(Desc.strided((blocks,), (1,))), Memory.of(rstd.reshape(blocks))
+            source, unit_bn = _block_rows(x, y, blocks, centred), _block_rows(unit, y, blocks, centred)
+            mean, variance = calls.temporary(MemoryDesc.strided((blocks,), (1,))), DnnlMemory.of(rstd.reshape(blocks))
             given: Args = {Arg.SRC: source, Arg.DST: unit_bn, Arg.MEAN: mean, Arg.VARIANCE: variance}
-            calls.add(_forward(source.desc, variance.desc, epsilon), given)
+            calls.add(_layer_norm_forward(source.desc, variance.desc, epsilon), given)
             calls.then(finish)
 
         def finish() -> None:
@@ -47,12 +47,12 @@ class Normalisation(reference.Normalisation, Fast):
         xp, blocks = self.xp, len(rstd)
 
         def describe(calls: Calls) -> None:
-            source, target = _rows(unit, dy, blocks, centred), _rows(dx, dy, blocks, centred)
+            source, target = _block_rows(unit, dy, blocks, centred), _block_rows(dx, dy, blocks, centred)
             # What is normalised already has mean 0 and variance 1.
-            mean, variance = (Memory.of(xp.full(blocks, value, self.dtype)) for value in (0, 1))
+            mean, variance = (DnnlMemory.of(xp.full(blocks, value, self.dtype)) for value in (0, 1))
             described = target.desc, target.desc, source.desc, mean.desc, 0.0, 0
-            forward = _forward(source.desc, mean.desc, 0.0)
-            desc = PrimitiveDesc("layer_normalization_backward", Prop.BACKWARD_DATA, *described, forward)
+            forward = _layer_norm_forward(source.desc, mean.desc, 0.0)
+            desc = PrimitiveDesc("layer_normalization_backward", PropKind.BACKWARD_DATA, *described, forward)
             given: Args = {Arg.SRC: source, Arg.MEAN: mean, Arg.VARIANCE: variance}
             calls.then(lambda: xp.multiply(dy, 1 if w is None else w, out=dx))
             calls.add(desc, {**given, Arg.DIFF_DST: target, Arg.DIFF_SRC: target})
@@ -63,12 +63,12 @@ class Normalisation(reference.Normalisation, Fast):
         return self.attempt(describe, lambda: super(Normalisation, self).normalise_gradient(*args))
 
 
-def _rows(x: Array, y: Array, blocks: int, centred: bool) -> Memory:
+def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:
     """Contiguous ``x`` with a row for each block. Raises Refused unless all of it belongs to y, and has a mean."""
     if not centred or y.shape != x.shape or not x.size:
-        raise Refused(f"oneDNN: expected whole blocks with a mean, got {x.shape} for {y.shape}")
-    return Memory.of(x.reshape(blocks, -1))
+        raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean, got {x.shape} for {y.shape}")
+    return DnnlMemory.of(x.reshape(blocks, -1))
 
 
-def _forward(x: Desc, moments: Desc, epsilon: float) -> PrimitiveDesc:
-    return PrimitiveDesc("layer_normalization_forward", Prop.FORWARD_TRAINING, x, x, moments, epsilon, 0)
+def _layer_norm_forward(x: MemoryDesc, moments: MemoryDesc, epsilon: float) -> PrimitiveDesc:
+    return PrimitiveDesc("layer_normalization_forward", PropKind.FORWARD_TRAINING, x, x, moments, epsilon, 0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.onednn.calls import Calls
-from netpart.kernels.onednn.memory import Desc, Memory, dense
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Arg
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array
@@ -24,27 +24,27 @@ MOST = 1024
 """Places that oneDNN may add up in one go."""
 
 
-def places(shape: Shape) -> int:
+def count_places(shape: Shape) -> int:
     """Elements of a channel of a tensor (batch, channels, ...)."""
     return shape[0] * prod(shape[2:])
 
 
-def portions(shape: Shape) -> list[tuple[int, int]]:
+def cut_portions(shape: Shape) -> list[tuple[int, int]]:
     """(places, how many such portions): as many full ones as there are, and what is left."""
-    full, rest = divmod(places(shape), MOST)
+    full, rest = divmod(count_places(shape), MOST)
     return [(size, times) for size, times in ((MOST, full), (rest, 1)) if size and times]
 
 
-def portion(shape: Shape, size: int) -> Desc:
+def portion_desc(shape: Shape, size: int) -> MemoryDesc:
     """``size`` places of a tensor that lies channels-last."""
-    return Desc.last((1, shape[1], 1, size))
+    return MemoryDesc.last((1, shape[1], 1, size))
 
 
-class Sums:
+class PortionSums:
     """A row of float32 numbers, one for each channel, from every portion."""
 
     def __init__(self, shape: Shape) -> None:
-        self.sizes = np.array([size for size, times in portions(shape) for _ in range(times)], np.float64)[:, None]
+        self.sizes = np.array([size for size, times in cut_portions(shape) for _ in range(times)], np.float64)[:, None]
         self.rows: Array = np.empty((len(self.sizes), shape[1]), np.float32)
 
     def total(self, out: Array) -> Callable[[], Any]:
@@ -52,22 +52,22 @@ class Sums:
         return lambda: np.copyto(out, self.rows.sum(axis=0, dtype=np.float64), casting="same_kind")
 
 
-def channel_sums(calls: Calls, source: Memory, shape: Shape, out: Array) -> None:
+def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array) -> None:
     """Then ``out`` (C,) = what all places of ``source`` add up to; it lies channels-last."""
-    rows, ones = Sums(shape), Memory.of(np.ones((1, MOST), np.float32))
-    found = [(_product(size, shape[1]), times) for size, times in portions(shape)]
-    calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: Memory.of(rows.rows)})
+    rows, ones = PortionSums(shape), DnnlMemory.of(np.ones((1, MOST), np.float32))
+    found = [(_ones_product(size, shape[1]), times) for size, times in cut_portions(shape)]
+    calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: DnnlMemory.of(rows.rows)})
     calls.then(rows.total(out))
 
 
-def _product(size: int, channels: int) -> PrimitiveDesc:
+def _ones_product(size: int, channels: int) -> PrimitiveDesc:
     """A row of ones times ``size`` places."""
     shapes = (1, size), (size, channels), (1, channels)
-    row, matrix, sums = (Desc.strided(shape, dense(shape)) for shape in shapes)
+    row, matrix, sums = (MemoryDesc.strided(shape, dense_strides(shape)) for shape in shapes)
     return PrimitiveDesc("matmul", row, matrix, None, sums)
 
 
-def together(means: Sums, variances: Sums, mean: Array, variance: Array) -> Callable[[], None]:
+def merge_moments(means: PortionSums, variances: PortionSums, mean: Array, variance: Array) -> Callable[[], None]:
     """What makes ``mean`` and ``variance`` of those of the portions."""
     shares = means.sizes / means.sizes.sum()
 

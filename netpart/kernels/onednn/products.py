@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
-from netpart.kernels.onednn.calls import Calls, Fast
-from netpart.kernels.onednn.memory import Desc, Memory
+from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
-from netpart.kernels.op import Array, Op, chain
-from netpart.kernels.verbs import matrix
+from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.verbs import as_matrix
 
 
-class InnerProduct(inner_product.InnerProduct, Fast):
+class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
     """The verbs of the reference; sums over rows are its own."""
 
     def inner_product(
@@ -21,19 +21,19 @@ class InnerProduct(inner_product.InnerProduct, Fast):
         """y = activation(x wᵀ + b)."""
 
         def describe(calls: Calls) -> None:
-            bias = None if b is None else matrices(b.reshape(1, -1))
+            bias = None if b is None else matmul_memory(b.reshape(1, -1))
             w_fo = inner_product.features_by_outputs(w, transpose)
-            product(calls, matrices(matrix(x)), matrices(w_fo), matrices(y), bias)
+            add_matmul(calls, matmul_memory(as_matrix(x)), matmul_memory(w_fo), matmul_memory(y), bias)
 
         found = self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
-        return chain(found, self.activation(activation, y, y)) if activation else found
+        return chain_ops(found, self.activation(activation, y, y)) if activation else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
         """Overwrites dx = dy w."""
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
-            product(calls, matrices(dy), matrices(w_of), matrices(matrix(dx)))
+            add_matmul(calls, matmul_memory(dy), matmul_memory(w_of), matmul_memory(as_matrix(dx)))
 
         return self.attempt(describe, lambda: super(InnerProduct, self).inner_product_data(dy, w, dx, transpose))
 
@@ -41,9 +41,9 @@ class InnerProduct(inner_product.InnerProduct, Fast):
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
 
         def describe(calls: Calls) -> None:
-            x_bf, dw_fo = matrix(x), inner_product.features_by_outputs(dw, transpose)
+            x_bf, dw_fo = as_matrix(x), inner_product.features_by_outputs(dw, transpose)
             left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
-            product(calls, matrices(left), matrices(right), matrices(target))
+            add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(target))
             if db is not None:
                 calls.then(lambda: self.xp.sum(dy, axis=0, out=db))
 
@@ -51,7 +51,7 @@ class InnerProduct(inner_product.InnerProduct, Fast):
         return self.attempt(describe, lambda: otherwise(x, dy, dw, db, transpose))
 
 
-class Matmul(matmul.Matmul, Fast):
+class Matmul(matmul.Matmul, OneDnnVerbs):
     """The verb of the reference."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
@@ -59,23 +59,29 @@ class Matmul(matmul.Matmul, Fast):
 
         def describe(calls: Calls) -> None:
             left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
-            product(calls, matrices(left), matrices(right), matrices(y))
+            add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(y))
 
         return self.attempt(describe, lambda: super(Matmul, self).matmul(a, b, y, transpose_a, transpose_b))
 
 
-def matrices(array: Array) -> Memory:
+def matmul_memory(array: Array) -> DnnlMemory:
     """``array`` (..., rows, columns) as it lies. Axes of extent 1 get the strides that the BLAS wants of them."""
     strides = [s // array.itemsize for s in array.strides]
     for axis in reversed(range(array.ndim)):
         if array.shape[axis] == 1:
             behind = zip(strides[axis + 1 :], array.shape[axis + 1 :], strict=True)
             strides[axis] = max((s * n for s, n in behind), default=1)
-    return Memory(Desc.strided(array.shape, strides, array.dtype.name), array)
+    return DnnlMemory(MemoryDesc.strided(array.shape, strides, array.dtype.name), array)
 
 
-def product(
-    calls: Calls, a: Memory, b: Memory, y: Memory, bias: Memory | None = None, scale: float = 1.0, add: bool = False
+def add_matmul(
+    calls: Calls,
+    a: DnnlMemory,
+    b: DnnlMemory,
+    y: DnnlMemory,
+    bias: DnnlMemory | None = None,
+    scale: float = 1.0,
+    add: bool = False,
 ) -> None:
     """Then y = scale · (a b + bias); ``add``: y += that. a, b, y: (..., rows, columns), bias (..., 1, columns)."""
     attributes = Attributes()

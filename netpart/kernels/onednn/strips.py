@@ -21,22 +21,22 @@ MOST = 8192
 Strip = tuple[Array, Array, Window]
 
 
-def strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
+def cut_strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
     """What is read, what is made of it and how, as views, but for what reads padding alone; only one where that is as
     well."""
-    lines = min(_cached(x, y, w), MOST // prod(y.shape[3:]) if x.shape[1] < LEAST else len(y) * y.shape[2])
-    images, spans = _even(len(y), lines // y.shape[2]), _even(y.shape[2], lines)
-    found = [_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
+    lines = min(_lines_in_cache(x, y, w), MOST // prod(y.shape[3:]) if x.shape[1] < LEAST else len(y) * y.shape[2])
+    images, spans = _even_ranges(len(y), lines // y.shape[2]), _even_ranges(y.shape[2], lines)
+    found = [_cut_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
     return [strip for strip in found if strip[0].size] or found
 
 
-def _cached(x: Array, y: Array, w: Array) -> int:
+def _lines_in_cache(x: Array, y: Array, w: Array) -> int:
     """Lines of y that fit into the cache; twice what w takes, which is added up for each strip, unless w is large."""
     lines, size, space = len(y) * int(y.shape[2]), int(x.nbytes + y.nbytes), max(BYTES, 2 * int(w.nbytes))
     return space * lines // size if space <= 4 * BYTES else lines
 
 
-def alike(found: list[Strip]) -> list[list[Strip]]:
+def group_strips(found: list[Strip]) -> list[list[Strip]]:
     """The strips, those together that differ only in where they lie."""
     kinds: dict[object, list[Strip]] = {}
     for strip in found:
@@ -45,13 +45,13 @@ def alike(found: list[Strip]) -> list[list[Strip]]:
     return list(kinds.values())
 
 
-def _even(extent: int, most: int) -> list[tuple[int, int]]:
+def _even_ranges(extent: int, most: int) -> list[tuple[int, int]]:
     """Ranges of at most ``most``, or of 1, that differ little in length."""
     parts = ceil(extent / max(1, most))
     return list(pairwise(extent * part // parts for part in range(parts + 1)))
 
 
-def _strip(x: Array, y: Array, window: Window, first: int, stop: int) -> Strip:
+def _cut_strip(x: Array, y: Array, window: Window, first: int, stop: int) -> Strip:
     """The lines from ``first`` up to ``stop`` of y, and all that their windows see; padding is where x ends."""
     reach = (window.kernel[0] - 1) * (window.dilation[0] if window.dilation else 1) + 1
     low = first * window.stride[0] - window.pads[0][0]

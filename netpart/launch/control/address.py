@@ -20,7 +20,7 @@ DISCARD = 9
 FAR = "give the one by which the other hosts reach this host, as `ip address` shows it"
 
 
-def is_tcp(address: str) -> bool:
+def is_tcp_address(address: str) -> bool:
     """True for an address that other hosts may reach, whose links are secured and watched."""
     return address.startswith("tcp:")
 
@@ -32,8 +32,13 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
     """
     host, _, port = address.removeprefix(TCP).rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else ""
-    if not address.startswith(TCP) or not host or (bare and not _is_ipv6(bare)) or (not bare and _has_marks(host)):
-        meant = _meant_by(address)
+    if (
+        not address.startswith(TCP)
+        or not host
+        or (bare and not _is_ipv6(bare))
+        or (not bare and _is_malformed_host(host))
+    ):
+        meant = _suggest_address(address)
         raise ConfigError(who, LIKE, repr(address), f"write {meant}" if meant else "")
     if free and port == ANY_PORT:
         return bare or host, port
@@ -44,7 +49,7 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
     return bare or host, port
 
 
-def _has_marks(host: str) -> bool:
+def _is_malformed_host(host: str) -> bool:
     """True for what is no name and no IPv4 address."""
     return any(mark in host for mark in ":[]%/ ") or not host.isprintable()
 
@@ -56,7 +61,7 @@ def _is_ipv6(host: str) -> bool:
     return False
 
 
-def _meant_by(address: str) -> str:
+def _suggest_address(address: str) -> str:
     """The address that somebody meant who left out the brackets, the port or the scheme of IPv6; "" if none is seen."""
     rest = address.removeprefix(TCP)
     whole, parted = (rest, "5555"), rest.rpartition(":")[::2]
@@ -72,56 +77,56 @@ def tcp_address(host: str, port: str | int) -> str:
     return f"{TCP}[{host}]:{port}" if ":" in host else f"{TCP}{host}:{port}"
 
 
-def listening(address: str, who: str, free: bool = False) -> str:
+def resolve_bind_address(address: str, who: str, free: bool = False) -> str:
     """``address``, which ``who`` gives, by number. Raises ConfigError if other hosts could not use it as it stands,
     NetpartError for a name that nobody knows."""
     host, port = host_and_port(address, who, free)
     try:
-        number = _found(host)[-1][0]
+        number = _resolve_host(host)[-1][0]
     except OSError as error:
         raise NetpartError(f"{who}: expected a host that is known, got {error} for {host}; check its name") from None
     known = ip_address(number)
-    if known.is_unspecified or (known.is_loopback and not _is_number(host) and host != "localhost"):
+    if known.is_unspecified or (known.is_loopback and not _is_ip_address(host) and host != "localhost"):
         raise ConfigError(who, "an address of this host", number, FAR)
     return tcp_address(number, port)
 
 
-def reachable(address: str, who: str) -> str:
+def resolve_peer_address(address: str, who: str) -> str:
     """``address`` as ZeroMQ takes it, which looks up names in IPv4 alone, again for each attempt: a name that has an
     IPv6 address only is replaced by it. Raises ConfigError."""
     host, port = host_and_port(address, who)
     with suppress(OSError):  # nobody knows the name yet
-        family, number = _found(host)[0], _found(host)[-1][0]
+        family, number = _resolve_host(host)[0], _resolve_host(host)[-1][0]
         return tcp_address(number, port) if family == socket.AF_INET6 else address
     return address
 
 
-def way_to(host: str, port: str | int = DISCARD) -> str:
+def source_address(host: str, port: str | int = DISCARD) -> str:
     """The address of this host from which packets to ``host`` leave, as its routes say; nothing is sent.
 
     Raises OSError where there is no way.
     """
-    family, target = _found(host, port)
+    family, target = _resolve_host(host, port)
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
         asking.connect(target)
-        return numbered(asking.getsockname())
+        return numeric_host(asking.getsockname())
 
 
-def _found(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
+def _resolve_host(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
     """Family and socket address of a host, the number first; that of IPv4 if it has one. Raises OSError."""
     every = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     family, _, _, _, target = min(every, key=lambda each: each[0] != socket.AF_INET)
-    return family, (numbered(target), *target[1:])
+    return family, (numeric_host(target), *target[1:])
 
 
-def numbered(target: Any) -> str:
+def numeric_host(target: Any) -> str:
     """The number of a socket address, with the name of its interface where it holds on one alone."""
     number = str(target[0])
     scoped = len(target) > 3 and target[3] and "%" not in number
     return f"{number}%{socket.if_indextoname(target[3])}" if scoped else number
 
 
-def _is_number(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     """True for an IPv4 or IPv6 address."""
     with suppress(ValueError):
         return bool(ip_address(host))

@@ -8,34 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from netpart.errors import LONGEST, clipped
+from netpart.errors import LONGEST, clip_text
 from netpart.program.instructions import Channel, Way
-from netpart.program.messages.communication import Communication, Leg, Phases, Verb
+from netpart.program.messages.communication import Communication, Leg, MessageVerb, Phases
 from netpart.proto.control_pb2 import CommunicationProto, LegsProto, SpokenProto
 from netpart.proto.limits import WORKERS as MEMBERS
 
 
-def encode(phases: Phases) -> Iterator[SpokenProto]:
+def encode_communications(phases: Phases) -> Iterator[SpokenProto]:
     """One message per phase."""
     for phase, spoken in phases.items():
         numbers: dict[tuple[Leg, ...], int] = {}
         message = SpokenProto(phase=phase)
-        message.communication.extend(_encode_one(c, numbers) for c in spoken)
+        message.communication.extend(_encode_communication(c, numbers) for c in spoken)
         message.legs.extend(LegsProto(number=[n for leg in legs for n in leg]) for legs in numbers)
         yield message
 
 
-def _encode_one(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
+def _encode_communication(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
     """One communication; ``numbers`` collects the schedules."""
-    legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == Verb.START else -1
+    legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == MessageVerb.START else -1
     return CommunicationProto(
         verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs, lag=c.lag
     )
 
 
-def decode(messages: Iterable[SpokenProto]) -> Phases:
-    """The inverse of ``encode``."""
-    return {clipped(message.phase): list(_decode_phase(message)) for message in messages}
+def decode_communications(messages: Iterable[SpokenProto]) -> Phases:
+    """The inverse of ``encode_communications``."""
+    return {clip_text(message.phase): list(_decode_phase(message)) for message in messages}
 
 
 def _decode_phase(message: SpokenProto) -> Iterator[Communication]:
@@ -47,4 +47,6 @@ def _decode_phase(message: SpokenProto) -> Iterator[Communication]:
         found = legs[c.legs] if c.legs >= 0 else ()
         if not 0 <= c.lag <= MEMBERS or len(c.dtype) > LONGEST:
             raise ValueError(f"a lag of {c.lag} steps and a dtype of {len(c.dtype)} characters")
-        yield Communication(Verb(c.verb), clipped(c.name), channel, c.peer, tuple(c.shape), c.dtype, found, c.lag)
+        yield Communication(
+            MessageVerb(c.verb), clip_text(c.name), channel, c.peer, tuple(c.shape), c.dtype, found, c.lag
+        )

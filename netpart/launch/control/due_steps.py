@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 
-def due(step: int, freq: int, after: int) -> bool:
+def is_due(step: int, freq: int, after: int) -> bool:
     """True if something that happens every ``freq`` steps from step ``after`` on happens before ``step``."""
     return freq > 0 and step >= after and (step - after) % freq == 0
 
 
-def meetings(job: JobProto, first: int, end: int) -> list[int]:
+def barrier_steps(job: JobProto, first: int, end: int) -> list[int]:
     """The steps before which something is saved, validated or tested, and ``end``, ascending."""
     events = (
         (job.validate_freq, job.validate_after),
@@ -31,18 +31,18 @@ def meetings(job: JobProto, first: int, end: int) -> list[int]:
     return sorted(found)
 
 
-def pauses(job: JobProto, phases: Container[str], step: int) -> bool:
+def must_drain(job: JobProto, phases: Container[str], step: int) -> bool:
     """True if something is due before ``step`` that needs all steps before it to be over; a job may validate and test
     without having nets for these ``phases``."""
     return (
         step >= job.train_steps
-        or ("val" in phases and due(step, job.validate_freq, job.validate_after))
-        or ("test" in phases and due(step, job.test_freq, job.test_after))
-        or due(step, job.checkpoint_freq, job.checkpoint_after)
+        or ("val" in phases and is_due(step, job.validate_freq, job.validate_after))
+        or ("test" in phases and is_due(step, job.test_freq, job.test_after))
+        or is_due(step, job.checkpoint_freq, job.checkpoint_after)
     )
 
 
-def due_after(cluster: Cluster, first: int, meetings: Sequence[int], step: int) -> bool:
+def is_average_due(cluster: Cluster, first: int, meetings: Sequence[int], step: int) -> bool:
     """True if an average begins after ``step``: with its round, unless groups meet within that or right behind it."""
     done = (step - first) // cluster.groups
     start = first + done * cluster.groups

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from google.protobuf.message import DecodeError, Message
 
-from netpart.errors import NetpartError, clipped
+from netpart.errors import NetpartError, clip_text
 from netpart.proto.control_pb2 import ControlProto
 from netpart.proto.fields import is_repeated
 
@@ -23,27 +23,27 @@ MESSAGE_BYTES = 1 << 28
 """All parts of a message together: 256 MiB; a plan or a trace of some MiB is the largest that is sent."""
 
 
-class Garbled(NetpartError):
+class GarbledMessage(NetpartError):
     """Bytes that are no message of this control plane, or a message that cannot be meant."""
 
 
-def pack(message: ControlProto) -> list[bytes]:
+def pack_message(message: ControlProto) -> list[bytes]:
     """The parts of ``message``: at least one."""
     data = message.SerializeToString()
     return [data[at : at + PART_BYTES] for at in range(0, len(data) or 1, PART_BYTES)]
 
 
-def unpack(parts: Sequence[bytes]) -> ControlProto:
-    """The inverse of ``pack``, for any bytes. Raises Garbled."""
+def unpack_message(parts: Sequence[bytes]) -> ControlProto:
+    """The inverse of ``pack_message``, for any bytes. Raises Garbled."""
     size = sum(map(len, parts))
     if size > MESSAGE_BYTES:
-        raise Garbled(f"expected a message of at most {MESSAGE_BYTES} bytes, got {size}")
+        raise GarbledMessage(f"expected a message of at most {MESSAGE_BYTES} bytes, got {size}")
     try:
         message = ControlProto.FromString(b"".join(parts))
     except DecodeError:
-        raise Garbled(f"expected a message of the control plane, got {size} other bytes") from None
+        raise GarbledMessage(f"expected a message of the control plane, got {size} other bytes") from None
     if message.WhichOneof("message") is None:
-        raise Garbled("expected a message of the control plane, got an empty one")
+        raise GarbledMessage("expected a message of the control plane, got an empty one")
     _check_texts(message)
     return message
 
@@ -56,20 +56,20 @@ def _check_texts(message: Message) -> None:
             for each in values:
                 _check_texts(each)
         elif field.type == field.TYPE_STRING and not all(isinstance(each, str) for each in values):
-            raise Garbled(f"expected text in UTF-8, got other bytes as {field.name}")
+            raise GarbledMessage(f"expected text in UTF-8, got other bytes as {field.name}")
 
 
 @contextmanager
-def understood(kind: str, who: str = "") -> Iterator[None]:
+def refuse_garbled(kind: str, who: str = "") -> Iterator[None]:
     """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends; ``who`` sent it,
     if the caller does not know that."""
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        said = f"{who}sent a message that cannot be meant, {kind}: {type(error).__name__}: {clipped(str(error))}"
-        raise Garbled(f"{said}; if all hosts have this netpart, please report it with the job") from error
+        said = f"{who}sent a message that cannot be meant, {kind}: {type(error).__name__}: {clip_text(str(error))}"
+        raise GarbledMessage(f"{said}; if all hosts have this netpart, please report it with the job") from error
 
 
-def plain(text: str, longest: int = 100) -> str:
+def printable_text(text: str, longest: int = 100) -> str:
     """What a stranger wrote, as it may be shown on a terminal: one line of printable characters."""
     return "".join(each if each.isprintable() else "?" for each in text[:longest])

@@ -30,7 +30,7 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
     wanted = [Collectives.NCCL] if partition.workers == 1 else [Collectives.NCCL, Collectives.AUTO]
     if job.collectives not in wanted:
         return
-    why = refusal(partition, places)
+    why = nccl_refusal(partition, places)
     if why and job.collectives == Collectives.NCCL:
         needed = "workers in processes of one host, each with a GPU of its own"
         raise ConfigError("--collectives nccl", needed, why, "use --collectives auto")
@@ -38,7 +38,7 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
         job.collectives = Collectives.NCCL
 
 
-def refusal(partition: Partition, places: Sequence[str]) -> str:
+def nccl_refusal(partition: Partition, places: Sequence[str]) -> str:
     """Why NCCL cannot carry out the collectives; "" if it can."""
     cluster = partition.cluster
     if not places:
@@ -48,18 +48,18 @@ def refusal(partition: Partition, places: Sequence[str]) -> str:
         if not cluster.serves(rank):
             together[place].append(rank)
     if CPU in together:
-        return f"{_named(together[CPU])} on the CPU"
-    shared = [f"{_named(ranks)} on {place}" for place, ranks in together.items() if len(ranks) > 1]
+        return f"{_describe_ranks(together[CPU])} on the CPU"
+    shared = [f"{_describe_ranks(ranks)} on {place}" for place, ranks in together.items() if len(ranks) > 1]
     served = "parameter servers" if partition.servers else ""
-    return ", ".join(shared) or served or missing() or _disorder(partition)
+    return ", ".join(shared) or served or missing_nccl() or _find_start_disorder(partition)
 
 
-def _named(ranks: Sequence[int]) -> str:
+def _describe_ranks(ranks: Sequence[int]) -> str:
     """Ranks in words."""
     return f"worker{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
 
 
-def missing() -> str:
+def missing_nccl() -> str:
     """What CuPy needs for NCCL and has not; "" if it has all."""
     xp, _ = array_module("cuda")
     with catch_warnings(action="ignore"):  # where it is missing CuPy warns, at length
@@ -67,14 +67,16 @@ def missing() -> str:
     return "" if found.available else "no NCCL: pip install 'netpart[nccl13]', or 'netpart[nccl12]' with CUDA 12"
 
 
-def _disorder(partition: Partition) -> str:
+def _find_start_disorder(partition: Partition) -> str:
     """Who would wait for whom in NCCL for ever; "" if nobody does."""
     from netpart.program.compile import compile_worker
-    from netpart.program.messages.communication import communications
-    from netpart.program.messages.deadlock_check import rehearse
+    from netpart.program.messages.communication import list_communications
+    from netpart.program.messages.deadlock_check import check_deadlocks
 
     try:
-        rehearse([communications(compile_worker(partition, w)) for w in range(partition.workers)], together=True)
+        check_deadlocks(
+            [list_communications(compile_worker(partition, w)) for w in range(partition.workers)], together=True
+        )
     except ProgramRefused as error:
         return f"collectives that workers start in different orders: {error}"
     return ""

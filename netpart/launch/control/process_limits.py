@@ -6,18 +6,18 @@ import os
 import resource
 
 from netpart.errors import MemoryRefused, NetpartError
-from netpart.units import bytes_text, counted
-from netpart.worker.memory_limit import RESERVE, address_space
+from netpart.units import bytes_text, plural_text
+from netpart.worker.memory_limit import RESERVE, free_address_space
 
 FIXED, PER_MEMBER = 24, 6
 """File descriptors of a process of a run, and what it has more of for each member: connections, processes, memory."""
 
 
-def check_limits(members: int) -> None:
+def check_process_limits(members: int) -> None:
     """Raises NetpartError if this process, or one that it starts, may not have what a run of ``members`` takes:
     file descriptors, and address space for threads."""
     _check_descriptors(members)
-    left = address_space()
+    left = free_address_space()
     if left is not None and left < RESERVE:
         hint = "raise it in the shell that starts this: `ulimit -v unlimited`"
         expected = f"{bytes_text(RESERVE)} of address space for threads and libraries"
@@ -31,6 +31,6 @@ def _check_descriptors(members: int) -> None:
     if limit != resource.RLIM_INFINITY and needed > limit:
         fewer = "" if members == 1 else ", or use fewer workers"
         above = "" if most == resource.RLIM_INFINITY or most >= needed else " as an administrator"
-        expected = f"{needed} of them for {counted(members, 'worker')}"
+        expected = f"{needed} of them for {plural_text(members, 'worker')}"
         hint = f"raise it{above} in the shell that starts this: `ulimit -n {needed}`{fewer}"
         raise NetpartError(f"file descriptors: expected {expected}, got a limit of {limit}; {hint}")

@@ -17,7 +17,7 @@ from typing import Any
 import zmq
 from zmq.utils.z85 import decode, encode
 
-from netpart.launch.control.token import BYTES, Token
+from netpart.launch.control.token import BYTES, RunToken
 
 HEARTBEAT_MS, SILENT_MS = 500, 2000
 """ZeroMQ's own heartbeat, answered by its threads whatever their program does, and after what silence a link is cut."""
@@ -30,48 +30,48 @@ CLOSED = (errno.EPIPE, errno.ECONNRESET)
 """How a handshake fails with somebody who has another key. One that merely takes too long is tried again."""
 
 
-def own_pair(token: Token | None) -> tuple[Token, bytes]:
+def coordinator_keys(token: RunToken | None) -> tuple[RunToken, bytes]:
     """The token of a run, which carries the coordinator's public key, and the secret key: both are drawn where no token
     is given, else the keys are derived from it."""
     if token is None:
         public, secret = zmq.curve_keypair()
-        return Token(token_bytes(BYTES), decode(public)), secret
-    public, secret = derived(token.secret)
-    return Token(token.secret, decode(public)), secret
+        return RunToken(token_bytes(BYTES), decode(public)), secret
+    public, secret = derive_key_pair(token.secret)
+    return RunToken(token.secret, decode(public)), secret
 
 
-def derived(secret: bytes) -> tuple[bytes, bytes]:
+def derive_key_pair(secret: bytes) -> tuple[bytes, bytes]:
     """The coordinator's public and secret key where a person made the token."""
     key = encode(blake2b(secret, digest_size=32, person=b"netpart control").digest())
     return zmq.curve_public(key), key
 
 
-def public_key(token: Token) -> bytes:
+def public_key(token: RunToken) -> bytes:
     """The coordinator's public key, by which the holder of ``token`` knows it."""
-    return token.key or decode(derived(token.secret)[0])
+    return token.key or decode(derive_key_pair(token.secret)[0])
 
 
 def secure_server(socket: zmq.Socket[Any], secret: bytes) -> None:
     """Lets ``socket``, before it is bound, accept nobody but who knows the public half of key ``secret``."""
     socket.curve_secretkey = secret
     socket.curve_server = True
-    _beat(socket)
+    _enable_heartbeat(socket)
 
 
-def secure_client(socket: zmq.Socket[Any], token: Token) -> None:
+def secure_client(socket: zmq.Socket[Any], token: RunToken) -> None:
     """Lets ``socket``, before it connects, find out whether the other side is the coordinator of ``token``."""
     socket.curve_publickey, socket.curve_secretkey = zmq.curve_keypair()
     socket.curve_serverkey = encode(public_key(token))
-    _beat(socket)
+    _enable_heartbeat(socket)
 
 
-def _beat(socket: zmq.Socket[Any]) -> None:
+def _enable_heartbeat(socket: zmq.Socket[Any]) -> None:
     """Switches ZeroMQ's heartbeat on."""
     socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENT_MS)
 
 
-class Link:
+class LinkMonitor:
     """Watches the connection of a client's ``socket`` from ``now`` on; made before it connects, used by any one thread.
 
     A link that was lost stays lost, though ZeroMQ connects anew: what was said meanwhile is gone. ``refused`` is True
@@ -90,7 +90,7 @@ class Link:
         while self.monitor.poll(0):
             found = recv_monitor_message(self.monitor)
             event = found["event"]
-            self.refused = self.refused or _refuses(event, found["value"])
+            self.refused = self.refused or _is_key_refusal(event, found["value"])
             if event != zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.lost_at = min(self.lost_at, now + GRACE_SECONDS)
             elif not self.opened:
@@ -103,7 +103,7 @@ class Link:
         self.monitor.close(linger=0)
 
 
-def _refuses(event: int, value: int) -> bool:
+def _is_key_refusal(event: int, value: int) -> bool:
     """True for an event of a monitor that says that the other side has another key, or another token."""
     without_detail = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
     return bool(event & FAILED) and (not without_detail or value in CLOSED)

@@ -16,7 +16,7 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from netpart.errors import Interrupted
+from netpart.errors import SignalInterrupt
 
 UNSEEN = {"SIGKILL", "SIGSTOP"}
 """No process can answer them."""
@@ -33,7 +33,7 @@ ECHO_SECONDS = 0.5
 Handler = Callable[[int, Any], None] | int | None
 
 
-class Ear:
+class SignalListener:
     """Hears the signals of this process. ``depth`` counts the blocks that hold them back, ``kept`` is one of these."""
 
     def __init__(self) -> None:
@@ -49,40 +49,40 @@ class Ear:
             with suppress(OSError, ValueError, AttributeError, RuntimeError):  # no stderr, or one that is no file
                 faulthandler.dump_traceback(sys.stderr)
         if not self.depth:
-            raise Interrupted(number)
+            raise SignalInterrupt(number)
         self.kept = number
 
 
-EAR = Ear()
+SIGNAL_LISTENER = SignalListener()
 
 
-def _here() -> bool:
+def _in_main_thread() -> bool:
     """True in the thread that Python calls handlers in."""
     return threading.current_thread() is threading.main_thread()
 
 
-def listen() -> dict[int, Handler]:
+def take_over_signals() -> dict[int, Handler]:
     """Takes over every signal that would end this process and that nobody answers or ignores; returns what was there.
 
     In another thread than the main one it takes none.
     """
     theirs = (signal.SIG_DFL, signal.default_int_handler)
-    taken = [number for number in ENDING if signal.getsignal(number) in theirs] if _here() else []
-    return {number: signal.signal(number, EAR.hear) for number in taken}
+    taken = [number for number in ENDING if signal.getsignal(number) in theirs] if _in_main_thread() else []
+    return {number: signal.signal(number, SIGNAL_LISTENER.hear) for number in taken}
 
 
-def stop_listening() -> None:
+def ignore_taken_signals() -> None:
     """Ignores from now on what was taken over: the process has done its work and ends. Python, while it shuts down,
     would give these signals back their default, which kills."""
     for number in ENDING:
-        if signal.getsignal(number) == EAR.hear:
+        if signal.getsignal(number) == SIGNAL_LISTENER.hear:
             signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
-def listening() -> Iterator[None]:
+def interrupt_on_signals() -> Iterator[None]:
     """Takes the signals over until the block ends."""
-    before = listen()
+    before = take_over_signals()
     try:
         yield
     finally:
@@ -91,19 +91,19 @@ def listening() -> Iterator[None]:
 
 
 @contextmanager
-def held_back(ending: bool = False) -> Iterator[None]:
+def defer_signals(ending: bool = False) -> Iterator[None]:
     """Raises a signal that comes in the block at its end, unless the block raised something itself.
 
     ``ending``: the block cleans up at the end of a run; what comes then asks for no more than that.
     """
-    if not _here():
+    if not _in_main_thread():
         yield
         return
-    EAR.depth += 1
+    SIGNAL_LISTENER.depth += 1
     try:
         yield
     finally:
-        EAR.depth -= 1
-        kept, EAR.kept = (0, EAR.kept) if EAR.depth else (EAR.kept, 0)
+        SIGNAL_LISTENER.depth -= 1
+        kept, SIGNAL_LISTENER.kept = (0, SIGNAL_LISTENER.kept) if SIGNAL_LISTENER.depth else (SIGNAL_LISTENER.kept, 0)
     if kept and not ending:
-        raise Interrupted(kept)
+        raise SignalInterrupt(kept)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from netpart.errors import ConfigError, came
+from netpart.errors import ConfigError, os_error_text
 from netpart.files import open_file
 
 VARIABLE = "NETPART_TOKEN"
@@ -28,7 +28,7 @@ COPY = "copy the whole token, with what follows the colon, from the file that th
 
 
 @dataclass(frozen=True, repr=False)
-class Token:
+class RunToken:
     """``secret`` (16 bytes) is shown to the coordinator; ``key`` (32 bytes) is the public half of the key that it has,
     b"" if that is derived from the secret."""
 
@@ -37,30 +37,30 @@ class Token:
 
     @property
     def text(self) -> str:
-        """What ``parse`` reads."""
+        """What ``parse_token`` reads."""
         return f"{self.secret.hex()}:{self.key.hex()}" if self.key else self.secret.hex()
 
-    def ticket(self, rank: int, turn: int = 0) -> Token:
+    def ticket(self, rank: int, turn: int = 0) -> RunToken:
         """The token of one worker of those that share this one; of each of those that were it in turn, another."""
         place = rank.to_bytes(4, "big") + turn.to_bytes(4, "big")
-        return Token(blake2b(place, key=self.secret, digest_size=BYTES).digest(), self.key)
+        return RunToken(blake2b(place, key=self.secret, digest_size=BYTES).digest(), self.key)
 
 
-def given(environment: Mapping[str, str], file: Path | None = None) -> Token | None:
+def find_token(environment: Mapping[str, str], file: Path | None = None) -> RunToken | None:
     """The token in ``file``, or else in the environment; None where there is none. Raises ConfigError."""
     if file is not None:
-        return parse(_read(file), str(file))
+        return parse_token(_read_token_file(file), str(file))
     text = environment.get(VARIABLE)
-    return None if text is None else parse(text, VARIABLE)
+    return None if text is None else parse_token(text, VARIABLE)
 
 
-def parse(text: str, who: str) -> Token:
+def parse_token(text: str, who: str) -> RunToken:
     """The token that ``text`` says. Raises ConfigError, which does not repeat ``text``."""
     secret, colon, key = text.strip().partition(":")
-    return Token(_digits(secret, BYTES, who), _digits(key, KEY_BYTES, who, COPY) if colon else b"")
+    return RunToken(_parse_hex_bytes(secret, BYTES, who), _parse_hex_bytes(key, KEY_BYTES, who, COPY) if colon else b"")
 
 
-def _digits(text: str, count: int, who: str, hint: str = HINT) -> bytes:
+def _parse_hex_bytes(text: str, count: int, who: str, hint: str = HINT) -> bytes:
     """``count`` bytes in hexadecimal digits. Raises ConfigError."""
     expected = f"{2 * count} hexadecimal digits{'' if hint == HINT else ' after the colon'}"
     try:
@@ -72,13 +72,13 @@ def _digits(text: str, count: int, who: str, hint: str = HINT) -> bytes:
     return found
 
 
-def refuse_pinned(token: Token | None, who: str) -> None:
+def refuse_pinned_token(token: RunToken | None, who: str) -> None:
     """Raises ConfigError for a token that another coordinator made: nobody else has the other half of its key."""
     if token is not None and token.key:
         raise ConfigError(who, f"{2 * BYTES} hexadecimal digits", "the token that netpart made for another run", HINT)
 
 
-def _read(file: Path) -> str:
+def _read_token_file(file: Path) -> str:
     """What a token file holds. Raises ConfigError if others can read it, too."""
     try:
         with open_file(file) as opened:
@@ -91,11 +91,11 @@ def _read(file: Path) -> str:
                 raise ConfigError(str(file), "a file that only its owner can read", got, hint)
             return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
-        got, hint = came(error), "the run says where it is"
+        got, hint = os_error_text(error), "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 
-def keep(file: Path, token: Token) -> Path:
+def write_token_file(file: Path, token: RunToken) -> Path:
     """Writes ``token`` to ``file``, which only its owner can read; returns its absolute path."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)

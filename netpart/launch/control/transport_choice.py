@@ -8,7 +8,7 @@ from netpart.choices import AUTO
 from netpart.errors import ConfigError
 from netpart.families import TRANSPORTS
 from netpart.kernels.device import array_module
-from netpart.launch.control.worker_devices import CPU, placed
+from netpart.launch.control.worker_devices import CPU, resolve_devices
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.transport import Endpoint, Transport
 
@@ -16,14 +16,14 @@ GIVEN = {"threads": "memory", "mpi": "mpi"}
 """What the workers of some launchers exchange tensors through; nobody has to ask for it."""
 
 
-def choose(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
+def choose_transport(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
     """The transport of a run: "memory", "mpi", or a member of ``netpart.families.TRANSPORTS``.
 
     ``wanted``: "auto" shares memory between processes of one host that can, that of GPUs between those on GPUs, and
     uses ZeroMQ between others. ``places`` are the devices of the workers. Raises ConfigError for a transport that this
     launcher, this host or these workers do not have.
     """
-    from netpart.transport.host_memory import refusal
+    from netpart.transport.host_memory import shared_memory_refusal
 
     if wanted != AUTO:
         TRANSPORTS.get(wanted, who="--transport")
@@ -31,7 +31,7 @@ def choose(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
         if wanted != AUTO:
             raise ConfigError("--transport", f"auto, as --launcher {launcher} has its own", wanted, "leave it away")
         return GIVEN[launcher]
-    why = refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
+    why = shared_memory_refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
     if wanted in ("shm", "cuda-ipc") and why:
         raise ConfigError("--transport", "a host that can share memory", f"none: {why}", "use --transport zeromq")
     on_gpus = sum(place != CPU for place in places)
@@ -40,9 +40,9 @@ def choose(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
     return "zeromq" if why else {AUTO: "cuda-ipc" if on_gpus > 1 else "shm"}.get(wanted, wanted)
 
 
-def make(welcome: WelcomeProto, rank: int) -> Transport:
+def make_transport(welcome: WelcomeProto, rank: int) -> Transport:
     """The end of worker ``rank``, a process, of the transport that its coordinator chose."""
-    devices = placed(welcome.device.split(",")) if welcome.transport == "cuda-ipc" else []
+    devices = resolve_devices(welcome.device.split(",")) if welcome.transport == "cuda-ipc" else []
     xp, _ = array_module(devices[rank] if devices else CPU)
     open_transport = TRANSPORTS.get(welcome.transport, who="--transport")
     return open_transport(Endpoint(rank, welcome.run_id, welcome.workers, devices, xp))

@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.kernels.device import DEVICES, gpus
+from netpart.kernels.device import DEVICES, count_gpus
 from netpart.proto.job_pb2 import JobProto
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def set_devices(job: JobProto, text: str) -> None:
         job.MergeFrom(JobProto(device=text.upper()))
         return
     turn = count()
-    job.gpu[:] = [number(name, f"{CUDA}:{next(turn)}" if name == CUDA else name) for name in names]
+    job.gpu[:] = [parse_gpu_number(name, f"{CUDA}:{next(turn)}" if name == CUDA else name) for name in names]
     job.device = JobProto.CUDA if max(job.gpu) >= 0 else JobProto.CPU
 
 
-def number(said: str, name: str) -> int:
+def parse_gpu_number(said: str, name: str) -> int:
     """The number of a GPU; -1 for the processor."""
     kind, _, digits = name.partition(":")
     if name != CPU and not (kind == CUDA and digits.isdecimal()):
@@ -39,34 +39,36 @@ def number(said: str, name: str) -> int:
     return -1 if name == CPU else int(digits)
 
 
-def asked(job: JobProto) -> list[str]:
+def requested_places(job: JobProto) -> list[str]:
     """Where the workers of a job are to compute, in turn: "auto", "cpu", "cuda", which is the next GPU, or "cuda:N"."""
     device = JobProto.Device.Name(job.device).lower()
-    if not job.gpu or device == CPU or (device != CUDA and not gpus()):
+    if not job.gpu or device == CPU or (device != CUDA and not count_gpus()):
         return [device]
     return [CPU if gpu < 0 else f"{CUDA}:{gpu}" for gpu in job.gpu]
 
 
-def unused(job: JobProto) -> Iterator[str]:
+def report_unused_gpus(job: JobProto) -> Iterator[str]:
     """Says so where a job names GPUs that no worker will compute on."""
     named = [gpu for gpu in job.gpu if gpu >= 0]
-    if named and asked(job) in (["auto"], [CPU]):
+    if named and requested_places(job) in (["auto"], [CPU]):
         why = "the job says device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
         listed = " ".join(f"gpu: {gpu}" for gpu in named)
         yield f"{listed} has no effect, as {why}: the processor computes; --device cuda insists on GPUs"
 
 
-def dealt(names: Sequence[str], cluster: Cluster) -> list[str]:
+def assign_devices(names: Sequence[str], cluster: Cluster) -> list[str]:
     """The same for every rank; servers compute nothing that a GPU would be faster at."""
     return [CPU if cluster.serves(rank) else names[rank % len(names)] for rank in range(cluster.size)]
 
 
-def placed(names: Sequence[str]) -> list[str]:
+def resolve_devices(names: Sequence[str]) -> list[str]:
     """The device of each rank, all on this host: "cpu" or "cuda:N". Raises ConfigError for a GPU that it has not."""
-    found, turn = 0 if set(names) == {CPU} else gpus(), count()
+    found, turn = 0 if set(names) == {CPU} else count_gpus(), count()
     names = [(CUDA if found else CPU) if name == "auto" else name for name in names]
     places = [f"{CUDA}:{next(turn) % max(1, found)}" if name == CUDA else name for name in names]
     for place in places:
-        if place != CPU and number(place, place) >= max(1, found):  # without any, whoever computes says what is missing
+        if place != CPU and parse_gpu_number(place, place) >= max(
+            1, found
+        ):  # without any, whoever computes says what is missing
             raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "they count from 0")
     return places

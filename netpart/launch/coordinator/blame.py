@@ -6,9 +6,9 @@ import select
 from time import monotonic
 from typing import Any
 
-from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clipped
+from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clip_text
 from netpart.graph.cluster import Cluster
-from netpart.launch.coordinator.watch import Member, place
+from netpart.launch.coordinator.watch import MemberRecord, describe_moment
 from netpart.launch.teams.team import Team
 
 LAST_WORDS_SECONDS = 0.1
@@ -25,23 +25,23 @@ class Blame:
     """Finds who of ``members`` is to blame; ``team`` knows their processes and logs. ``certain`` is who has been
     found: what others say of themselves is a consequence."""
 
-    def __init__(self, members: list[Member], cluster: Cluster, team: Team) -> None:
+    def __init__(self, members: list[MemberRecord], cluster: Cluster, team: Team) -> None:
         self.members, self.cluster, self.team = members, cluster, team
         self.certain: int | None = None
 
-    def hear(self, member: Member, failed: Any) -> None:
+    def hear(self, member: MemberRecord, failed: Any) -> None:
         """Raises the error that ends the run when a worker says that it has failed."""
         if self.certain in (None, member.rank):
             raise self.failure(member, failed)
 
-    def failure(self, member: Member, failed: Any) -> NetpartError:
+    def failure(self, member: MemberRecord, failed: Any) -> NetpartError:
         """The error that ends the run after what a worker says about itself, or the death that explains it."""
         killed = self.killed(member, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
         for rank, how in killed.items():
             return self.failed(rank, f"died ({how}), last heard in {self.members[rank].place()}")
         said = failed.message.removeprefix(f"worker {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
-        text = clipped(f"{place(failed.phase, failed.step, failed.doing)}: {kind}{said}", WORDS)
+        text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{said}", WORDS)
         if failed.kind in TOLD:
             return TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
@@ -50,7 +50,7 @@ class Blame:
             )
         return self.failed(member.rank, text)
 
-    def killed(self, member: Member, seconds: float) -> dict[int, str]:
+    def killed(self, member: MemberRecord, seconds: float) -> dict[int, str]:
         """Who else was killed, and how. A peer may feel a death before it shows here: ``seconds`` are for that."""
         end = monotonic() + seconds
         while True:

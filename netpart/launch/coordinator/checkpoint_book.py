@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from netpart.checkpoint.safetensors_file import CheckpointWriter, create, partial_path
-from netpart.checkpoint.steps import latest, remove, step_file, updater_file
-from netpart.errors import DataError, Diverged
+from netpart.checkpoint.safetensors_file import CheckpointWriter, create_checkpoint, partial_path
+from netpart.checkpoint.steps import latest_checkpoint, remove_checkpoint, step_file, updater_file
+from netpart.errors import DataError, TrainingDiverged
 from netpart.graph.partition import Partition
-from netpart.launch.control.signals import held_back
+from netpart.launch.control.signals import defer_signals
 from netpart.proto.element import float_size
 from netpart.spec import Region, contains
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 
 class CheckpointBook:
@@ -27,7 +27,7 @@ class CheckpointBook:
         self, partition: Partition, folder: Path, earlier: Iterable[Path] = (), restored: Path | None = None
     ) -> None:
         self.partition, self.folder = partition, folder
-        self.slots = updater(partition.job.updater).states
+        self.slots = build_updater(partition.job.updater).states
         self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}
@@ -50,10 +50,10 @@ class CheckpointBook:
         metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
         shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
         self.files[step], self.done[step] = [], set()
-        self.files[step].append(create(path, shapes, metadata))
+        self.files[step].append(create_checkpoint(path, shapes, metadata))
         if beside is not None:
             states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
-            self.files[step].append(create(beside, states, metadata))
+            self.files[step].append(create_checkpoint(beside, states, metadata))
 
     def file(self, path: Path) -> CheckpointWriter | None:
         """The open file whose final path is ``path``; None if there is none."""
@@ -75,8 +75,8 @@ class CheckpointBook:
         self.done[step].add(rank)
         if len(self.done[step]) < len(self.partition.cluster.keepers):
             return None
-        _refuse_divergence(step, [name for file in self.files[step] for name in file.seal()])
-        with held_back():
+        _refuse_diverged_tensors(step, [name for file in self.files[step] for name in file.seal()])
+        with defer_signals():
             self.place(step)
             self.forget()
         return self.latest
@@ -87,7 +87,7 @@ class CheckpointBook:
         So one of the same step that an earlier run has left goes first.
         """
         path, _ = self.paths(step)
-        remove(path)
+        remove_checkpoint(path)
         for file in reversed(self.files[step]):
             file.place()
         del self.files[step]
@@ -98,7 +98,7 @@ class CheckpointBook:
         """Removes this run's oldest checkpoints but the newest ``checkpoint_keep``, which are in place by now."""
         most = self.partition.job.checkpoint_keep
         while most and len(self.kept) > most:
-            remove(self.kept.pop(0))
+            remove_checkpoint(self.kept.pop(0))
 
     def left(self) -> str:
         """What is left of a run that ends early, in words."""
@@ -106,7 +106,7 @@ class CheckpointBook:
             return "no checkpoint was saved" + (f"; the run began with {self.restored}" if self.restored else "")
         newest = None
         with suppress(DataError):  # a folder that cannot be read any more
-            newest = latest(self.latest.parent)
+            newest = latest_checkpoint(self.latest.parent)
         if newest is None:
             return f"the latest checkpoint was {self.latest}, which is no longer there"
         if newest != self.latest:
@@ -130,14 +130,14 @@ class CheckpointBook:
             yield from (partial_path(path) for path in self.paths(step) if path is not None)
 
 
-def _refuse_divergence(step: int, names: list[str]) -> None:
+def _refuse_diverged_tensors(step: int, names: list[str]) -> None:
     """Raises Diverged if there are ``names`` of tensors that are not finite."""
     if names:
         others = f" and {len(names) - 1} more" if names[1:] else ""
-        raise Diverged(f"checkpoint of step {step}", "finite numbers", f"nan or infinity in {names[0]}{others}")
+        raise TrainingDiverged(f"checkpoint of step {step}", "finite numbers", f"nan or infinity in {names[0]}{others}")
 
 
-def writers(partition: Partition) -> list[list[int]]:
+def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
     """Per worker, the holdings of which it writes what it updates: of several copies, the one of the lowest rank; of a
     server, all of them."""
     written: dict[str, list[Region]] = {}

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
-from netpart.errors import DataError, came, clipped
+from netpart.errors import DataError, clip_text, os_error_text
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook
-from netpart.launch.member.checkpoint_files import PIECE_BYTES, box_of, dtype_of, elements
+from netpart.launch.member.checkpoint_files import PIECE_BYTES, region_box, region_dtype, region_elements
 from netpart.proto.control_pb2 import RegionProto
 from netpart.spec import extent, size
 
 
-class Relay:
+class CheckpointRelay:
     """Writes into the open files of ``saving`` and reads ``sources``, the files of the restored checkpoint: no other.
 
     Raises DataError for another file, and for what a checkpoint refuses.
@@ -27,11 +27,11 @@ class Relay:
         """Writes the elements that came; returns the empty answer."""
         file = self.saving.file(Path(region.path))
         if file is None:
-            raise DataError(f"a worker: expected to write to a checkpoint that is open, got {clipped(region.path)!r}")
+            raise DataError(f"a worker: expected to write to a checkpoint that is open, got {clip_text(region.path)!r}")
         try:
-            file.write_region(region.name, box_of(region), elements(region), tuple(region.shape) or None)
+            file.write_region(region.name, region_box(region), region_elements(region), tuple(region.shape) or None)
         except OSError as error:
-            hint = f"expected room for a checkpoint, got {came(error)}; free some"
+            hint = f"expected room for a checkpoint, got {os_error_text(error)}; free some"
             raise DataError(f"{region.path}: {hint}") from error
         return RegionProto()
 
@@ -39,13 +39,15 @@ class Relay:
         """Reads the box that is asked for; returns the same with its elements."""
         if region.path not in self.sources:
             raise DataError(
-                f"a worker: expected to read the checkpoint that this run starts from, got {clipped(region.path)!r}"
+                f"a worker: expected to read the checkpoint that this run starts from, got {clip_text(region.path)!r}"
             )
-        if (asked := size(box_of(region)) * dtype_of(region).itemsize) > max(PIECE_BYTES, dtype_of(region).itemsize):
+        if (asked := size(region_box(region)) * region_dtype(region).itemsize) > max(
+            PIECE_BYTES, region_dtype(region).itemsize
+        ):
             raise DataError(f"{region.path}: expected a piece of at most {PIECE_BYTES} bytes, got one of {asked}")
-        values = np.empty(extent(box_of(region)), dtype_of(region))
+        values = np.empty(extent(region_box(region)), region_dtype(region))
         with open_checkpoint(Path(region.path)) as file:
-            file.read_region(region.name, box_of(region), values, tuple(region.shape) or None)
+            file.read_region(region.name, region_box(region), values, tuple(region.shape) or None)
         answer = RegionProto()
         answer.CopyFrom(region)
         answer.data = values.tobytes()

@@ -11,29 +11,29 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from netpart.checkpoint.steps import checkpoints, updater_file
-from netpart.errors import Diverged
+from netpart.checkpoint.steps import list_checkpoints, updater_file
+from netpart.errors import TrainingDiverged
 from netpart.graph.partition import Partition
-from netpart.graph.subgraph import encode
-from netpart.launch.control.communication_codec import decode
-from netpart.launch.control.framing import understood
-from netpart.launch.control.worker_devices import dealt
-from netpart.launch.coordinator.checkpoint_book import CheckpointBook, writers
-from netpart.launch.coordinator.checkpoint_relay import Relay
-from netpart.launch.coordinator.crowded_hosts import crowds
+from netpart.graph.subgraph import encode_partition
+from netpart.launch.control.communication_codec import decode_communications
+from netpart.launch.control.framing import refuse_garbled
+from netpart.launch.control.worker_devices import assign_devices
+from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
+from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
+from netpart.launch.coordinator.crowded_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.metric_book import MetricBook
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.watch import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Saved, Started, Updated
-from netpart.program.messages.communication import served
-from netpart.program.messages.deadlock_check import rehearse
+from netpart.program.messages.communication import server_group_phase
+from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.proto.control_pb2 import ClockProto, ControlProto
 from netpart.proto.job_pb2 import Collectives
 from netpart.updaters import AVERAGE
-from netpart.worker.server_player import Applied
+from netpart.worker.server_player import AppliedUpdate
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """How a run is run, beyond its job. ``resumed``: it goes on with the run whose newest checkpoint ``restore`` is;
     ``averages``: parameters start from those that lie beside ``restore``;
     ``trace``: it only trains, and every worker tells what it did when; ``kernels``: those of the job, in words."""
@@ -58,35 +58,35 @@ class Conversation:
     got on."""
 
     def __init__(
-        self, partition: Partition, options: Options, members: list[Member], listener: Hearer,
-        send: Callable[[Member, ControlProto], None],
+        self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
+        send: Callable[[MemberRecord, ControlProto], None],
     ) -> None:  # fmt: skip
         self.partition, self.options, self.listener = partition, options, listener
         self.cluster, self.members, self.send = partition.cluster, members, send
         self.metrics = MetricBook(partition)
         folder = options.workspace / "checkpoint"
-        earlier = checkpoints(folder) if options.resumed else []
+        earlier = list_checkpoints(folder) if options.resumed else []
         self.saving = CheckpointBook(partition, folder, earlier, options.restore)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
-        self.relay = Relay(self.saving, {str(p) for p in restored if os.path.exists(p)})
+        self.relay = CheckpointRelay(self.saving, {str(p) for p in restored if os.path.exists(p)})
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
 
-    def hear(self, member: Member, kind: str, said: Any) -> None:
+    def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
         """Handles a message of ``kind`` from a worker that has been welcomed; one that nobody handles is dropped."""
-        handler: Callable[[Member, Any], None] | None = getattr(self, f"on_{kind}", None)
+        handler: Callable[[MemberRecord, Any], None] | None = getattr(self, f"on_{kind}", None)
         if kind != "beat":
             self.moved = member.heard
         if handler is not None:
             handler(member, said)
 
-    def welcome(self, member: Member) -> None:
+    def welcome(self, member: MemberRecord) -> None:
         """Tells a worker its plan and how the run is run."""
         options, message = self.options, ControlProto()
         w = message.welcome
         number = self.cluster.number(member.rank)
-        w.plan, w.run_id, w.folder = encode(self.partition, number), self.run_id, str(options.folder)
-        w.device = ",".join(dealt(options.device.split(","), self.cluster))
+        w.plan, w.run_id, w.folder = encode_partition(self.partition, number), self.run_id, str(options.folder)
+        w.device = ",".join(assign_devices(options.device.split(","), self.cluster))
         w.seed, w.deadline = options.seed, options.deadline
         w.restore, w.first_step = str(options.restore or ""), options.first_step
         beside = updater_file(options.restore) if options.restore else None
@@ -95,20 +95,20 @@ class Conversation:
         elif beside is not None and str(beside) in self.relay.sources:
             w.restore_updater = str(beside)
         if member.rank in self.cluster.keepers:
-            w.writes.extend(writers(self.partition)[number])
+            w.writes.extend(assign_checkpoint_writes(self.partition)[number])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
         w.trace = options.trace
         self.send(member, message)
 
-    def on_ready(self, member: Member, ready: Any) -> None:
+    def on_ready(self, member: MemberRecord, ready: Any) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
-        with understood("ready"):
-            member.spoken, member.threads = decode(ready.spoken), ready.threads
+        with refuse_garbled("ready"):
+            member.spoken, member.threads = decode_communications(ready.spoken), ready.threads
         member.host, member.cores = ready.host, frozenset(ready.core)
         member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
             return
-        with understood("ready"):
+        with refuse_garbled("ready"):
             self.rehearse()
         go = ControlProto()
         go.go.SetInParent()
@@ -124,8 +124,8 @@ class Conversation:
                 self.options.first_step, self.metrics.rows("train"),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
-                str(self.cluster) if len(self.members) > self.cluster.workers else "", crowds(self.members),
-                self.partition.idle_workers,
+                str(self.cluster) if len(self.members) > self.cluster.workers else "",
+                find_oversubscribed_hosts(self.members), self.partition.idle_workers,
             )
         )  # fmt: skip
 
@@ -135,69 +135,69 @@ class Conversation:
         for group in range(self.cluster.groups):
             spoken = [self.members[rank].spoken for rank in self.cluster.ranks(group)]
             for number in range(self.cluster.workers, len(spoken)):
-                spoken[number] = {"train": spoken[number][served(group)]}
-            rehearse(spoken, together=self.partition.job.collectives == Collectives.NCCL)
+                spoken[number] = {"train": spoken[number][server_group_phase(group)]}
+            check_deadlocks(spoken, together=self.partition.job.collectives == Collectives.NCCL)
         for m in self.members:
             m.spoken = {}
 
-    def on_beat(self, member: Member, beat: Any) -> None:
+    def on_beat(self, member: MemberRecord, beat: Any) -> None:
         if (beat.phase, beat.step, beat.doing) != (member.beat.phase, member.beat.step, member.beat.doing):
             self.moved = member.heard
         member.beat = beat
 
-    def on_updates(self, member: Member, updates: Any) -> None:
+    def on_updates(self, member: MemberRecord, updates: Any) -> None:
         numbers = list(updates.number)
-        with understood("updates"):
-            applied = [Applied(*numbers[at : at + 4]) for at in range(0, len(numbers), 4)]
+        with refuse_garbled("updates"):
+            applied = [AppliedUpdate(*numbers[at : at + 4]) for at in range(0, len(numbers), 4)]
         for update in applied:
             self.listener(Updated(member.rank, update))
 
-    def on_report(self, member: Member, report: Any) -> None:
-        with understood("report"):
+    def on_report(self, member: MemberRecord, report: Any) -> None:
+        with refuse_garbled("report"):
             done = self.metrics.add(report, self.cluster.workers)
         if done is not None:
-            _refuse_divergence(report.phase, report.step, done.metrics)
+            _refuse_diverged_metrics(report.phase, report.step, done.metrics)
             seconds = monotonic() - self.started
             self.listener(
                 Measured(report.phase, report.step, done.metrics, seconds, done.samples_per_second, done.tables)
             )
 
-    def on_checkpoint_due(self, member: Member, due: Any) -> None:
+    def on_checkpoint_due(self, member: MemberRecord, due: Any) -> None:
         answer = ControlProto()
         path, updater_path = self.saving.open(due.step)
         answer.checkpoint_open.step, answer.checkpoint_open.path = due.step, str(path.absolute())
         answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
         self.send(member, answer)
 
-    def on_checkpoint_written(self, member: Member, written: Any) -> None:
-        with understood("checkpoint_written"):
+    def on_checkpoint_written(self, member: MemberRecord, written: Any) -> None:
+        with refuse_garbled("checkpoint_written"):
             self.saving.expect(written.step)
         path = self.saving.written(written.step, member.rank)
         if path is not None:
             self.listener(Saved(written.step, path))
 
-    def on_region_write(self, member: Member, region: Any) -> None:
-        with understood("region_write"):
+    def on_region_write(self, member: MemberRecord, region: Any) -> None:
+        with refuse_garbled("region_write"):
             answer = self.relay.write(region)
         self.send(member, ControlProto(region=answer))
 
-    def on_region_read(self, member: Member, region: Any) -> None:
-        with understood("region_read"):
+    def on_region_read(self, member: MemberRecord, region: Any) -> None:
+        with refuse_garbled("region_read"):
             answer = self.relay.read(region)
         self.send(member, ControlProto(region=answer))
 
-    def on_clock(self, member: Member, clock: Any) -> None:
+    def on_clock(self, member: MemberRecord, clock: Any) -> None:
         self.send(member, ControlProto(clock=ClockProto(seconds=perf_counter())))
 
-    def on_trace(self, member: Member, trace: Any) -> None:
+    def on_trace(self, member: MemberRecord, trace: Any) -> None:
         member.trace = trace
 
-    def on_finished(self, member: Member, finished: Any) -> None:
+    def on_finished(self, member: MemberRecord, finished: Any) -> None:
         member.finished = finished
 
 
-def _refuse_divergence(phase: str, step: int, metrics: dict[str, float]) -> None:
+def _refuse_diverged_metrics(phase: str, step: int, metrics: dict[str, float]) -> None:
     """Raises Diverged for a metric that is not a number."""
     for name, value in metrics.items():
         if not isfinite(value):
-            raise Diverged(f"{phase} step {step}", f"{name} to be a number", str(value))
+            raise TrainingDiverged(f"{phase} step {step}", f"{name} to be a number", str(value))

@@ -16,21 +16,21 @@ from typing import Any
 import zmq
 
 from netpart.checkpoint.steps import parse_step
-from netpart.errors import Diverged, Interrupted, NetpartError, WorkerFailed, by
+from netpart.errors import NetpartError, SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
 from netpart.graph.partition import Partition
-from netpart.launch.control.address import is_tcp
-from netpart.launch.control.framing import FRAME_BYTES, Garbled, pack, unpack
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.secure_link import own_pair, secure_server
-from netpart.launch.control.signals import held_back
-from netpart.launch.control.token import Token
+from netpart.launch.control.address import is_tcp_address
+from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_message, unpack_message
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.secure_link import coordinator_keys, secure_server
+from netpart.launch.control.signals import defer_signals
+from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import LAST_WORDS_SECONDS, Blame
-from netpart.launch.coordinator.conversation import Conversation, Options
-from netpart.launch.coordinator.watch import Member, Verdict, Watch
+from netpart.launch.coordinator.conversation import Conversation, RunOptions
+from netpart.launch.coordinator.watch import FailureVerdict, MemberRecord, Watchdog
 from netpart.launch.report.events import Hearer, Joined, Noticed
 from netpart.launch.teams.team import Team
 from netpart.proto.control_pb2 import ControlProto, JoinedProto
-from netpart.transport.sockets import bind, limited
+from netpart.transport.sockets import bind_socket, limited_socket
 
 LOOK_MS = 250
 PARTING_SECONDS = 10.0
@@ -46,18 +46,18 @@ class Coordinator:
     """Runs ``partition`` on a team; ``listener`` hears of every event."""
 
     def __init__(
-        self, partition: Partition, options: Options, context: zmq.Context[Any], listener: Hearer,
-        token: Token | None = None,
+        self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
+        token: RunToken | None = None,
     ) -> None:  # fmt: skip
         self.options, self.listener, self.cluster = options, listener, partition.cluster
-        shown, self.key = own_pair(token)
-        self.members = [Member(rank) for rank in range(self.cluster.size)]
-        self.seats, self.noticed, self.full = Seats(shown, self.cluster.size), 0, False
-        self.socket, self.poller = limited(context, zmq.ROUTER, FRAME_BYTES), zmq.Poller()
+        shown, self.key = coordinator_keys(token)
+        self.members = [MemberRecord(rank) for rank in range(self.cluster.size)]
+        self.seats, self.noticed, self.full = WorkerSeats(shown, self.cluster.size), 0, False
+        self.socket, self.poller = limited_socket(context, zmq.ROUTER, FRAME_BYTES), zmq.Poller()
         self.talk = Conversation(partition, options, self.members, listener, self.send)
         self.leaving = False
 
-    def run(self, team: Team, address: str) -> list[Member]:
+    def run(self, team: Team, address: str) -> list[MemberRecord]:
         """Starts the team and serves it until every worker has finished; returns what each said at the end.
 
         Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
@@ -66,7 +66,7 @@ class Coordinator:
         else it raises has a note of the latest checkpoint.
         """
         now = monotonic()
-        self.watch = Watch(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
+        self.watch = Watchdog(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
         self.blame = Blame(self.members, self.cluster, team)
         try:
             control = self.bind(address, team.here)
@@ -74,14 +74,14 @@ class Coordinator:
                 self.lead(team, control)
         except KeyboardInterrupt as error:
             number = getattr(error, "number", signal.SIGINT)
-            raise Interrupted(number, self.interrupted(number)) from None
+            raise SignalInterrupt(number, self.interrupted(number)) from None
         except Exception as error:
-            if self.talk.saving.latest or isinstance(error, Diverged):
+            if self.talk.saving.latest or isinstance(error, TrainingDiverged):
                 error.add_note(self.talk.saving.left())
             raise
         finally:
-            with held_back(ending=True):
-                self.socket.close(linger=FAREWELL_MS if is_tcp(address) else 0)  # first: a context waits for it
+            with defer_signals(ending=True):
+                self.socket.close(linger=FAREWELL_MS if is_tcp_address(address) else 0)  # first: a context waits for it
                 self.talk.saving.abandon()
         return self.members
 
@@ -90,7 +90,7 @@ class Coordinator:
         needs no key. Returns where the team's own workers come in."""
         if here:
             self.open(here)
-        if is_tcp(address):
+        if is_tcp_address(address):
             secure_server(self.socket, self.key)
         endpoint = self.open(address)
         return here or endpoint
@@ -98,7 +98,7 @@ class Coordinator:
     def open(self, address: str) -> str:
         """Listens at ``address``; returns it with its port."""
         try:
-            return bind(self.socket, address)
+            return bind_socket(self.socket, address)
         except zmq.ZMQError as error:
             away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
             hint = "use an address of this host" if away else "use a free port"
@@ -117,7 +117,7 @@ class Coordinator:
             self.serve(team)
             parting = PARTING_SECONDS
         finally:
-            with held_back(ending=True):
+            with defer_signals(ending=True):
                 self.dismiss(team, parting)
 
     def serve(self, team: Team) -> None:
@@ -145,7 +145,7 @@ class Coordinator:
 
     def look_for_room(self) -> None:
         """Says so when this process can open nothing more, connections included, and when it can again."""
-        full = not _has_room()
+        full = not _can_open_files()
         if full != self.full:
             hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
             self.listener(Noticed(
@@ -169,7 +169,7 @@ class Coordinator:
             hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
             raise WorkerFailed(f"nobody has got on for {still:.1f} s; {hint}\n{places}")
 
-    def hear_last_words(self, verdict: Verdict, team: Team) -> None:
+    def hear_last_words(self, verdict: FailureVerdict, team: Team) -> None:
         """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
         self.blame.certain, end = verdict.rank, monotonic() + LAST_WORDS_SECONDS
         while (left := end - monotonic()) > 0 and self.socket.poll(int(left * 1000)):
@@ -195,19 +195,19 @@ class Coordinator:
                 self.admit(name, parts, team)
             elif name in self.seats.left:
                 late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
-                self.socket.send_multipart([name, *pack(ControlProto(joined=JoinedProto(refused=late)))])
+                self.socket.send_multipart([name, *pack_message(ControlProto(joined=JoinedProto(refused=late)))])
 
-    def take(self, member: Member, name: bytes, parts: Sequence[bytes], team: Team) -> None:
+    def take(self, member: MemberRecord, name: bytes, parts: Sequence[bytes], team: Team) -> None:
         """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
         try:
-            self.handle(member, name, unpack(parts), team)
-        except Garbled as error:
+            self.handle(member, name, unpack_message(parts), team)
+        except GarbledMessage as error:
             if not member.identity:
                 self.notice(f"somebody who joined as worker {member.rank} was not understood: {error}")
             elif not self.leaving:
                 raise self.blame.failed(member.rank, str(error)) from error
 
-    def handle(self, member: Member, name: bytes, message: ControlProto, team: Team) -> None:
+    def handle(self, member: MemberRecord, name: bytes, message: ControlProto, team: Team) -> None:
         kind = str(message.WhichOneof("message"))
         if kind != "hello" and not member.identity:
             return  # nobody is this worker before its hello
@@ -228,16 +228,16 @@ class Coordinator:
             member = self.members[joined.rank]
             member.heard, joined.ticket = monotonic(), self.seats.ticket(joined.rank).secret
             self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
-        self.socket.send_multipart([name, *pack(ControlProto(joined=joined))])
+        self.socket.send_multipart([name, *pack_message(ControlProto(joined=joined))])
 
     def decide(self, parts: Sequence[bytes], team: Team) -> JoinedProto:
         """Whether somebody may take part."""
         try:
-            message = unpack(parts)
+            message = unpack_message(parts)
             if message.WhichOneof("message") != "join":
-                raise Garbled(f"expected a wish to join, got {message.WhichOneof('message')}")
+                raise GarbledMessage(f"expected a wish to join, got {message.WhichOneof('message')}")
             return team.admit(message.join)
-        except Garbled as error:
+        except GarbledMessage as error:
             self.notice(f"somebody who has the token was refused: {error}")
             return JoinedProto(refused=str(error))
 
@@ -246,17 +246,17 @@ class Coordinator:
         saved = self.talk.saving.latest
         step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
         steps, left = self.talk.partition.job.train_steps, self.talk.saving.left()
-        return f"interrupted{by(number)} in step {step} of {steps}; {left}"
+        return f"interrupted{signal_suffix(number)} in step {step} of {steps}; {left}"
 
-    def stop(self, member: Member) -> None:
+    def stop(self, member: MemberRecord) -> None:
         if member.identity:
             self.send(member, ControlProto(stop=True))
 
-    def send(self, member: Member, message: ControlProto) -> None:
-        self.socket.send_multipart([member.identity, *pack(message)])
+    def send(self, member: MemberRecord, message: ControlProto) -> None:
+        self.socket.send_multipart([member.identity, *pack_message(message)])
 
 
-def _has_room() -> bool:
+def _can_open_files() -> bool:
     """True if this process may open one more file or connection."""
     try:
         os.close(os.open(os.sep, os.O_RDONLY))

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netpart.launch.control.worker_devices import CPU
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.watch import MemberRecord
 
 
 @dataclass(frozen=True)
-class Crowd:
+class OversubscribedHost:
     """Workers ``ranks`` share ``cores``; with ``share`` threads each there would be a core for every thread, or as few
     threads as can be."""
 
@@ -22,17 +22,17 @@ class Crowd:
         return max(1, self.cores // len(self.ranks))
 
 
-def crowds(members: Iterable[Member]) -> tuple[Crowd, ...]:
+def find_oversubscribed_hosts(members: Iterable[MemberRecord]) -> tuple[OversubscribedHost, ...]:
     """The workers of each host that compute on its cores, on too many threads together."""
-    hosts: dict[str, list[Member]] = {}
+    hosts: dict[str, list[MemberRecord]] = {}
     for member in members:
         if member.device == CPU:
             hosts.setdefault(member.host, []).append(member)
-    return tuple(crowd for those in hosts.values() if (crowd := _crowded(those)))
+    return tuple(crowd for those in hosts.values() if (crowd := _oversubscribed_host(those)))
 
 
-def _crowded(members: list[Member]) -> Crowd | None:
+def _oversubscribed_host(members: list[MemberRecord]) -> OversubscribedHost | None:
     """``members``, who share a host, as a crowd; None if they are none, or each has one thread already."""
-    crowd = Crowd(tuple(m.rank for m in members), len(frozenset().union(*(m.cores for m in members))))
+    crowd = OversubscribedHost(tuple(m.rank for m in members), len(frozenset().union(*(m.cores for m in members))))
     threads = [m.threads for m in members]
     return crowd if sum(threads) > crowd.cores and max(threads) > 1 else None

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from time import monotonic
 
 from netpart.graph.partition import Partition
-from netpart.program.metrics import Tables, figures, tables
+from netpart.program.metrics import MetricTables, phase_figures, phase_tables
 from netpart.proto.control_pb2 import ReportProto
 
 
 @dataclass(frozen=True)
-class Means:
+class MetricMeans:
     """What a report says: means and other figures by name, tables, samples per second."""
 
     metrics: dict[str, float]
-    tables: Tables
+    tables: MetricTables
     samples_per_second: float
 
 
@@ -34,7 +34,7 @@ class MetricBook:
         """Rows of a mini-batch of ``phase``."""
         return self.partition.phases[phase][-1].rows[1]
 
-    def add(self, report: ReportProto, workers: int) -> Means | None:
+    def add(self, report: ReportProto, workers: int) -> MetricMeans | None:
         """Takes one worker's report; once all are there, returns what they say together."""
         key = (report.phase, report.step)
         reports = self.open.setdefault(key, [])
@@ -51,4 +51,4 @@ class MetricBook:
         now = monotonic()
         everybody = samples * self.groups if report.phase == "train" else samples
         rate, self.last = everybody / max(now - self.last, 1e-9), now
-        return Means(figures(micros, sums, samples), tables(micros, sums), rate)
+        return MetricMeans(phase_figures(micros, sums, samples), phase_tables(micros, sums), rate)

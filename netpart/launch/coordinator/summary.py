@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from netpart.graph.partition import Partition
-from netpart.launch.coordinator.conversation import Options
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.conversation import RunOptions
+from netpart.launch.coordinator.watch import MemberRecord
 from netpart.launch.report.events import Measured, Summary
-from netpart.launch.report.predicted_volumes import Volume, predicted, volumes
-from netpart.launch.report.run_record import Notes
+from netpart.launch.report.predicted_volumes import MessageVolume, predict_bytes_by_edge, predict_volumes
+from netpart.launch.report.run_record import RunRecord
 from netpart.layers.inputs.rows import RowInput
 
 
-def summarise(partition: Partition, options: Options, members: list[Member], notes: Notes, seconds: float) -> Summary:
+def summarise_run(
+    partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float
+) -> Summary:
     """Puts the end of a run together."""
     steps = max(0, partition.job.train_steps - options.first_step)
     cluster, first = partition.cluster, options.first_step
@@ -23,12 +25,12 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         name=partition.graph.net.name,
         workers=cluster.groups * cluster.workers,
         steps=steps,
-        loss=_first_named(last, "loss"),
-        accuracy=_first_named(last, "accuracy"),
+        loss=_first_metric_named(last, "loss"),
+        accuracy=_first_metric_named(last, "accuracy"),
         seconds=seconds,
         train_seconds=train_seconds,
         samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
-        bytes_predicted=sum(predicted(partition, first).values()),
+        bytes_predicted=sum(predict_bytes_by_edge(partition, first).values()),
         bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
         header_bytes=sum(m.finished.header_bytes for m in members),
         memory_bytes=[m.memory for m in members],
@@ -38,9 +40,9 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
         test=notes.latest.get("test", {}),
         checkpoint=notes.checkpoint,
         workspace=str(options.workspace),
-        bytes_by_edge=_by_edge(volumes(partition, first), members),
+        bytes_by_edge=_count_bytes_by_edge(predict_volumes(partition, first), members),
         tables=notes.tests[-1].tables if notes.tests else {},
-        accuracies=_accuracies(notes.tests),
+        accuracies=_test_accuracies(notes.tests),
         steps_per_epoch=_steps_per_epoch(partition),
         step_seconds=[
             max(times) for times in zip(*(members[rank].finished.step_seconds for rank in cluster.shown), strict=True)
@@ -50,9 +52,9 @@ def summarise(partition: Partition, options: Options, members: list[Member], not
     )
 
 
-def _accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
+def _test_accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
     """The step and the first accuracy of every test that has one."""
-    found = ((test.step, _first_named(test.metrics, "accuracy")) for test in tests)
+    found = ((test.step, _first_metric_named(test.metrics, "accuracy")) for test in tests)
     return [(step, accuracy) for step, accuracy in found if accuracy is not None]
 
 
@@ -63,7 +65,7 @@ def _steps_per_epoch(partition: Partition) -> float | None:
     return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
 
 
-def _by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
+def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRecord]) -> dict[str, int]:
     """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
     names, counted = {volume.key: volume.name for volume in found}, dict[str, int]()
     for member in members:
@@ -75,6 +77,6 @@ def _by_edge(found: Iterable[Volume], members: list[Member]) -> dict[str, int]:
     return counted
 
 
-def _first_named(metrics: dict[str, float], name: str) -> float | None:
+def _first_metric_named(metrics: dict[str, float], name: str) -> float | None:
     """The first metric ``layer/name``."""
     return next((value for key, value in metrics.items() if key.split("/")[-1] == name), None)

@@ -25,7 +25,7 @@ GAP_SECONDS = 1.5
 
 
 @dataclass
-class Member:
+class MemberRecord:
     """What is known about one worker."""
 
     rank: int
@@ -45,23 +45,23 @@ class Member:
 
     def place(self) -> str:
         """Where it was last heard: phase, step and what it was doing."""
-        return place(self.beat.phase, self.beat.step, self.beat.doing or "starting")
+        return describe_moment(self.beat.phase, self.beat.step, self.beat.doing or "starting")
 
 
-def place(phase: str, step: int, doing: str) -> str:
+def describe_moment(phase: str, step: int, doing: str) -> str:
     """A moment of a worker in words: "train step 3, forward conv1"."""
     return f"{phase} step {step}, {doing}" if phase else f"before step 0, {doing}"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FailureVerdict:
     """Why the run must end: ``rank`` is at fault, ``text`` says how."""
 
     rank: int
     text: str
 
 
-class Watch:
+class Watchdog:
     """Watches ``members`` from ``now`` on.
 
     ``patience`` is what a living but silent worker gets, in seconds, ``start_seconds`` what one gets to introduce
@@ -69,7 +69,7 @@ class Watch:
     """
 
     def __init__(
-        self, members: list[Member], patience: float, now: float, start_seconds: float = START_SECONDS,
+        self, members: list[MemberRecord], patience: float, now: float, start_seconds: float = START_SECONDS,
         hint: str = "look at its log",
     ) -> None:  # fmt: skip
         self.members, self.patience, self.began, self.looked = members, patience, now, now
@@ -77,7 +77,7 @@ class Watch:
         for member in members:
             member.heard = now
 
-    def look(self, now: float, dead: Mapping[int, str], stopped: Callable[[int], bool]) -> Verdict | None:
+    def look(self, now: float, dead: Mapping[int, str], stopped: Callable[[int], bool]) -> FailureVerdict | None:
         """The verdict at ``now``, given who has ended and how, and a way to ask whether a worker is stopped."""
         if now - self.looked > GAP_SECONDS:
             self.began += now - self.looked
@@ -85,25 +85,27 @@ class Watch:
                 member.heard = now
         self.looked = now
         for rank, how in dead.items():
-            return Verdict(rank, f"died ({how}), last heard in {self.members[rank].place()}")
+            return FailureVerdict(rank, f"died ({how}), last heard in {self.members[rank].place()}")
         return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
 
-    def silence(self, member: Member, now: float, stopped: Callable[[int], bool]) -> Verdict | None:
+    def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:
         """The verdict on one worker that lives."""
         silent = now - member.heard
         if silent <= SILENT_SECONDS:
             return None
         last = f"last heard in {member.place()}"
         if stopped(member.rank):
-            return Verdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
+            return FailureVerdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
         if not member.identity:
             return self.absence(member) if now - self.began > self.start_seconds else None
         if silent > max(self.patience, SILENT_SECONDS):
-            return Verdict(member.rank, f"runs, but is not heard for {silent:.1f} s, {last}")
+            return FailureVerdict(member.rank, f"runs, but is not heard for {silent:.1f} s, {last}")
         return None
 
-    def absence(self, member: Member) -> Verdict:
+    def absence(self, member: MemberRecord) -> FailureVerdict:
         """The verdict on the first worker that did not come; it names the others too."""
         others = [str(m.rank) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
-        return Verdict(member.rank, f"did not come within {self.start_seconds:g} s of its start{too}; {self.hint}")
+        return FailureVerdict(
+            member.rank, f"did not come within {self.start_seconds:g} s of its start{too}; {self.hint}"
+        )

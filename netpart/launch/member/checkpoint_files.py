@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.checkpoint.regions import Reader, Writer
-from netpart.checkpoint.safetensors_file import join, open_checkpoint
-from netpart.launch.member.control_client import Control
+from netpart.checkpoint.regions import RegionReader, RegionWriter
+from netpart.checkpoint.safetensors_file import join_checkpoint, open_checkpoint
+from netpart.launch.member.control_client import ControlClient
 from netpart.proto.control_pb2 import ControlProto, RegionProto
-from netpart.spec import Region, Shape, extent, relative, size
+from netpart.spec import Region, Shape, extent, relative_slices, size
 
 PIECE_BYTES = 1 << 20
 """What one message carries; the next is sent when it has been answered, so neither side piles anything up."""
@@ -27,61 +27,63 @@ NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 """Types of elements that travel."""
 
 
-class Files(Protocol):
+class CheckpointFiles(Protocol):
     """Where checkpoints are."""
 
-    def join(self, path: Path) -> AbstractContextManager[Writer]: ...
+    def join(self, path: Path) -> AbstractContextManager[RegionWriter]: ...
 
-    def open(self, path: Path) -> AbstractContextManager[Reader]: ...
+    def open(self, path: Path) -> AbstractContextManager[RegionReader]: ...
 
 
-class _Local(NamedTuple):
+class _LocalFiles(NamedTuple):
     join: Any
     open: Any
 
 
-LOCAL: Files = _Local(join, open_checkpoint)
+LOCAL: CheckpointFiles = _LocalFiles(join_checkpoint, open_checkpoint)
 """Files of this host."""
 
 
 class RemoteFiles:
     """Files of the coordinator's host."""
 
-    def __init__(self, control: Control) -> None:
+    def __init__(self, control: ControlClient) -> None:
         self.control = control
 
-    def join(self, path: Path) -> AbstractContextManager[Writer]:
+    def join(self, path: Path) -> AbstractContextManager[RegionWriter]:
         return nullcontext(RemoteFile(self.control, path))
 
-    def open(self, path: Path) -> AbstractContextManager[Reader]:
+    def open(self, path: Path) -> AbstractContextManager[RegionReader]:
         return nullcontext(RemoteFile(self.control, path))
 
 
 class RemoteFile:
     """One file of the coordinator's host; an error that it meets ends the run there."""
 
-    def __init__(self, control: Control, path: Path) -> None:
+    def __init__(self, control: ControlClient, path: Path) -> None:
         self.control, self.path = control, path
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
         """Writes a box of a tensor, piece by piece; returns when all of it is written."""
-        for piece in pieces(box, array.itemsize):
+        for piece in split_box_by_bytes(box, array.itemsize):
             message = ControlProto()
-            _describe(message.region_write, self.path, name, piece, array.dtype, shape or ())
-            message.region_write.data = array[relative(piece, box)].tobytes()
+            _describe_region(message.region_write, self.path, name, piece, array.dtype, shape or ())
+            message.region_write.data = array[relative_slices(piece, box)].tobytes()
             self.control.send(message)
             self.control.receive("region")
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None:
         """Reads a box of a tensor into ``out``, piece by piece."""
-        for piece in pieces(box, out.itemsize):
+        for piece in split_box_by_bytes(box, out.itemsize):
             message = ControlProto()
-            _describe(message.region_read, self.path, name, piece, out.dtype, shape or ())
+            _describe_region(message.region_read, self.path, name, piece, out.dtype, shape or ())
             self.control.send(message)
-            out[relative(piece, box)] = elements(self.control.receive("region").region)
+            out[relative_slices(piece, box)] = region_elements(self.control.receive("region").region)
 
 
-def _describe(region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape) -> None:
+def _describe_region(
+    region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape
+) -> None:
     """Says in ``region`` which elements of which tensor are meant."""
     region.path, region.name, region.dtype = str(path), name, str(dtype)
     region.low.extend(lo for lo, _ in box)
@@ -89,25 +91,25 @@ def _describe(region: RegionProto, path: Path, name: str, box: Region, dtype: np
     region.shape.extend(shape)
 
 
-def box_of(region: RegionProto) -> Region:
+def region_box(region: RegionProto) -> Region:
     """The box that ``region`` is about."""
     return tuple(zip(region.low, region.high, strict=True))
 
 
-def dtype_of(region: RegionProto) -> np.dtype[Any]:
+def region_dtype(region: RegionProto) -> np.dtype[Any]:
     """The type of the elements. Raises ValueError for a type that holds no numbers."""
     if region.dtype not in NUMBERS:
         raise ValueError(f"expected elements of {', '.join(NUMBERS)}, got {region.dtype[:20]!r}")
     return np.dtype(region.dtype)
 
 
-def elements(region: RegionProto) -> NDArray[Any]:
+def region_elements(region: RegionProto) -> NDArray[Any]:
     """The elements that ``region`` carries, read-only, in the shape of its box."""
-    values: NDArray[Any] = np.frombuffer(region.data, dtype_of(region)).reshape(extent(box_of(region)))
+    values: NDArray[Any] = np.frombuffer(region.data, region_dtype(region)).reshape(extent(region_box(region)))
     return values
 
 
-def pieces(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> Iterator[Region]:
+def split_box_by_bytes(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> Iterator[Region]:
     """``box`` in parts of at most ``limit`` bytes: halves, and halves of these, along the longest axis."""
     if size(box) * itemsize <= limit or size(box) <= 1:
         yield box
@@ -116,4 +118,4 @@ def pieces(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> Iterator[Reg
     axis = max(range(len(box)), key=extents.__getitem__)
     (lo, hi), middle = box[axis], box[axis][0] + extents[axis] // 2
     for part in ((lo, middle), (middle, hi)):
-        yield from pieces(box[:axis] + (part,) + box[axis + 1 :], itemsize, limit)
+        yield from split_box_by_bytes(box[:axis] + (part,) + box[axis + 1 :], itemsize, limit)

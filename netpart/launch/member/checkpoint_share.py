@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from netpart.launch.member.checkpoint_files import Files
-from netpart.launch.member.control_client import Control
+from netpart.launch.member.checkpoint_files import CheckpointFiles
+from netpart.launch.member.control_client import ControlClient
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
-from netpart.worker.initial_values import ArrayOf, fill
+from netpart.worker.initial_values import ArrayOf, fill_from_checkpoint
 from netpart.worker.player import Player
 
 
-class Share:
+class CheckpointShare:
     """The share of ``player``, as ``welcome`` tells and ``control`` asks for it."""
 
-    def __init__(self, player: Player, control: Control, welcome: WelcomeProto, files: Files) -> None:
+    def __init__(self, player: Player, control: ControlClient, welcome: WelcomeProto, files: CheckpointFiles) -> None:
         self.player, self.control, self.welcome, self.files = player, control, welcome, files
 
     def begin(self) -> None:
@@ -78,4 +78,4 @@ class Share:
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
         """Fills every holding."""
         with self.files.open(path) as file:
-            fill(self.player, file, targets)
+            fill_from_checkpoint(self.player, file, targets)

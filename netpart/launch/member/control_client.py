@@ -30,23 +30,23 @@ from typing import Any, cast
 import zmq
 
 from netpart.errors import NetpartError
-from netpart.launch.control.address import is_tcp
-from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack, plain, unpack
-from netpart.launch.control.seats import HEART, VOICE, identity
-from netpart.launch.control.secure_link import Link, secure_client
-from netpart.launch.control.token import Token
+from netpart.launch.control.address import is_tcp_address
+from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, printable_text, unpack_message
+from netpart.launch.control.seats import HEART, VOICE, socket_identity
+from netpart.launch.control.secure_link import LinkMonitor, secure_client
+from netpart.launch.control.token import RunToken
 from netpart.proto.control_pb2 import ControlProto
-from netpart.transport.sockets import connect, limited
+from netpart.transport.sockets import connect_socket, limited_socket
 
 BEAT_SECONDS = 0.25
 
 
-class Stopped(NetpartError):
+class StopRequested(NetpartError):
     """The coordinator told this worker to stop."""
 
 
 @dataclass
-class Status:
+class WorkerStatus:
     """Where a worker is; its heartbeat says so. ``doing`` is asked by another thread, at any moment."""
 
     phase: str = ""
@@ -54,7 +54,7 @@ class Status:
     doing: Callable[[], str] = lambda: "starting"
 
 
-class Control:
+class ControlClient:
     """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread.
 
     ``ticket`` is what shows that it is worker ``rank``.
@@ -64,10 +64,15 @@ class Control:
     """
 
     def __init__(
-        self, context: zmq.Context[Any], address: str, rank: int, ticket: Token, lost: Callable[[], None] | None = None
+        self,
+        context: zmq.Context[Any],
+        address: str,
+        rank: int,
+        ticket: RunToken,
+        lost: Callable[[], None] | None = None,
     ) -> None:
         self.context, self.address, self.rank, self.ticket, self.lost = context, address, rank, ticket, lost
-        self.status = Status()
+        self.status = WorkerStatus()
         self._socket, self._link = self._connect(VOICE)
         self._ended = threading.Event()
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
@@ -82,7 +87,7 @@ class Control:
 
     def send(self, message: ControlProto) -> None:
         """Sends ``message``; never waits."""
-        self._socket.send_multipart(pack(message))
+        self._socket.send_multipart(pack_message(message))
 
     def receive(self, wanted: str) -> ControlProto:
         """Waits for the next message, which must be ``wanted``. Raises Stopped if the coordinator says stop,
@@ -90,12 +95,12 @@ class Control:
 
         It waits as long as it takes: a coordinator may have been suspended, and one that dies takes its workers along.
         """
-        message = unpack(self._socket.recv_multipart())
+        message = unpack_message(self._socket.recv_multipart())
         kind = message.WhichOneof("message")
         if kind == "joined":
-            raise NetpartError(f"worker {self.rank}: {plain(message.joined.refused, REFUSAL)}")
+            raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
         if kind == "stop":
-            raise Stopped(f"worker {self.rank}: stopped by the coordinator")
+            raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind != wanted:
             raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got {kind}")
         return message
@@ -109,7 +114,7 @@ class Control:
         """Waits until every worker has finished: until then a peer may still need what this one sent."""
         try:
             self.receive("stop")
-        except Stopped:
+        except StopRequested:
             return
 
     def close(self) -> None:
@@ -128,7 +133,7 @@ class Control:
             status = self.status
             message.beat.rank, message.beat.phase = self.rank, status.phase
             message.beat.step, message.beat.doing = status.step, status.doing()
-            socket.send_multipart(pack(message))
+            socket.send_multipart(pack_message(message))
             if self._ended.wait(BEAT_SECONDS):
                 break
             lost = [link for link in links if link.look(monotonic())]
@@ -138,19 +143,19 @@ class Control:
             link.close()
         socket.close(linger=0)
 
-    def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], Link | None]:
+    def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], LinkMonitor | None]:
         """One of this worker's sockets, and the watch over its link if somebody is to be told."""
-        name = identity(self.ticket.secret, self.rank, which)
-        socket = dealer(self.context, self.address, self.ticket, name)
-        link = Link(socket, monotonic()) if self.lost and is_tcp(self.address) else None
-        connect(socket, self.address)
+        name = socket_identity(self.ticket.secret, self.rank, which)
+        socket = make_dealer(self.context, self.address, self.ticket, name)
+        link = LinkMonitor(socket, monotonic()) if self.lost and is_tcp_address(self.address) else None
+        connect_socket(socket, self.address)
         return socket, link
 
 
-def dealer(context: zmq.Context[Any], address: str, token: Token, name: bytes) -> zmq.Socket[bytes]:
+def make_dealer(context: zmq.Context[Any], address: str, token: RunToken, name: bytes) -> zmq.Socket[bytes]:
     """A DEALER that is to be connected to ``address`` as ``name``; over tcp ``token`` says who must be there."""
-    socket = limited(context, zmq.DEALER, FRAME_BYTES)
+    socket = limited_socket(context, zmq.DEALER, FRAME_BYTES)
     socket.setsockopt(zmq.IDENTITY, name)
-    if is_tcp(address):
+    if is_tcp_address(address):
         secure_client(socket, token)
     return socket

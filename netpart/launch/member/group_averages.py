@@ -14,19 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from netpart.graph.cluster import Cluster
-from netpart.launch.control.due_steps import due_after
-from netpart.worker.group_averaging import Averaging
+from netpart.launch.control.due_steps import is_average_due
+from netpart.worker.group_averaging import GroupAveraging
 from netpart.worker.player import Player
-from netpart.worker.server_player import Applied
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.server_player import AppliedUpdate
+from netpart.worker.wait_reasons import WaitReason
 
 
-class Averages:
+class AverageSchedule:
     """The averages of one worker of group ``group``, from step ``first`` on; ``note`` hears of those brought in."""
 
     def __init__(
-        self, averaging: Averaging, player: Player, cluster: Cluster, group: int, first: int, meetings: Sequence[int],
-        note: Callable[[Applied], None],
+        self, averaging: GroupAveraging, player: Player, cluster: Cluster, group: int, first: int,
+        meetings: Sequence[int],
+        note: Callable[[AppliedUpdate], None],
     ) -> None:  # fmt: skip
         self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
         self.first, self.meetings, self.met = first, meetings, first
@@ -35,31 +36,31 @@ class Averages:
         self.states = [averaging.of([state[slot] for state in player.machine.state]) for slot in slots]
         self.done, self.begun = 0, -1
 
-    def after(self, step: int) -> Iterator[Waiting]:
+    def after(self, step: int) -> Iterator[WaitReason]:
         """What is due after a step of this group."""
         self.done += 1
         bound = self.cluster.staleness or 0
         if self.begun >= 0 and self.done - self.begun >= bound:
             yield from self.bring_in(step)
-        if due_after(self.cluster, self.first, self.meetings, step):
+        if is_average_due(self.cluster, self.first, self.meetings, step):
             self.values.begin()
             self.begun = self.done
             if bound == 0:
                 yield from self.bring_in(step)
 
-    def bring_in(self, step: int) -> Iterator[Waiting]:
+    def bring_in(self, step: int) -> Iterator[WaitReason]:
         """Waits for the average that has begun, if there is one."""
         if self.begun >= 0:
             yield from self.values.finish()
-            self.note(Applied(self.group, step, self.begun, self.done))
+            self.note(AppliedUpdate(self.group, step, self.begun, self.done))
             self.begun = -1
 
-    def meet(self, step: int) -> Iterator[Waiting]:
+    def meet(self, step: int) -> Iterator[WaitReason]:
         """Makes all groups equal before ``step``."""
         if step > self.met:
             yield from self.bring_in(step)
             for average in (self.values, *self.states):
                 average.begin()
                 yield from average.finish()
-            self.note(Applied(self.group, step, self.done, self.done))
+            self.note(AppliedUpdate(self.group, step, self.done, self.done))
             self.met = step

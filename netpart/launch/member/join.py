@@ -15,17 +15,24 @@ from typing import Any, NoReturn
 import zmq
 
 from netpart.errors import NetpartError, WorkerFailed
-from netpart.launch.control.address import ANY_PORT, host_and_port, listening, reachable, tcp_address, way_to
-from netpart.launch.control.framing import REFUSAL, Garbled, pack, plain, unpack
-from netpart.launch.control.process_limits import check_limits
+from netpart.launch.control.address import (
+    ANY_PORT,
+    host_and_port,
+    resolve_bind_address,
+    resolve_peer_address,
+    source_address,
+    tcp_address,
+)
+from netpart.launch.control.framing import REFUSAL, GarbledMessage, pack_message, printable_text, unpack_message
+from netpart.launch.control.process_limits import check_process_limits
 from netpart.launch.control.seats import KNOCK
-from netpart.launch.control.secure_link import Link, public_key
-from netpart.launch.control.token import Token
-from netpart.launch.member.control_client import dealer
-from netpart.launch.member.member import Away, serve
+from netpart.launch.control.secure_link import LinkMonitor, public_key
+from netpart.launch.control.token import RunToken
+from netpart.launch.member.control_client import make_dealer
+from netpart.launch.member.member import RemoteHost, run_member
 from netpart.proto.control_pb2 import ControlProto, JoinedProto, WelcomeProto
-from netpart.resources import version
-from netpart.transport.sockets import connect
+from netpart.resources import installed_version
+from netpart.transport.sockets import connect_socket
 from netpart.transport.transport import Transport
 
 LOOK_MS = 100
@@ -43,79 +50,83 @@ class Invitation:
     """
 
     address: str
-    token: Token
+    token: RunToken
     rank: int | None = None
     listen: str = ""
     folder: Path | None = None
     wait: float = WAIT_SECONDS
 
 
-def join(invitation: Invitation, say: Callable[[str], None]) -> None:
+def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
     """Plays one worker of the run at ``invitation.address`` to its end; ``say`` hears what a person wants to know.
 
     Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
     coordinator is lost, the process ends with exit code 1 at once.
     """
-    invitation = replace(invitation, address=reachable(invitation.address, "--join"))
-    given = listening(invitation.listen, "--listen", free=True) if invitation.listen else ""
+    invitation = replace(invitation, address=resolve_peer_address(invitation.address, "--join"))
+    given = resolve_bind_address(invitation.listen, "--listen", free=True) if invitation.listen else ""
     say(f"joining {invitation.address}")
     with zmq.Context() as context:
-        rank, ticket = knock(context, invitation)
+        rank, ticket = request_seat(context, invitation)
         listen = given or tcp_address(_own_address(invitation.address), ANY_PORT)
         say(f"worker {rank}: joined {invitation.address}, listening at {listen.removesuffix(':*')}")
-        if not _play(context, invitation, rank, ticket, listen):
+        if not _play_joined_worker(context, invitation, rank, ticket, listen):
             raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
     say(f"worker {rank}: finished")
 
 
-def _play(context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: Token, listen: str) -> bool:
+def _play_joined_worker(
+    context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: RunToken, listen: str
+) -> bool:
     """Serves as worker ``rank``; True if the run went to its end."""
     from netpart.transport.zeromq import ZeroMQTransport
 
     def made(welcome: WelcomeProto) -> Transport:
-        check_limits(welcome.workers)
+        check_process_limits(welcome.workers)
         return ZeroMQTransport(rank, welcome.run_id)
 
     def lost() -> NoReturn:
-        end(f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken")
+        exit_at_once(
+            f"worker {rank}: lost its coordinator at {invitation.address}: that ended, or the link to it is broken"
+        )
 
-    away = Away(invitation.folder, lost)
-    return serve(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
+    away = RemoteHost(invitation.folder, lost)
+    return run_member(context, invitation.address, rank, ticket, made, listen, sys.stderr, away)
 
 
-def end(message: str) -> NoReturn:
+def exit_at_once(message: str) -> NoReturn:
     """Ends this process from any thread, whatever the others wait for."""
     os.write(sys.stderr.fileno(), f"error: {message}\n".encode())
     os._exit(1)
 
 
-def knock(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, Token]:
+def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, RunToken]:
     """Asks to take part, and waits for the answer: this worker's rank and ticket. Raises NetpartError."""
     name = KNOCK + invitation.token.secret + secrets.token_bytes(4)
-    door = dealer(context, invitation.address, invitation.token, name)
-    link = Link(door, monotonic())
+    door = make_dealer(context, invitation.address, invitation.token, name)
+    link = LinkMonitor(door, monotonic())
     try:
-        connect(door, invitation.address)
-        door.send_multipart(pack(_wish(invitation)))
+        connect_socket(door, invitation.address)
+        door.send_multipart(pack_message(_join_request(invitation)))
         answer = _await_answer(door, link, invitation)
     finally:
         link.close()
         door.close(linger=0)
     if answer.refused:
-        raise NetpartError(f"{invitation.address}: {plain(answer.refused, REFUSAL)}")
-    return answer.rank, Token(answer.ticket, public_key(invitation.token))
+        raise NetpartError(f"{invitation.address}: {printable_text(answer.refused, REFUSAL)}")
+    return answer.rank, RunToken(answer.ticket, public_key(invitation.token))
 
 
-def _wish(invitation: Invitation) -> ControlProto:
+def _join_request(invitation: Invitation) -> ControlProto:
     """Who asks, and for which rank."""
     message = ControlProto()
-    message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", version()
+    message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", installed_version()
     if invitation.rank is not None:
         message.join.rank = invitation.rank
     return message
 
 
-def _await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -> JoinedProto:
+def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invitation) -> JoinedProto:
     """The coordinator's answer. Raises NetpartError if none comes in time, or the token is not that of the run."""
     until = monotonic() + invitation.wait
     while not door.poll(LOOK_MS):
@@ -130,16 +141,16 @@ def _await_answer(door: zmq.Socket[bytes], link: Link, invitation: Invitation) -
             raise NetpartError(
                 f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
             )
-    answer = unpack(door.recv_multipart())
+    answer = unpack_message(door.recv_multipart())
     if answer.WhichOneof("message") != "joined":
-        raise Garbled(f"{invitation.address}: expected an answer, got another message")
+        raise GarbledMessage(f"{invitation.address}: expected an answer, got another message")
     return answer.joined
 
 
 def _own_address(address: str) -> str:
     """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
     try:
-        return way_to(*host_and_port(address, "--join"))
+        return source_address(*host_and_port(address, "--join"))
     except OSError as error:
         raise NetpartError(
             f"{address}: expected an address that this host can reach, got {error}; name one with --listen"

@@ -16,19 +16,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from netpart.graph.cluster import Cluster
-from netpart.launch.control.due_steps import due, meetings, pauses
-from netpart.launch.member.checkpoint_files import LOCAL, Files
-from netpart.launch.member.checkpoint_share import Share
-from netpart.launch.member.control_client import Control
-from netpart.launch.member.patience import LOOK_UP_SECONDS, Patience
+from netpart.launch.control.due_steps import barrier_steps, is_due, must_drain
+from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
+from netpart.launch.member.checkpoint_share import CheckpointShare
+from netpart.launch.member.control_client import ControlClient
+from netpart.launch.member.patience import LOOK_UP_SECONDS, DeadlineWaiter
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player
 
 if TYPE_CHECKING:
-    from netpart.launch.member.group_averages import Averages
+    from netpart.launch.member.group_averages import AverageSchedule
     from netpart.proto.job_pb2 import JobProto
     from netpart.transport.transport import Transport
-    from netpart.worker.server_player import Applied
+    from netpart.worker.server_player import AppliedUpdate
 
 TOLD_TOGETHER = 1000
 """Numbers of updates that are told in one message."""
@@ -36,18 +36,18 @@ LATEST_STEPS = 1000
 """Training steps whose times are kept."""
 
 
-class Loop:
+class WorkerLoop:
     """Trains, evaluates and saves on one worker of ``cluster``. ``averages`` are of groups that keep their own
     parameters."""
 
     def __init__(
-        self, player: Player, transport: Transport, control: Control, job: JobProto, welcome: WelcomeProto,
-        files: Files = LOCAL, cluster: Cluster | None = None, averages: Averages | None = None,
+        self, player: Player, transport: Transport, control: ControlClient, job: JobProto, welcome: WelcomeProto,
+        files: CheckpointFiles = LOCAL, cluster: Cluster | None = None, averages: AverageSchedule | None = None,
     ) -> None:  # fmt: skip
         self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
         self.averages, self.cluster = averages, cluster or Cluster(player.program.workers)
-        self.patience = Patience(transport, control, self.cluster, welcome.deadline)
-        self.share = Share(player, control, welcome, files)
+        self.patience = DeadlineWaiter(transport, control, self.cluster, welcome.deadline)
+        self.share = CheckpointShare(player, control, welcome, files)
         self.first, self.end = welcome.first_step, max(welcome.first_step, job.train_steps)
         self.applied: list[int] = []
         self.train_seconds, self.batches = 0.0, 0
@@ -55,13 +55,13 @@ class Loop:
 
     def run(self) -> None:
         """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
-        job, met = self.job, set(meetings(self.job, self.first, self.end) if self.averages else ())
+        job, met = self.job, set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
             self.meet_if(step, step in met)
-            self.evaluate_if(step, due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
-            self.evaluate_if(step, due(step, job.test_freq, job.test_after), "test", job.test_steps)
-            self.checkpoint_if(step, due(step, job.checkpoint_freq, job.checkpoint_after))
+            self.evaluate_if(step, is_due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
+            self.evaluate_if(step, is_due(step, job.test_freq, job.test_after), "test", job.test_steps)
+            self.checkpoint_if(step, is_due(step, job.checkpoint_freq, job.checkpoint_after))
             if step in mine:
                 self.train(step)
             self.report_if(step + 1)
@@ -96,7 +96,7 @@ class Loop:
 
     def train(self, step: int) -> None:
         """Plays one training step, and whatever is due between groups after it."""
-        started, pausing = perf_counter(), pauses(self.job, self.player.program.phases, step + 1)
+        started, pausing = perf_counter(), must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
         if self.averages is not None:
             for waiting in self.averages.after(step):
@@ -146,13 +146,13 @@ class Loop:
         report.sum.extend(self.player.read_metrics(phase).tolist())
         self.control.send(message)
 
-    def note(self, update: Applied) -> None:
+    def note(self, update: AppliedUpdate) -> None:
         """Keeps an update for the coordinator, and now and then tells it."""
         self.applied += update
         if len(self.applied) >= TOLD_TOGETHER:
             self.tell_applied()
 
-    def note_shown(self, update: Applied) -> None:
+    def note_shown(self, update: AppliedUpdate) -> None:
         """The same by one worker of each group."""
         if self.cluster.number(self.control.rank) == 0:
             self.note(update)

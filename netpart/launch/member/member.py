@@ -13,13 +13,13 @@ import numpy as np
 import zmq
 
 from netpart.errors import NetpartError
-from netpart.launch.control.token import VARIABLE, Token, parse
+from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
-from netpart.launch.member.control_client import Control, Stopped
-from netpart.launch.member.loop import Loop
-from netpart.launch.member.prepare import prepare
+from netpart.launch.member.control_client import ControlClient, StopRequested
+from netpart.launch.member.loop import WorkerLoop
+from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
-from netpart.shortage import shortage
+from netpart.shortage import find_shortage
 from netpart.transport.transport import Transport
 
 Connect = Callable[[WelcomeProto], Transport]
@@ -27,7 +27,7 @@ Connect = Callable[[WelcomeProto], Transport]
 
 
 @dataclass(frozen=True)
-class Away:
+class RemoteHost:
     """A worker on another host than the coordinator: where relative data paths start there (None: as the coordinator
     says), and what to do when the coordinator is lost."""
 
@@ -35,9 +35,9 @@ class Away:
     lost: Callable[[], None]
 
 
-def serve(
-    context: zmq.Context[Any], address: str, rank: int, ticket: Token, connect: Connect, listen: str, log: TextIO,
-    away: Away | None = None,
+def run_member(
+    context: zmq.Context[Any], address: str, rank: int, ticket: RunToken, connect: Connect, listen: str, log: TextIO,
+    away: RemoteHost | None = None,
 ) -> bool:  # fmt: skip
     """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
 
@@ -45,25 +45,30 @@ def serve(
     ``log`` gets what the coordinator quotes if the worker fails; ``away`` says what is different on another host. True
     if the run went to its end; an error is told to the coordinator and False returned.
     """
-    control = Control(context, address, rank, ticket, away.lost if away else None)
+    control = ControlClient(context, address, rank, ticket, away.lost if away else None)
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
     try:
         welcome = control.hello().welcome
         try:
             transport = connect(welcome)
         except Exception as error:
-            _failed(control, error, log)
+            _tell_failure(control, error, log)
             return False
         with transport:
-            return _play(welcome, transport, control, listen, log, away)
-    except Stopped:
+            return _prepare_and_play(welcome, transport, control, listen, log, away)
+    except StopRequested:
         return False
     finally:
         control.close()
 
 
-def _play(
-    welcome: WelcomeProto, transport: Transport, control: Control, listen: str, log: TextIO, away: Away | None
+def _prepare_and_play(
+    welcome: WelcomeProto,
+    transport: Transport,
+    control: ControlClient,
+    listen: str,
+    log: TextIO,
+    away: RemoteHost | None,
 ) -> bool:
     """Prepares and plays; an error reaches the coordinator before anything is closed."""
     from netpart.worker.gpu.communicators import Communicators
@@ -72,34 +77,34 @@ def _play(
     folder = away.folder if away and away.folder else Path(welcome.folder)
     files = RemoteFiles(control) if away else LOCAL
     try:
-        loop = prepare(welcome, transport, communicators, control, listen, log, folder, files)
+        loop = prepare_loop(welcome, transport, communicators, control, listen, log, folder, files)
         with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
             _play_job(loop)
-        _finished(control, loop)
+        _tell_finish(control, loop)
         control.await_stop()
         return True
-    except Stopped:
+    except StopRequested:
         return False
     except KeyboardInterrupt:
-        _failed(control, NetpartError("interrupted on its host"), log)
+        _tell_failure(control, NetpartError("interrupted on its host"), log)
         raise
     except Exception as error:
-        _failed(control, error, log)
+        _tell_failure(control, error, log)
         return False
     finally:
         communicators.close()
 
 
-def _play_job(loop: Loop) -> None:
+def _play_job(loop: WorkerLoop) -> None:
     """Plays every step of the job, or those that are to be traced."""
     if not loop.welcome.trace:
         return loop.run()
-    from netpart.launch.member.tracing import trace
+    from netpart.launch.member.tracing import trace_steps
 
-    return trace(loop)
+    return trace_steps(loop)
 
 
-def _finished(control: Control, loop: Loop) -> None:
+def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
     """Tells what was sent and how long training took."""
     message = ControlProto()
     message.finished.rank, message.finished.train_seconds = control.rank, loop.train_seconds
@@ -111,11 +116,11 @@ def _finished(control: Control, loop: Loop) -> None:
     loop.player.doing = "waiting for the other workers to finish"
 
 
-def _failed(control: Control, error: Exception, log: TextIO) -> None:
+def _tell_failure(control: ControlClient, error: Exception, log: TextIO) -> None:
     """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
     import traceback
 
-    error = shortage(error) or error
+    error = find_shortage(error) or error
     if not isinstance(error, NetpartError):
         traceback.print_exception(error, file=log)
         log.flush()
@@ -126,15 +131,15 @@ def _failed(control: Control, error: Exception, log: TextIO) -> None:
     control.send(message)
 
 
-def run(environment: Mapping[str, str]) -> int:
+def run_worker_process(environment: Mapping[str, str]) -> int:
     """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
-    from netpart.launch.control.transport_choice import make
+    from netpart.launch.control.transport_choice import make_transport
 
-    rank, ticket = int(environment["NETPART_RANK"]), parse(environment[VARIABLE], VARIABLE)
+    rank, ticket = int(environment["NETPART_RANK"]), parse_token(environment[VARIABLE], VARIABLE)
 
     def connect(welcome: WelcomeProto) -> Transport:
-        return make(welcome, rank)
+        return make_transport(welcome, rank)
 
     with zmq.Context() as context:
         address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]
-        return 0 if serve(context, address, rank, ticket, connect, listen, sys.stderr) else 1
+        return 0 if run_member(context, address, rank, ticket, connect, listen, sys.stderr) else 1

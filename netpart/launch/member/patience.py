@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import WorkerFailed
 from netpart.graph.cluster import Cluster
-from netpart.launch.member.control_client import Control
+from netpart.launch.member.control_client import ControlClient
 from netpart.program.instructions import Way
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport
@@ -24,15 +24,15 @@ class Overdue(WorkerFailed):
     """A message that did not come by the deadline."""
 
 
-class Patience:
+class DeadlineWaiter:
     """Waits at most ``deadline`` seconds for the same thing, and listens to the coordinator meanwhile."""
 
-    def __init__(self, transport: Transport, control: Control, cluster: Cluster, deadline: float) -> None:
+    def __init__(self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float) -> None:
         self.transport, self.control, self.cluster, self.deadline = transport, control, cluster, deadline
-        self.last: Waiting | None = None
+        self.last: WaitReason | None = None
         self.waited = 0.0
 
-    def wait(self, waiting: Waiting, step: int) -> None:
+    def wait(self, waiting: WaitReason, step: int) -> None:
         """Blocks until something arrives. Time during which this process itself stood still is not held against it.
 
         Raises Overdue.

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from netpart.launch.control.cores import host, threads_of
-from netpart.launch.control.due_steps import meetings
-from netpart.launch.control.worker_devices import placed
-from netpart.launch.member.checkpoint_files import Files
-from netpart.launch.member.control_client import Control
-from netpart.launch.member.loop import Loop
+from netpart.launch.control.cores import host_identity, kernel_threads
+from netpart.launch.control.due_steps import barrier_steps
+from netpart.launch.control.worker_devices import resolve_devices
+from netpart.launch.member.checkpoint_files import CheckpointFiles
+from netpart.launch.member.control_client import ControlClient
+from netpart.launch.member.loop import WorkerLoop
 from netpart.proto.control_pb2 import CommunicatorProto, ControlProto, GoProto, ReadyProto, WelcomeProto
 from netpart.transport.transport import Transport
 from netpart.units import bytes_text
@@ -24,49 +24,49 @@ if TYPE_CHECKING:
     from netpart.worker.player import Player
 
 
-def prepare(
-    welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: Control, listen: str,
-    log: TextIO, folder: Path, files: Files,
-) -> Loop:  # fmt: skip
+def prepare_loop(
+    welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: ControlClient, listen: str,
+    log: TextIO, folder: Path, files: CheckpointFiles,
+) -> WorkerLoop:  # fmt: skip
     """Compiles and binds this worker's Programs, then meets the other workers.
 
     Data is at home in ``folder``, and checkpoints are ``files``; the rest as in ``member.serve``.
     """
-    from netpart.graph.subgraph import decode
+    from netpart.graph.subgraph import decode_partition
     from netpart.kernels.device import array_module
-    from netpart.launch.control.communication_codec import encode
-    from netpart.program.messages.communication import communications
-    from netpart.updaters import updater
+    from netpart.launch.control.communication_codec import encode_communications
+    from netpart.program.messages.communication import list_communications
+    from netpart.updaters import build_updater
     from netpart.worker.player import Player
 
     control.status.doing = lambda: "compiling its plan"
-    partition, number = decode(welcome.plan, folder)
-    cluster, rule = partition.cluster, updater(partition.job.updater)
+    partition, number = decode_partition(welcome.plan, folder)
+    cluster, rule = partition.cluster, build_updater(partition.job.updater)
     serving = cluster.serves(rank := control.rank)
-    place = placed(welcome.device.split(","))[rank]
+    place = resolve_devices(welcome.device.split(","))[rank]
     xp, device = array_module(place)
-    program = _compiled(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
+    program = _compile_programs(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
     applied = rule if serving or not cluster.servers else None
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
-    loop = _looped(player, transport, control, partition, welcome, files)
+    loop = _make_loop(player, transport, control, partition, welcome, files)
     loop.share.begin()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
-    ready.threads, ready.host = threads_of(os.environ), host()
+    ready.threads, ready.host = kernel_threads(os.environ), host_identity()
     ready.core.extend(os.sched_getaffinity(0))
-    ready.spoken.extend(encode(communications(program)))
+    ready.spoken.extend(encode_communications(list_communications(program)))
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
-    _meet(control, transport, communicators, ready, welcome.deadline)
+    _await_peers(control, transport, communicators, ready, welcome.deadline)
     for ranks in communicators.found:
         print(f"worker {rank}: NCCL among workers {', '.join(map(str, ranks))}", file=log, flush=True)
     return loop
 
 
-def _compiled(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
+def _compile_programs(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
     """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
     each."""
     if number >= partition.workers - partition.servers:
@@ -74,44 +74,49 @@ def _compiled(partition: Partition, number: int, group: int, slots: int, device:
 
         return compile_server(partition, number, slots)
     from netpart.program.compile import compile_worker
-    from netpart.program.kernels import kernels_of
+    from netpart.program.kernels import job_kernel_class
 
     own = 0 if partition.servers else slots
-    return compile_worker(partition, number, own, kernels=kernels_of(partition.job, device), group=group)
+    return compile_worker(partition, number, own, kernels=job_kernel_class(partition.job, device), group=group)
 
 
-def _looped(
-    player: Player, transport: Transport, control: Control, partition: Partition, welcome: WelcomeProto, files: Files
-) -> Loop:
+def _make_loop(
+    player: Player,
+    transport: Transport,
+    control: ControlClient,
+    partition: Partition,
+    welcome: WelcomeProto,
+    files: CheckpointFiles,
+) -> WorkerLoop:
     """What this worker does, as its place in the cluster asks."""
     cluster, job = partition.cluster, partition.job
     if cluster.serves(control.rank):
         from netpart.launch.member.server_loop import ServerLoop
 
         return ServerLoop(player, transport, control, job, welcome, files, cluster)
-    loop = Loop(player, transport, control, job, welcome, files, cluster)
+    loop = WorkerLoop(player, transport, control, job, welcome, files, cluster)
     if cluster.averages:
-        from netpart.launch.member.group_averages import Averages
-        from netpart.worker.group_averaging import Averaging
+        from netpart.launch.member.group_averages import AverageSchedule
+        from netpart.worker.group_averaging import GroupAveraging
 
-        averaging = Averaging(player, transport, cluster, control.rank)
-        met, group = meetings(job, loop.first, loop.end), cluster.group(control.rank)
-        loop.averages = Averages(averaging, player, cluster, group, loop.first, met, loop.note_shown)
+        averaging = GroupAveraging(player, transport, cluster, control.rank)
+        met, group = barrier_steps(job, loop.first, loop.end), cluster.group(control.rank)
+        loop.averages = AverageSchedule(averaging, player, cluster, group, loop.first, met, loop.note_shown)
     return loop
 
 
-def _meet(
-    control: Control, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
+def _await_peers(
+    control: ControlClient, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
 ) -> None:  # fmt: skip
     """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
     control.send(ControlProto(ready=ready))
-    control.status.doing = _waiting(control.status.doing, "waiting for the other workers to get ready")
+    control.status.doing = _override_doing(control.status.doing, "waiting for the other workers to get ready")
     go: GoProto = control.receive("go").go
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
     communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
 
 
-def _waiting(doing: Callable[[], str], words: str) -> Callable[[], str]:
+def _override_doing(doing: Callable[[], str], words: str) -> Callable[[], str]:
     """``words`` as long as ``doing`` says what it says now."""
     before = doing()
     return lambda: words if doing() == before else doing()

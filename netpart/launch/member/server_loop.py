@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from netpart.launch.control.due_steps import due, meetings
-from netpart.launch.member.loop import Loop
-from netpart.worker.server_player import Applied, Serving
+from netpart.launch.control.due_steps import barrier_steps, is_due
+from netpart.launch.member.loop import WorkerLoop
+from netpart.worker.server_player import AppliedUpdate, ServerPlayer
 
 
-class ServerLoop(Loop):
+class ServerLoop(WorkerLoop):
     """Applies gradients and saves what it keeps."""
 
     def run(self) -> None:
         """Serves every step of the job."""
-        met = meetings(self.job, self.first, self.end)
-        serving = Serving(self.player, self.cluster, self.first, self.end, met, self.applied_one, self.reached)
+        met = barrier_steps(self.job, self.first, self.end)
+        serving = ServerPlayer(self.player, self.cluster, self.first, self.end, met, self.applied_one, self.reached)
         self.control.status.phase = "train"
         for waiting in serving.play():
             self.player.doing = "waiting for gradients"
@@ -21,7 +21,7 @@ class ServerLoop(Loop):
         self.tell_applied()
         self.flush()
 
-    def applied_one(self, update: Applied) -> None:
+    def applied_one(self, update: AppliedUpdate) -> None:
         """Notes an update, and looks whether to stop."""
         self.control.status.step = update.version
         self.note(update)
@@ -30,5 +30,5 @@ class ServerLoop(Loop):
     def reached(self, version: int) -> None:
         """Saves what is to be saved at ``version``."""
         job = self.job
-        now = due(version, job.checkpoint_freq, job.checkpoint_after) or version == self.end
+        now = is_due(version, job.checkpoint_freq, job.checkpoint_after) or version == self.end
         self.checkpoint_if(version, now)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from netpart.launch.member.control_client import Control
-from netpart.launch.member.loop import Loop
-from netpart.program.peak import peak
+from netpart.launch.member.control_client import ControlClient
+from netpart.launch.member.loop import WorkerLoop
+from netpart.program.peak import find_arena_peak
 from netpart.proto.control_pb2 import ClockProto, ControlProto, HeldProto, TracedProto, TraceProto
-from netpart.worker.trace import Traced
+from netpart.worker.trace import TracedAction
 
 if TYPE_CHECKING:
     from netpart.worker.player import Player
@@ -19,20 +19,20 @@ ROUNDS = 16
 took (Cristian, Probabilistic clock synchronization, 1989)."""
 
 
-def trace(loop: Loop) -> None:
+def trace_steps(loop: WorkerLoop) -> None:
     """Plays every training step and tells the coordinator what was done when, by its clock."""
-    ahead = _clock_ahead(loop.control)
-    loop.player.trace.events = events = list[Traced]()
+    ahead = _measure_clock_offset(loop.control)
+    loop.player.trace.events = events = list[TracedAction]()
     for step in range(loop.welcome.first_step, loop.job.train_steps):
         loop.train(step)
     loop.flush()
-    message = ControlProto(trace=encode(events, ahead))
+    message = ControlProto(trace=encode_trace(events, ahead))
     message.trace.rank = loop.control.rank
-    add_memory(message.trace, loop.player)
+    add_memory_plan(message.trace, loop.player)
     loop.control.send(message)
 
 
-def _clock_ahead(control: Control) -> float:
+def _measure_clock_offset(control: ControlClient) -> float:
     """Seconds that the coordinator's clock is ahead of this process's."""
     found = []
     for _ in range(ROUNDS):
@@ -44,7 +44,7 @@ def _clock_ahead(control: Control) -> float:
     return min(found)[1]
 
 
-def encode(traced: list[Traced], ahead: float) -> TraceProto:
+def encode_trace(traced: list[TracedAction], ahead: float) -> TraceProto:
     """What was done, with every name and channel written once."""
     numbers: dict[tuple[str, tuple[int, ...], int, int], int] = {}
     message = TraceProto()
@@ -60,9 +60,9 @@ def encode(traced: list[Traced], ahead: float) -> TraceProto:
     return message
 
 
-def add_memory(message: TraceProto, player: Player) -> None:
+def add_memory_plan(message: TraceProto, player: Player) -> None:
     """Tells the memory plan of a worker."""
-    program, highest = player.program, peak(player.program)
+    program, highest = player.program, find_arena_peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
     state = program.state_bytes
     gradients = program.fixed_bytes - parameters - state - program.version_bytes

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.checkpoint.steps import latest, parse_step
+from netpart.checkpoint.steps import latest_checkpoint, parse_step
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 
-def earlier(job: JobProto, folder: Path) -> Iterator[str]:
+def earlier_run_notices(job: JobProto, folder: Path) -> Iterator[str]:
     """Tells where ``--resume`` has nothing to go on from, or nothing left to do, and where a new run stays behind the
     checkpoints in ``folder``, so that these would be taken for its newest."""
-    newest = latest(folder)
+    newest = latest_checkpoint(folder)
     if job.resume and newest is None:
         begin = job.checkpoint_path[-1] if job.checkpoint_path else f"step {job.step}"
         yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"

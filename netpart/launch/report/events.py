@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netpart.launch.coordinator.crowded_hosts import Crowd
-    from netpart.worker.server_player import Applied
+    from netpart.launch.coordinator.crowded_hosts import OversubscribedHost
+    from netpart.worker.server_player import AppliedUpdate
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Started:
     kernels: str
     threads: tuple[int, ...]
     cluster: str = ""
-    crowds: tuple[Crowd, ...] = ()
+    crowds: tuple[OversubscribedHost, ...] = ()
     idle: tuple[int, ...] = ()
 
 
@@ -89,7 +89,7 @@ class Updated:
     """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
     rank: int
-    update: Applied
+    update: AppliedUpdate
 
 
 @dataclass(frozen=True)

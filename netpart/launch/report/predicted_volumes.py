@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.graph.partition import Partition
-from netpart.launch.control.due_steps import due, due_after, meetings
-from netpart.plan.price.ledger import averages, ledger
+from netpart.launch.control.due_steps import barrier_steps, is_average_due, is_due
+from netpart.plan.price.ledger import average_entries, compute_ledger
 from netpart.proto.element import float_size
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 
-class Volume(NamedTuple):
+class MessageVolume(NamedTuple):
     """``nbytes`` that go ``times`` times over one channel; ``key`` is its sender's rank and the channel."""
 
     name: str
@@ -24,35 +24,35 @@ class Volume(NamedTuple):
     times: int
 
 
-def volumes(partition: Partition, first_step: int) -> Iterator[Volume]:
+def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVolume]:
     """All messages of a run that begins at ``first_step``."""
-    cluster, counts = partition.cluster, _batch_counts(partition.job, first_step)
+    cluster, counts = partition.cluster, _evaluation_batches(partition.job, first_step)
     for group in range(cluster.groups):
         ranks = cluster.ranks(group)
         steps = len(cluster.steps(group, first_step, partition.job.train_steps))
         for phase in partition.phases if group == 0 else ("train",):
             times = steps if phase == "train" else counts[phase]
-            for e in ledger(partition, phase, group).entries:
-                yield Volume(f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times)
+            for e in compute_ledger(partition, phase, group).entries:
+                yield MessageVolume(f"{phase} {e.name}", (ranks[e.source], *e.channel), e.nbytes, times)
     times = _average_count(partition, first_step)
     for number in range(cluster.workers):
-        for e in averages(partition, number, float_size(partition.job)):
-            yield Volume(f"train {e.name}", (e.source, *e.channel), e.nbytes, times)
+        for e in average_entries(partition, number, float_size(partition.job)):
+            yield MessageVolume(f"train {e.name}", (e.source, *e.channel), e.nbytes, times)
 
 
-def predicted(partition: Partition, first_step: int) -> dict[str, int]:
+def predict_bytes_by_edge(partition: Partition, first_step: int) -> dict[str, int]:
     """Payload bytes of a whole run by edge."""
     found: dict[str, int] = {}
-    for volume in volumes(partition, first_step):
+    for volume in predict_volumes(partition, first_step):
         found[volume.name] = found.get(volume.name, 0) + volume.times * volume.nbytes
     return found
 
 
-def _batch_counts(job: JobProto, first_step: int) -> dict[str, int]:
+def _evaluation_batches(job: JobProto, first_step: int) -> dict[str, int]:
     """Mini-batches that a run validates and tests on."""
     steps = range(first_step, job.train_steps)
-    val = sum(due(s, job.validate_freq, job.validate_after) for s in steps) + 1
-    test = sum(due(s, job.test_freq, job.test_after) for s in steps) + 1
+    val = sum(is_due(s, job.validate_freq, job.validate_after) for s in steps) + 1
+    test = sum(is_due(s, job.test_freq, job.test_after) for s in steps) + 1
     return {"val": val * job.validate_steps, "test": test * job.test_steps}
 
 
@@ -61,7 +61,7 @@ def _average_count(partition: Partition, first: int) -> int:
     between."""
     cluster, job = partition.cluster, partition.job
     end = max(first, job.train_steps)
-    met = meetings(job, first, end)
-    between = sum(due_after(cluster, first, met, step) for step in range(first, end, cluster.groups))
+    met = barrier_steps(job, first, end)
+    between = sum(is_average_due(cluster, first, met, step) for step in range(first, end, cluster.groups))
     meets = sum(step > first for step in met)
-    return between + meets * (1 + len(updater(job.updater).states))
+    return between + meets * (1 + len(build_updater(job.updater).states))

@@ -12,12 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TextIO
 
-from netpart.errors import DataError, NetpartError, came
+from netpart.errors import DataError, NetpartError, os_error_text
 from netpart.launch.report.events import Event, Listener, Measured, Saved, Staleness, Updated
 from netpart.launch.report.workspace import refuse_removal
 
 
-class Notes:
+class RunRecord:
     """Hears every event, notes it, and passes it on. The workspace is this run's alone until ``close``.
 
     A run that goes on from step ``first_step`` keeps what is noted up to there; a new one starts a new file.
@@ -25,7 +25,7 @@ class Notes:
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
-        self.file = _open_alone(workspace / "metrics.jsonl")
+        self.file = _open_exclusively(workspace / "metrics.jsonl")
         kept = self.noted_until(first_step) if resumed else []
         self.file.seek(0)
         self.file.truncate()
@@ -55,7 +55,7 @@ class Notes:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            with _room(self.file):
+            with _refuse_full_disk(self.file):
                 self.file.write(json.dumps(asdict(event)) + "\n")
                 self.file.flush()
         if isinstance(event, Saved):
@@ -75,7 +75,7 @@ class Notes:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
         made = event.update
         self.stale[made.staleness] += 1
-        with _room(self.updates):
+        with _refuse_full_disk(self.updates):
             self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
 
     @property
@@ -91,27 +91,27 @@ class Notes:
         with suppress(OSError):  # it has told what it could not write
             self.file.close()
         if self.updates is not None:
-            with _room(self.updates):
+            with _refuse_full_disk(self.updates):
                 self.updates.close()
 
 
 @contextmanager
-def _room(file: TextIO) -> Iterator[None]:
+def _refuse_full_disk(file: TextIO) -> Iterator[None]:
     """Turns what a disk that is full says while lines are written to ``file`` into a DataError."""
     try:
         yield
     except OSError as error:
-        got, hint = came(error), "free some, and go on with --resume"
+        got, hint = os_error_text(error), "free some, and go on with --resume"
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
-def _open_alone(path: Path) -> TextIO:
+def _open_exclusively(path: Path) -> TextIO:
     """Opens a file for reading and writing, which no other run has open; its folder is made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+", encoding="utf-8", errors="replace")  # noqa: SIM115 - its owner closes it
     except OSError as error:
-        got, hint = came(error), "name another one with --workspace or cluster.workspace"
+        got, hint = os_error_text(error), "name another one with --workspace or cluster.workspace"
         raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

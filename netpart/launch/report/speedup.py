@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from netpart.errors import DataError, came
+from netpart.errors import DataError, os_error_text
 from netpart.files import read_file
 from netpart.launch.report.events import Summary
 
@@ -32,14 +32,14 @@ class Speedup:
         return self.step * self.steps * self.epochs
 
 
-def speedup(one: Summary, many: Summary, accuracy: float) -> Speedup:
+def compute_speedup(one: Summary, many: Summary, accuracy: float) -> Speedup:
     """Of ``many`` over ``one``, both of one job; epochs count until a test had ``accuracy``, 0 to 1."""
     same = one.steps == many.steps
     return Speedup(
-        training=_over(one.train_seconds, many.train_seconds) if same else None,
-        step=_over(_step_seconds(one), _step_seconds(many)),
-        steps=_over(one.steps_per_epoch, many.steps_per_epoch),
-        epochs=_over(_epochs_to(one, accuracy), _epochs_to(many, accuracy)),
+        training=_known_ratio(one.train_seconds, many.train_seconds) if same else None,
+        step=_known_ratio(_step_seconds(one), _step_seconds(many)),
+        steps=_known_ratio(one.steps_per_epoch, many.steps_per_epoch),
+        epochs=_known_ratio(_epochs_to_accuracy(one, accuracy), _epochs_to_accuracy(many, accuracy)),
     )
 
 
@@ -48,18 +48,18 @@ def _step_seconds(summary: Summary) -> float | None:
     return summary.train_seconds / summary.steps if summary.steps else None
 
 
-def _epochs_to(summary: Summary, accuracy: float) -> float | None:
+def _epochs_to_accuracy(summary: Summary, accuracy: float) -> float | None:
     """Epochs of training until a test first had ``accuracy``; None if none had."""
     step = next((step for step, found in summary.accuracies if found >= accuracy and step), None)
-    return _over(step, summary.steps_per_epoch)
+    return _known_ratio(step, summary.steps_per_epoch)
 
 
-def _over(a: float | None, b: float | None) -> float | None:
+def _known_ratio(a: float | None, b: float | None) -> float | None:
     """a / b, if both are known."""
     return a / b if a is not None and b else None
 
 
-def _checked(summary: Summary) -> Summary:
+def _check_figures(summary: Summary) -> Summary:
     """``summary``, whose figures are numbers. Raises ValueError."""
     pairs = [tuple(pair) for pair in summary.accuracies]
     steps = [n for pair in pairs for n in pair]
@@ -76,8 +76,8 @@ def read_summary(path: Path) -> Summary:
     try:
         found = json.loads(read_file(path))
         known = {field.name for field in fields(Summary)}
-        return _checked(Summary(**{key: value for key, value in found.items() if key in known}))
+        return _check_figures(Summary(**{key: value for key, value in found.items() if key in known}))
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        got = came(error) if isinstance(error, OSError) else error
+        got = os_error_text(error) if isinstance(error, OSError) else error
         hint = "run the job on one worker with --summary"
         raise DataError(f"{path}: expected a summary of `netpart run --summary`, got {got}; {hint}") from error

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from netpart.units import bytes_text, counted, seconds_text
+from netpart.units import bytes_text, plural_text, seconds_text
 
 if TYPE_CHECKING:
     from netpart.launch.report.events import Summary
@@ -18,24 +18,26 @@ LEFT, RIGHT = 'style="text-align: left"', 'style="text-align: right"'
 
 def summary_html(summary: Summary) -> str:
     """The whole of ``summary``, as one HTML element; every text in it is escaped."""
-    parts = [f"<h4>{escape(_title(summary))}</h4>", table(("", ""), _facts(summary), LEFT)]
-    if metrics := list(measured(summary)):
-        parts.append(table(("", "metric", "value"), metrics))
-    parts += (_confusion(name, counts) for name, counts in summary.tables.items())
+    parts = [f"<h4>{escape(_summary_title(summary))}</h4>", html_table(("", ""), _summary_facts(summary), LEFT)]
+    if metrics := list(metric_rows(summary)):
+        parts.append(html_table(("", "metric", "value"), metrics))
+    parts += (_confusion_html(name, counts) for name, counts in summary.tables.items())
     if len(summary.accuracies) > 1:
-        parts.append(_chart(summary))
+        parts.append(_accuracy_chart(summary))
     if summary.bytes_by_edge:
-        parts.append(table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), _edges(summary)))
+        parts.append(
+            html_table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), _edge_rows(summary))
+        )
     return f"<div>{''.join(parts)}</div>"
 
 
-def _title(summary: Summary) -> str:
+def _summary_title(summary: Summary) -> str:
     """What was run."""
-    who = summary.cluster or counted(summary.workers, "worker")
-    return f"{summary.name}: {counted(summary.steps, 'step')} on {who}"
+    who = summary.cluster or plural_text(summary.workers, "worker")
+    return f"{summary.name}: {plural_text(summary.steps, 'step')} on {who}"
 
 
-def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     """What there is once of every run."""
     for name, value in (("loss", summary.loss), ("accuracy", summary.accuracy)):
         if value is not None:
@@ -53,7 +55,7 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "checkpoint", summary.checkpoint
 
 
-def measured(summary: Summary) -> Iterator[tuple[str, str, str]]:
+def metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
     """The metrics of every phase: the phase's name stands before its first."""
     phases = {"training": summary.train, "validation": summary.validation, "test": summary.test}
     for phase, metrics in phases.items():
@@ -61,13 +63,13 @@ def measured(summary: Summary) -> Iterator[tuple[str, str, str]]:
             yield "" if k else phase, name, f"{value:.6f}"
 
 
-def _confusion(name: str, counts: list[list[int]]) -> str:
+def _confusion_html(name: str, counts: list[list[int]]) -> str:
     """A confusion matrix."""
     headings = (f"{name}: class", *(f"taken for {k}" for k in range(len(counts[0]) if counts else 0)))
-    return table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
+    return html_table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
 
 
-def _edges(summary: Summary) -> Iterator[tuple[str, str]]:
+def _edge_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     """The edges that moved most."""
     largest = sorted(summary.bytes_by_edge.items(), key=lambda edge: -edge[1])
     yield from ((name, f"{nbytes:,}") for name, nbytes in largest[:EDGES])
@@ -75,14 +77,14 @@ def _edges(summary: Summary) -> Iterator[tuple[str, str]]:
         yield f"{len(rest)} more", f"{sum(nbytes for _, nbytes in rest):,}"
 
 
-def _chart(summary: Summary) -> str:
+def _accuracy_chart(summary: Summary) -> str:
     """The accuracy of every test by its step, as SVG."""
     from netpart.draw.chart import Curve, marked_chart
 
     return marked_chart(summary.name, "training steps", "accuracy", {"test": Curve(summary.accuracies)})
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], look: str = RIGHT) -> str:
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], look: str = RIGHT) -> str:
     """An HTML table whose first column is aligned to the left, the others as ``look`` says."""
     head = "".join(f"<th {look if k else LEFT}>{escape(name)}</th>" for k, name in enumerate(headings))
     body = "".join(

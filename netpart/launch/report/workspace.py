@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 WHERE: FieldPath = ("cluster", "workspace")
 
 
-def workspace_of(job: JobProto) -> Path:
+def job_workspace(job: JobProto) -> Path:
     """The folder of a job's checkpoints, metrics and logs."""
     return Path(job.cluster.workspace or Path("out") / (job.name or "net"))
 
 
-def chosen_workspace(job: Job, given: Path | None) -> Path:
+def choose_workspace(job: Job, given: Path | None) -> Path:
     """The folder that a run of ``job`` writes to: ``given``, or else the job's.
 
     Raises ConfigError for one outside of the current folder that only the job asks for.
     """
     if given is not None:
         return given
-    folder = workspace_of(job.proto)
+    folder = job_workspace(job.proto)
     at: FieldPath = WHERE if job.proto.cluster.workspace else ("name",)
-    if at not in job.overridden and _leads_out(folder):
+    if at not in job.overridden and _leaves_folder(folder):
         hint = "name it with --workspace if the run may write there"
         raise ConfigError(".".join(map(str, at)), "a folder within the current one", str(folder), hint, at=at)
     return folder
 
 
-def _leads_out(folder: Path) -> bool:
+def _leaves_folder(folder: Path) -> bool:
     """True for a path that, as it is written, may leave the current folder; links in it are the user's own. All lies
     within the root, so that there an absolute path says nothing."""
     here = Path.cwd()

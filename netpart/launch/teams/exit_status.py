@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 
-def log_tail(path: Path, lines: int) -> str:
+def read_log_tail(path: Path, lines: int) -> str:
     """The last lines of a log; "" if there is none."""
     try:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
@@ -14,7 +14,7 @@ def log_tail(path: Path, lines: int) -> str:
         return ""
 
 
-def how(code: int) -> str:
+def describe_exit(code: int) -> str:
     """An exit status in words."""
     if code >= 0:
         return f"exit code {code}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpart.errors import ConfigError, NetpartError, came
+from netpart.errors import ConfigError, NetpartError, os_error_text
 from netpart.files import read_file
 from netpart.launch.control import address
 from netpart.launch.control.address import ANY_PORT, is_loopback, tcp_address
@@ -12,13 +12,13 @@ from netpart.launch.control.address import ANY_PORT, is_loopback, tcp_address
 HINT = 'write one, a host per line, as "node1:4"'
 
 
-def read(path: Path) -> list[str]:
+def read_hostfile(path: Path) -> list[str]:
     """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none, or for an IPv6 address,
     which mpiexec takes for a name and a number of workers."""
     try:
         lines = read_file(path).decode().splitlines()
     except OSError as error:
-        raise ConfigError(f"--hosts {path}", "a host file", came(error), HINT) from None
+        raise ConfigError(f"--hosts {path}", "a host file", os_error_text(error), HINT) from None
     except UnicodeDecodeError:
         raise ConfigError(f"--hosts {path}", "a host file", "no UTF-8 text", HINT) from None
     words = [found[0] for line in lines if (found := line.partition("#")[0].split())]
@@ -32,26 +32,26 @@ def read(path: Path) -> list[str]:
     return hosts
 
 
-def control_address(path: Path) -> str:
-    """Where the coordinator listens for workers on the hosts of a file: a free port of ``own_address``."""
-    return tcp_address(own_address(read(path)), ANY_PORT)
+def remote_control_address(path: Path) -> str:
+    """Where the coordinator listens for workers on the hosts of a file: a free port of ``common_source_address``."""
+    return tcp_address(common_source_address(read_hostfile(path)), ANY_PORT)
 
 
-def own_address(hosts: list[str]) -> str:
+def common_source_address(hosts: list[str]) -> str:
     """The address of this host that all of ``hosts`` reach it at; loopback if they are this host.
 
     Raises NetpartError for a host nobody knows, ConfigError if different hosts are reached from different addresses.
     """
-    found = {way for host in hosts if not is_loopback(way := way_to(host))}
+    found = {way for host in hosts if not is_loopback(way := require_source_address(host))}
     if len(found) > 1:
         several = ", ".join(sorted(found))
         raise ConfigError("--hosts", "one address to be reached at", several, "choose one with --listen")
     return found.pop() if found else "127.0.0.1"
 
 
-def way_to(host: str) -> str:
+def require_source_address(host: str) -> str:
     """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no way."""
     try:
-        return address.way_to(host)
+        return address.source_address(host)
     except OSError as error:
         raise NetpartError(f"host {host}: expected to be reachable, got {error}; check its name") from None

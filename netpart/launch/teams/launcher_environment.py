@@ -26,7 +26,7 @@ FIRST_PORT, PORTS = 20000, 10000
 """Jobs of Slurm that share a host meet at different ports below those that the kernel gives away by itself."""
 
 
-class Launcher(NamedTuple):
+class LauncherVariables(NamedTuple):
     """The names of a launcher's variables; "" for what it does not tell."""
 
     name: str
@@ -37,16 +37,16 @@ class Launcher(NamedTuple):
 
 
 LAUNCHERS = (
-    Launcher("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    Launcher("MPICH", "PMI_RANK", "PMI_SIZE"),
-    Launcher("PMIx", "PMIX_RANK", ""),
-    Launcher("Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LAUNCH_NODE_IPADDR", "SLURM_JOB_ID"),
-    Launcher("Kubernetes", "JOB_COMPLETION_INDEX", ""),
+    LauncherVariables("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    LauncherVariables("MPICH", "PMI_RANK", "PMI_SIZE"),
+    LauncherVariables("PMIx", "PMIX_RANK", ""),
+    LauncherVariables("Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LAUNCH_NODE_IPADDR", "SLURM_JOB_ID"),
+    LauncherVariables("Kubernetes", "JOB_COMPLETION_INDEX", ""),
 )
 
 
 @dataclass(frozen=True)
-class Adopted:
+class LaunchedRank:
     """Who a process is: ``rank`` of ``size`` (None: not told), which meet at ``meet`` ("": not told)."""
 
     launcher: str
@@ -55,29 +55,31 @@ class Adopted:
     meet: str
 
 
-def adopt(environment: Mapping[str, str]) -> Adopted | None:
+def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
     """What the environment tells; None if no launcher is known by it. Raises ConfigError for what is no number, or no
     rank."""
     for launcher in LAUNCHERS:
         if launcher.rank in environment:
-            rank = number(environment, launcher.rank)
-            size = number(environment, launcher.size) if launcher.size in environment else None
+            rank = read_number_variable(environment, launcher.rank)
+            size = read_number_variable(environment, launcher.size) if launcher.size in environment else None
             if size is not None and rank >= size:
                 hint = "start every process with one launcher, or unset both"
                 raise ConfigError(launcher.rank, f"a rank below {launcher.size}, {size}", str(rank), hint)
-            return Adopted(launcher.name, rank, size, environment.get(MEET) or _meet(environment, launcher))
+            return LaunchedRank(
+                launcher.name, rank, size, environment.get(MEET) or _rendezvous_address(environment, launcher)
+            )
     return None
 
 
-def _meet(environment: Mapping[str, str], launcher: Launcher) -> str:
+def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariables) -> str:
     """Where a launcher says that rank 0 is, at a port of the job's own."""
     if not launcher.host or launcher.host not in environment:
         return ""
-    job = number(environment, launcher.job) if launcher.job in environment else 0
+    job = read_number_variable(environment, launcher.job) if launcher.job in environment else 0
     return tcp_address(environment[launcher.host], FIRST_PORT + job % PORTS)
 
 
-def number(environment: Mapping[str, str], name: str) -> int:
+def read_number_variable(environment: Mapping[str, str], name: str) -> int:
     """A variable that is a number. Raises ConfigError."""
     text = environment[name]
     if not (text.isascii() and text.isdecimal()):
@@ -85,9 +87,9 @@ def number(environment: Mapping[str, str], name: str) -> int:
     return int(text)
 
 
-def one_of_many(environment: Mapping[str, str]) -> Adopted:
+def require_launched_rank(environment: Mapping[str, str]) -> LaunchedRank:
     """Who this process is among those that run the same command. Raises ConfigError, with what is missing."""
-    adopted = adopt(environment)
+    adopted = find_launched_rank(environment)
     if adopted is None:
         names = ", ".join(launcher.rank for launcher in LAUNCHERS)
         hint = "start every process with mpirun, srun or as an indexed Job"

@@ -11,16 +11,16 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from netpart.launch.control.address import host_and_port, listening
-from netpart.launch.control.framing import plain
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.token import VARIABLE, Token, keep, refuse_pinned
+from netpart.launch.control.address import host_and_port, resolve_bind_address
+from netpart.launch.control.framing import printable_text
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.token import VARIABLE, RunToken, refuse_pinned_token, write_token_file
 from netpart.launch.member.join import WAIT_SECONDS
 from netpart.launch.report.events import Invited
 from netpart.launch.teams.processes import ProcessTeam
 from netpart.launch.teams.team import TeamPlan, local_address
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
-from netpart.resources import version
+from netpart.resources import installed_version
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Meeting:
 
     listen: str
     local: int = 0
-    token: Token | None = None
+    token: RunToken | None = None
     wait: float = WAIT_SECONDS
     token_file: Path | None = None
     """Where ``token`` was read, if that was a file."""
 
     def __post_init__(self) -> None:
-        refuse_pinned(self.token, str(self.token_file or VARIABLE))
+        refuse_pinned_token(self.token, str(self.token_file or VARIABLE))
 
     @property
     def address(self) -> str:
         """``listen`` by number. Raises ConfigError if it is none that other hosts could use as it stands."""
-        return listening(self.listen, "--listen")
+        return resolve_bind_address(self.listen, "--listen")
 
 
 class JoinTeam(ProcessTeam):
@@ -62,9 +62,9 @@ class JoinTeam(ProcessTeam):
     def control_address(self) -> str:
         return self.meeting.address
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         if self.meeting.token is None:
-            keep(self.token_file, seats.token)
+            write_token_file(self.token_file, seats.token)
         super().start(control, seats)
 
     def invitation(self) -> Invited | None:
@@ -91,10 +91,9 @@ class JoinTeam(ProcessTeam):
 
     def admit(self, wish: JoinProto) -> JoinedProto:
         missing = self.missing()
-        if wish.version != version():
-            return JoinedProto(
-                refused=f"expected netpart {version()}, got {plain(wish.version)}; install the same on every host"
-            )
+        if wish.version != installed_version():
+            own, other = installed_version(), printable_text(wish.version)
+            return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
         if not missing:
             return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
@@ -104,7 +103,7 @@ class JoinTeam(ProcessTeam):
             return JoinedProto(
                 refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
             )
-        self.seats[rank] = plain(wish.host) or "a host without a name"
+        self.seats[rank] = printable_text(wish.host) or "a host without a name"
         return JoinedProto(rank=rank)
 
     def met(self, rank: int, pid: int) -> None:

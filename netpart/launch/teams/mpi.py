@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.signals import held_back
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.signals import defer_signals
 from netpart.launch.control.token import VARIABLE
 from netpart.launch.teams import hostfile, mpiexec
-from netpart.launch.teams.exit_status import how, log_tail
-from netpart.launch.teams.processes import surroundings
+from netpart.launch.teams.exit_status import describe_exit, read_log_tail
+from netpart.launch.teams.processes import process_environment
 from netpart.launch.teams.team import Team, TeamPlan
 
 if TYPE_CHECKING:
@@ -61,23 +61,23 @@ class MpiTeam(Team):
         """A port that the hosts of the file reach, or that of the meeting where a person has named one."""
         if self.meeting is not None:
             return self.meeting.address
-        return hostfile.control_address(self.hosts) if self.hosts else super().control_address()
+        return hostfile.remote_control_address(self.hosts) if self.hosts else super().control_address()
 
-    def start(self, control: str, seats: Seats) -> None:
-        found = mpiexec.find()
+    def start(self, control: str, seats: WorkerSeats) -> None:
+        found = mpiexec.find_mpiexec()
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             self.log(rank).unlink(missing_ok=True)
-        options = mpiexec.arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
+        options = mpiexec.mpiexec_arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
         variables = {
             "NETPART_CONTROL": control, VARIABLE: seats.master.text, "NETPART_WORKERS": str(self.workers),
             "NETPART_THREADS": str(self.threads),
         }  # fmt: skip
-        with open(self.said, "wb") as said, held_back():
+        with open(self.said, "wb") as said, defer_signals():
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
                 stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                env=os.environ | surroundings() | variables,
+                env=os.environ | process_environment() | variables,
             )  # fmt: skip
             self.watches = [os.pidfd_open(self.process.pid)]
 
@@ -105,11 +105,11 @@ class MpiTeam(Team):
             return {}
         found = {rank: end for rank in range(self.workers) if (end := self.end(rank))}
         signals = {rank: end for rank, end in found.items() if "signal" in end}
-        return signals | found or {0: f"mpiexec, that is: {how(code)}, see {self.said}"}
+        return signals | found or {0: f"mpiexec, that is: {describe_exit(code)}, see {self.said}"}
 
     def end(self, rank: int) -> str:
         """How a worker has ended, as its guard says in its log; "" for one that was ended with the others."""
-        said = re.search(r"^process \d+ ended: (.+)$", log_tail(self.log(rank), 1))
+        said = re.search(r"^process \d+ ended: (.+)$", read_log_tail(self.log(rank), 1))
         return said[1] if said else ""
 
     def running(self) -> bool:
@@ -127,7 +127,7 @@ class MpiTeam(Team):
         return status.rpartition(")")[2].split()[0] in "Tt"
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
-        return log_tail(self.log(rank), lines)
+        return read_log_tail(self.log(rank), lines)
 
     def kill(self) -> None:
         if self.process is not None and self.process.poll() is None:

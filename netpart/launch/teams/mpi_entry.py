@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from netpart.errors import NetpartError, TransportError
-from netpart.launch.control.cores import adopted
-from netpart.launch.teams.exit_status import how
+from netpart.launch.control.cores import own_thread_variables
+from netpart.launch.teams.exit_status import describe_exit
 from netpart.launch.teams.worker_entry import die_with_parent
 
 
@@ -27,14 +27,14 @@ def main() -> int:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
     try:
-        os.environ.update(adopted(os.environ, int(os.environ["NETPART_THREADS"])))
-        leave_a_guard()
-        return 0 if run(os.environ) else 1
+        os.environ.update(own_thread_variables(os.environ, int(os.environ["NETPART_THREADS"])))
+        fork_guarded_worker()
+        return 0 if run_mpi_worker(os.environ) else 1
     except NetpartError as error:
         sys.exit(f"error: {error}")
 
 
-def leave_a_guard() -> None:
+def fork_guarded_worker() -> None:
     """Goes on as a process that dies with this one; this one waits for it, tells how it ended, and ends likewise.
 
     A bad end is told in the log, and to mpiexec by a signal: it overlooks exit codes while MPI starts.
@@ -46,18 +46,20 @@ def leave_a_guard() -> None:
         return
     code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
     if code:
-        sys.stderr.write(f"process {worker} ended: {how(code)}\n")
+        sys.stderr.write(f"process {worker} ended: {describe_exit(code)}\n")
         sys.stderr.flush()
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 
-def run(environment: Mapping[str, str]) -> bool:
+def run_mpi_worker(environment: Mapping[str, str]) -> bool:
     """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
     from netpart.transport.mpi import MpiTransport
-    from netpart.transport.mpi_world import end, start
+    from netpart.transport.mpi_world import end_mpi, start_mpi
 
-    world = start()  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included
+    world = (
+        start_mpi()
+    )  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included
     if world.size != int(environment["NETPART_WORKERS"]):
         raise TransportError(
             f"expected MPI to have {environment['NETPART_WORKERS']} ranks, got {world.size}; "
@@ -65,10 +67,10 @@ def run(environment: Mapping[str, str]) -> bool:
         )
     import zmq
 
-    from netpart.launch.control.address import is_tcp
-    from netpart.launch.control.token import VARIABLE, parse
-    from netpart.launch.member.join import end as close
-    from netpart.launch.member.member import Away, serve
+    from netpart.launch.control.address import is_tcp_address
+    from netpart.launch.control.token import VARIABLE, parse_token
+    from netpart.launch.member.join import exit_at_once as close
+    from netpart.launch.member.member import RemoteHost, run_member
     from netpart.proto.control_pb2 import WelcomeProto
     from netpart.transport.transport import Transport
 
@@ -78,12 +80,12 @@ def run(environment: Mapping[str, str]) -> bool:
     def lost() -> NoReturn:
         close(f"worker {world.rank}: lost its coordinator at {address}: that ended, or the link to it is broken")
 
-    address, ticket = environment["NETPART_CONTROL"], parse(environment[VARIABLE], VARIABLE).ticket(world.rank)
-    away = Away(None, lost) if is_tcp(address) else None
+    address, ticket = environment["NETPART_CONTROL"], parse_token(environment[VARIABLE], VARIABLE).ticket(world.rank)
+    away = RemoteHost(None, lost) if is_tcp_address(address) else None
     with zmq.Context() as context:
-        done = serve(context, address, world.rank, ticket, connect, "", sys.stderr, away)
+        done = run_member(context, address, world.rank, ticket, connect, "", sys.stderr, away)
     if done:
-        end(world)
+        end_mpi(world)
     return done
 
 

@@ -13,7 +13,7 @@ from netpart.errors import NetpartError
 INSTALL = "pip install 'netpart[mpi]'"
 
 
-def find() -> str:
+def find_mpiexec() -> str:
     """The path of mpiexec: beside this python, where the wheel of MPICH puts it, or else in PATH.
 
     Raises NetpartError if it, or mpi4py, is missing.
@@ -27,7 +27,7 @@ def find() -> str:
     return found
 
 
-def arguments(workers: int, logs: Path, hosts: Path | None, address: str) -> list[str]:
+def mpiexec_arguments(workers: int, logs: Path, hosts: Path | None, address: str) -> list[str]:
     """The options for ``workers`` processes, which write to ``logs``/worker-RANK.log.
 
     They run on this host, or on those of the host file ``hosts``, which reach this one at ``address``.

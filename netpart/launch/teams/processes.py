@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netpart.errors import NetpartError, came
-from netpart.launch.control.cores import shared
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.signals import held_back
-from netpart.launch.control.token import VARIABLE, Token
-from netpart.launch.teams.exit_status import how, log_tail
+from netpart.errors import NetpartError, os_error_text
+from netpart.launch.control.cores import child_thread_variables
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.signals import defer_signals
+from netpart.launch.control.token import VARIABLE, RunToken
+from netpart.launch.teams.exit_status import describe_exit, read_log_tail
 from netpart.launch.teams.team import Team, TeamPlan
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,17 +30,17 @@ class ProcessTeam(Team):
         self.processes: list[subprocess.Popen[bytes]] = []
         self.watches: list[int] = []
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
             try:
                 self.spawn(rank, os.environ | self.variables(rank, control, seats.ticket(rank)))
             except OSError as error:
-                raise NetpartError(f"worker {rank}: expected to be started, got {came(error)}") from error
+                raise NetpartError(f"worker {rank}: expected to be started, got {os_error_text(error)}") from error
 
     def spawn(self, rank: int, environment: dict[str, str]) -> None:
         """Starts one worker. Raises OSError."""
-        with open(self.log(rank), "wb") as log, held_back():  # until somebody knows the process, to end it
+        with open(self.log(rank), "wb") as log, defer_signals():  # until somebody knows the process, to end it
             process = subprocess.Popen(
                 COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -48,7 +48,7 @@ class ProcessTeam(Team):
             self.processes.append(process)
             self.watches.append(os.pidfd_open(process.pid))
 
-    def variables(self, rank: int, control: str, ticket: Token) -> dict[str, str]:
+    def variables(self, rank: int, control: str, ticket: RunToken) -> dict[str, str]:
         """What a worker must know before it can ask."""
         own = {
             "NETPART_RANK": str(rank),
@@ -57,7 +57,7 @@ class ProcessTeam(Team):
             "NETPART_LISTEN": self.listen,
             "NETPART_PARENT": str(os.getpid()),
         }
-        return surroundings() | shared(self.workers, self.threads) | own
+        return process_environment() | child_thread_variables(self.workers, self.threads) | own
 
     def log(self, rank: int) -> Path:
         """Where a worker's words go."""
@@ -68,7 +68,7 @@ class ProcessTeam(Team):
 
     def dead(self) -> dict[int, str]:
         codes = {rank: process.poll() for rank, process in enumerate(self.processes)}
-        return {rank: how(code) for rank, code in codes.items() if code is not None}
+        return {rank: describe_exit(code) for rank, code in codes.items() if code is not None}
 
     def running(self) -> bool:
         return any(process.poll() is None for process in self.processes)
@@ -81,7 +81,7 @@ class ProcessTeam(Team):
         return found is not None
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
-        return log_tail(self.log(rank), lines)
+        return read_log_tail(self.log(rank), lines)
 
     def kill(self) -> None:
         for process in self.processes:
@@ -99,7 +99,7 @@ def local_team(plan: TeamPlan) -> ProcessTeam:
     return ProcessTeam(plan.size, plan.workspace / "log", threads=plan.threads)
 
 
-def surroundings() -> dict[str, str]:
+def process_environment() -> dict[str, str]:
     """Environment that every process of a run has: this netpart, and what it says at once."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import zmq
 
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.signals import held_back
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.signals import defer_signals
 from netpart.launch.report.events import Invited
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
 
@@ -41,7 +41,7 @@ class Team(ABC):
         return local_address()
 
     @abstractmethod
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         """Starts every worker; each connects to the coordinator at ``control`` and shows the ticket of its seat."""
 
     def met(self, rank: int, pid: int) -> None:
@@ -98,7 +98,7 @@ class Team(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with held_back(ending=True):
+        with defer_signals(ending=True):
             self.kill()
 
 

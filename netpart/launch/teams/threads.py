@@ -8,9 +8,9 @@ from typing import Any
 
 import zmq
 
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.token import Token
-from netpart.launch.member.member import serve
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.token import RunToken
+from netpart.launch.member.member import run_member
 from netpart.launch.teams.team import Team, TeamPlan, local_address
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.memory import MemoryHub
@@ -30,7 +30,7 @@ class ThreadTeam(Team):
     def control_address(self) -> str:
         return local_address("inproc")
 
-    def start(self, control: str, seats: Seats) -> None:
+    def start(self, control: str, seats: WorkerSeats) -> None:
         for rank in range(len(self.hub)):
             thread = threading.Thread(
                 target=self.serve, args=(control, rank, seats.ticket(rank)), name=f"worker {rank}", daemon=True
@@ -38,13 +38,13 @@ class ThreadTeam(Team):
             self.threads.append(thread)
             thread.start()
 
-    def serve(self, control: str, rank: int, ticket: Token) -> None:
+    def serve(self, control: str, rank: int, ticket: RunToken) -> None:
         """Runs one worker to its end."""
 
         def connect(welcome: WelcomeProto) -> Transport:
             return self.hub[rank]
 
-        serve(self.context, control, rank, ticket, connect, "", self.logs[rank])
+        run_member(self.context, control, rank, ticket, connect, "", self.logs[rank])
 
     def descriptors(self) -> list[int]:
         return []

@@ -21,9 +21,9 @@ def main() -> int:
     """Runs one worker; what it needs to know comes through its environment. 0 if it went to its end."""
     die_with_parent(int(os.environ["NETPART_PARENT"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
-    from netpart.launch.member.member import run
+    from netpart.launch.member.member import run_worker_process
 
-    return run(os.environ)
+    return run_worker_process(os.environ)
 
 
 if __name__ == "__main__":

@@ -8,26 +8,27 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.signatures import HEAD, is_text, looks_like
+from netpart.data.signatures import HEAD, guess_file_kind, is_text
 from netpart.data.source import RowSource
 from netpart.data.stores.decode import csv_decoder
-from netpart.data.stores.store import Store, open_store
+from netpart.data.stores.record_store import RecordStore
+from netpart.data.stores.store import open_store
 from netpart.errors import DataError
 from netpart.layers.checks import fault
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import layer_store, store_rows
+from netpart.layers.inputs.stores import open_layer_store, open_store_rows
 from netpart.spec import Shape, Spec
 
 SEPARATORS = ",", ";", "\t", "|", " "
 """What separates the values of a line in most files."""
 
 
-def _numbers_in(line: bytes, separator: str) -> int:
+def _count_numbers(line: bytes, separator: str) -> int:
     """How many of the fields of a line are numbers."""
-    return sum(map(_is_number, line.split(separator.encode())))
+    return sum(map(_is_numeric_field, line.split(separator.encode())))
 
 
-def _is_number(column: bytes) -> bool:
+def _is_numeric_field(column: bytes) -> bool:
     """True for text that is a number."""
     try:
         float(column)
@@ -36,23 +37,26 @@ def _is_number(column: bytes) -> bool:
     return True
 
 
-def _not_values(line: bytes, separator: str, header: bool) -> str:
+def _first_line_fault(line: bytes, separator: str, header: bool) -> str:
     """What is wrong with a first line in which no field is a number; "" if decoding it says it better.
 
     ``header``: the lines above it are left out already.
     """
-    shown, other = repr(line[:40].decode(errors="replace")), max(SEPARATORS, key=lambda each: _numbers_in(line, each))
-    if _numbers_in(line, separator):
+    shown, other = (
+        repr(line[:40].decode(errors="replace")),
+        max(SEPARATORS, key=lambda each: _count_numbers(line, each)),
+    )
+    if _count_numbers(line, separator):
         return ""
-    if _numbers_in(line, other):
-        hint = f"write separator: {_quoted(other)} in store_conf"
-        return f"expected values separated by {_quoted(separator)}, got {shown}; {hint}"
+    if _count_numbers(line, other):
+        hint = f"write separator: {_quote_separator(other)} in store_conf"
+        return f"expected values separated by {_quote_separator(separator)}, got {shown}; {hint}"
     if header or not any(chr(byte).isalpha() for byte in line):
         return ""
     return f"expected values, got a header, {shown}; delete it, or say header: true in store_conf"
 
 
-def _quoted(separator: str) -> str:
+def _quote_separator(separator: str) -> str:
     """A separator as a job writes it."""
     return '"{}"'.format(separator.replace("\t", "\\t"))
 
@@ -84,17 +88,17 @@ class CSVInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, self.labelled, dtype)
-        return store_rows(self, self._store(), decode, self._file, batch, seed)
+        return open_store_rows(self, self._store(), decode, self._file, batch, seed)
 
-    def _store(self) -> Store:
+    def _store(self) -> RecordStore:
         """The lines of the file. Raises DataError for what begins with something else than values."""
-        store = layer_store(self, "textfile")
+        store = open_layer_store(self, "textfile")
         first = store.value(0)
-        kind, use = looks_like(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
+        kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
         if kind or b"\0" in first:
             use = use or "records of a kvfile are read by type: kRecordInput"
             raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
-        if wrong := _not_values(first, self.conf.store_conf.separator, self.conf.store_conf.header):
+        if wrong := _first_line_fault(first, self.conf.store_conf.separator, self.conf.store_conf.header):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @final
-class Given(Layer):
+class InputPlaceholder(Layer):
     """The outputs of ``layer``, whole; a step takes what ``values`` (one host array per output) holds when it begins.
 
     The arrays are there once the layer is bound, filled with 0.

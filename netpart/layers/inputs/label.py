@@ -10,12 +10,12 @@ from numpy.typing import DTypeLike, NDArray
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.record import decode_record
 from netpart.data.stores.rows import RowReader
-from netpart.layers.inputs.parser import Parser
+from netpart.layers.inputs.parser import RecordParser
 from netpart.spec import INT, Spec
 
 
 @final
-class Label(Parser):
+class Label(RecordParser):
     """Output (batch,) int32."""
 
     types: ClassVar[tuple[str, ...]] = ("kLabel",)

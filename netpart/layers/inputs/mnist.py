@@ -12,13 +12,13 @@ from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError
 from netpart.layers.checks import at_least, fault
-from netpart.layers.inputs.parser import Parser
+from netpart.layers.inputs.parser import RecordParser
 from netpart.layers.inputs.shard_data import RecordSpec
 from netpart.spec import Spec
 
 
 @final
-class Mnist(Parser):
+class Mnist(RecordParser):
     """Output (batch, s, s), where s is mnist_conf.resize or, without it, that of the first record.
 
     The elastic distortions of mnist_conf had no effect in SINGA either.

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.prefetch import Prefetched
-from netpart.data.scans.augmentation import NODES, Change, Changes
-from netpart.data.scans.nifti import Scan
-from netpart.data.scans.scans import Labelled, Scans, read_table
+from netpart.data.prefetch import PrefetchedRows
+from netpart.data.scans.augmentation import NODES, Changes, ScanChange
+from netpart.data.scans.nifti import NiftiScan
+from netpart.data.scans.scans import LabelledScan, ScanRows, read_scan_table
 from netpart.data.source import RowSource
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.stores import data_path
-from netpart.spec import Shape, whole
+from netpart.spec import Shape, whole_region
 
 TRAIN = 1
 
@@ -37,7 +37,7 @@ class NiftiInput(RowInput):
         at_least(self, 0, conf.cache_mib, self.field, "cache_mib")
         if conf.drift < 0:
             raise fault(self, "a drift of 0 or more", f"{conf.drift:g}", "write its size", self.field, "drift")
-        shape = tuple(conf.shape) or Scan(self.table()[0].path).shape
+        shape = tuple(conf.shape) or NiftiScan(self.table()[0].path).shape
         if len(shape) != 3 or min(shape) < 1:
             raise fault(
                 self, "the extents of three axes", str(shape), "write shape: once per axis", self.field, "shape"
@@ -47,47 +47,47 @@ class NiftiInput(RowInput):
     def cuts(self) -> tuple[int | str, ...]:
         return (0, 2, 3, 4)
 
-    def table(self, classes: int | None = None) -> list[Labelled]:
+    def table(self, classes: int | None = None) -> list[LabelledScan]:
         """The scans and their classes, all below ``classes``; raises DataError."""
-        return read_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes)
+        return read_scan_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes)
 
     def records(self) -> int | None:
         return len(self.table())
 
     def check_data(self, phase: int = 1) -> None:
-        Scan(self.table()[0].path)
+        NiftiScan(self.table()[0].path)
 
     def check_labels(self, classes: int) -> None:
         self.table(classes)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, table = self.conf.nifti_conf, self.table()
-        order = philox.key(seed, self.name, "shuffle")
-        scans = Scans(
+        order = philox.stream_key(seed, self.name, "shuffle")
+        scans = ScanRows(
             table,
             self.output.shape[2:],
             batch=batch,
             normalise=conf.normalise,
-            order=(lambda epoch: philox.permutation(order, epoch, len(table))) if conf.shuffle else None,
+            order=(lambda epoch: philox.draw_permutation(order, epoch, len(table))) if conf.shuffle else None,
             changes=self.changes(seed, phase) if phase == TRAIN else None,
             room=conf.cache_mib << 20,
             dtype=dtype,
         )
-        return Prefetched(scans) if conf.prefetching else scans
+        return PrefetchedRows(scans) if conf.prefetching else scans
 
     def changes(self, seed: int, phase: int) -> Changes | None:
         """What is done to the scans; None if nothing is."""
-        conf, mirror = self.conf.nifti_conf, philox.key(seed, self.name, "flip")
+        conf, mirror = self.conf.nifti_conf, philox.stream_key(seed, self.name, "flip")
 
-        def drawn(step: int, lo: int, hi: int) -> list[Change]:
-            flips = philox.integers(mirror, step, phase, (lo, hi), 2) if conf.flip else [0] * (hi - lo)
+        def drawn(step: int, lo: int, hi: int) -> list[ScanChange]:
+            flips = philox.draw_integers(mirror, step, phase, (lo, hi), 2) if conf.flip else [0] * (hi - lo)
             rows = enumerate(flips, start=lo)
-            return [Change(bool(flip), self.drift(seed, phase, step, row)) for row, flip in rows]
+            return [ScanChange(bool(flip), self.drift(seed, phase, step, row)) for row, flip in rows]
 
         return drawn if conf.flip or conf.drift else None
 
     def drift(self, seed: int, phase: int, step: int, row: int) -> NDArray[Any] | None:
         """The field that is added to a row, at a few places."""
         size, places = self.conf.nifti_conf.drift, (NODES,) * 3
-        stream = philox.key(seed, self.name, f"drift {phase} {step} {row}")
-        return size * (2 * philox.uniforms(stream, whole(places), places) - 1) if size else None
+        stream = philox.stream_key(seed, self.name, f"drift {phase} {step} {row}")
+        return size * (2 * philox.draw_uniforms(stream, whole_region(places), places) - 1) if size else None

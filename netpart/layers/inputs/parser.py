@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.rows import RowReader
 from netpart.kernels.op import Array, Op
-from netpart.layers.checks import fault, sources
+from netpart.layers.checks import check_sources, fault
 from netpart.layers.inputs.shard_data import RecordSpec
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 
-class Parser(Layer):
+class RecordParser(Layer):
     """Reads a kShardData; a subclass decodes one value and says which of the two results it outputs."""
 
     @abstractmethod
@@ -33,7 +33,7 @@ class Parser(Layer):
 
     def records(self) -> RecordSpec:
         """The spec of the source; raises ConfigError if it holds no records."""
-        (spec,) = sources(self, "the kShardData layer")
+        (spec,) = check_sources(self, "the kShardData layer")
         if not isinstance(spec, RecordSpec):
             raise fault(self, "records of a kShardData layer", f"{spec.dtype} {spec.shape}", "", "srclayers", 0)
         return spec

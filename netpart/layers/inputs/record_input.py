@@ -12,7 +12,7 @@ from netpart.data.source import RowSource
 from netpart.data.stores.decode import record_decoder, record_shape
 from netpart.data.stores.mean import read_mean, read_std
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import layer_store, store_rows
+from netpart.layers.inputs.stores import open_layer_store, open_store_rows
 from netpart.spec import Shape
 
 
@@ -27,16 +27,16 @@ class RecordInput(RowInput):
     def sample(self) -> Shape:
         if self.conf.store_conf.shape:
             return tuple(self.conf.store_conf.shape)
-        with layer_store(self, "kvfile") as store:
+        with open_layer_store(self, "kvfile") as store:
             return record_shape(store)
 
     def records(self) -> int | None:
-        with layer_store(self, "kvfile") as store:
+        with open_layer_store(self, "kvfile") as store:
             return len(store)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        store = layer_store(self, "kvfile")
-        return store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
+        store = open_layer_store(self, "kvfile")
+        return open_store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
 
     def _file(self, path: Path, purpose: str) -> Any:
         read = read_std if purpose == "std" else read_mean

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from netpart.data.source import RowSource
 from netpart.kernels.op import Clock, Op
-from netpart.layers.checks import fault, sources
+from netpart.layers.checks import check_sources, fault
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
 from netpart.spec import INT, Region, Shape, Spec
@@ -46,7 +46,7 @@ class RowInput(Layer):
         return None
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self)
+        check_sources(self)
         if not self.conf.HasField(self.field):
             raise fault(self, f"a {self.field}", "none", f"add {self.field} {{ ... }}")
         self._open: dict[int, tuple[Clock, RowSource]] = {}

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import ClassVar, final
 
 from netpart.data.stores.decode import Decode
+from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.rows import RowReader
-from netpart.data.stores.store import Store, open_store
+from netpart.data.stores.store import open_store
 from netpart.kernels.op import Op
-from netpart.layers.checks import at_least, fault, sources
-from netpart.layers.inputs.stores import data_path, skipped
+from netpart.layers.checks import at_least, check_sources, fault
+from netpart.layers.inputs.stores import data_path, draw_skip
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Needs
 from netpart.spec import RECORD, Region, Spec
@@ -25,10 +26,10 @@ class RecordSpec(Spec):
 
 
 @dataclass
-class Records:
+class ShardRecords:
     """The rows of the current step, as they lie in the store; parsers decode them."""
 
-    store: Store
+    store: RecordStore
     batch: int
     skip: int
     step: int = 0
@@ -47,7 +48,7 @@ class ShardData(Layer):
     is_input: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
-        sources(self)
+        check_sources(self)
         if not self.conf.HasField("sharddata_conf"):
             raise fault(self, "a sharddata_conf", "none", "add sharddata_conf { path: ... batchsize: ... }")
         conf = self.conf.sharddata_conf
@@ -70,8 +71,8 @@ class ShardData(Layer):
         return Needs(())
 
     def forward(self, kernels: object, call: Call) -> Op:
-        skip = skipped(self, self.conf.sharddata_conf.random_skip, call.seed)
-        records = Records(open_store("kvfile", self.path), call.rows or self.output.rows, skip)
+        skip = draw_skip(self, self.conf.sharddata_conf.random_skip, call.seed)
+        records = ShardRecords(open_store("kvfile", self.path), call.rows or self.output.rows, skip)
 
         def run() -> None:
             records.step = call.clock.step

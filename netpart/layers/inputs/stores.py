@@ -15,7 +15,7 @@ from netpart.layers.checks import at_least, fault
 from netpart.layers.layer import Layer
 
 if TYPE_CHECKING:
-    from netpart.data.stores.store import Store
+    from netpart.data.stores.record_store import RecordStore
 
 ReadFile = Callable[[Path, str], Any]
 """(path, purpose "mean" or "std") -> array of the shape of a row."""
@@ -29,7 +29,7 @@ def data_path(layer: Layer, path: str, *at: str) -> Path:
     return Path(path) if not beside.exists() and Path(path).exists() else beside
 
 
-def layer_store(layer: Layer, backend: str) -> Store:
+def open_layer_store(layer: Layer, backend: str) -> RecordStore:
     """Opens the store of store_conf, of type ``backend`` unless it names another; raises DataError."""
     conf = layer.conf.store_conf
     if conf.encoded:
@@ -42,28 +42,30 @@ def layer_store(layer: Layer, backend: str) -> Store:
     return store
 
 
-def skipped(layer: Layer, most: int, seed: int) -> int:
+def draw_skip(layer: Layer, most: int, seed: int) -> int:
     """Records to skip before the first step: drawn once from 0..``most``, the same for every cut."""
-    return philox.integer(philox.key(seed, layer.name, "random_skip"), 0, 0, 0, 0, most + 1)
+    return philox.draw_integer(philox.stream_key(seed, layer.name, "random_skip"), 0, 0, 0, 0, most + 1)
 
 
-def store_rows(layer: Layer, store: Store, decode: Decode, read_file: ReadFile, batch: int, seed: int) -> RowReader:
+def open_store_rows(
+    layer: Layer, store: RecordStore, decode: Decode, read_file: ReadFile, batch: int, seed: int
+) -> RowReader:
     """The rows of a store as store_conf says: skipped, shuffled and scaled."""
     conf = layer.conf.store_conf
-    order = philox.key(seed, layer.name, "shuffle")
+    order = philox.stream_key(seed, layer.name, "shuffle")
     at_least(layer, 0, conf.random_skip, "store_conf", "random_skip")
     return RowReader(
         store,
         decode,
         batch=batch,
-        skip=skipped(layer, conf.random_skip, seed),
-        shuffle_key=(lambda epoch: philox.permutation(order, epoch, len(store))) if conf.shuffle else None,
-        mean=_scaling(layer, "mean", conf.mean_value, read_file),
-        std=_scaling(layer, "std", conf.std_value if conf.HasField("std_value") else 1.0, read_file),
+        skip=draw_skip(layer, conf.random_skip, seed),
+        shuffle_key=(lambda epoch: philox.draw_permutation(order, epoch, len(store))) if conf.shuffle else None,
+        mean=_read_scaling(layer, "mean", conf.mean_value, read_file),
+        std=_read_scaling(layer, "std", conf.std_value if conf.HasField("std_value") else 1.0, read_file),
     )
 
 
-def _scaling(layer: Layer, purpose: str, value: float, read_file: ReadFile) -> Any:
+def _read_scaling(layer: Layer, purpose: str, value: float, read_file: ReadFile) -> Any:
     at = "store_conf", f"{purpose}_file"
     path = getattr(layer.conf.store_conf, at[-1])
     if path:

@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.repeated import repeated
+from netpart.data.repeated import repeat_batches
 from netpart.data.source import RowSource
-from netpart.data.synthetic import Synthetic
+from netpart.data.synthetic import SyntheticRows
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.layer import Layer
@@ -31,15 +31,15 @@ class SyntheticInput(RowInput):
     field = "store_conf"
 
     def sample(self) -> Shape:
-        return check_synthetic(self)
+        return check_synthetic_conf(self)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
-        rows = Synthetic(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
-        return repeated(rows, conf.batches)
+        rows = SyntheticRows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=phase_stream(phase))
+        return repeat_batches(rows, conf.batches)
 
 
-def check_synthetic(layer: Layer) -> Shape:
+def check_synthetic_conf(layer: Layer) -> Shape:
     """The shape of a row of ``layer``; raises ConfigError unless that and its synthetic_conf can be."""
     shape = tuple(layer.conf.store_conf.shape)
     at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
@@ -53,6 +53,6 @@ def check_synthetic(layer: Layer) -> Shape:
     return shape
 
 
-def stream(phase: int) -> int:
+def phase_stream(phase: int) -> int:
     """The stream of a phase's rows: 0 for training."""
     return 0 if phase == TRAIN else phase

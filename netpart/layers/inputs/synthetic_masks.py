@@ -8,12 +8,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.repeated import repeated
+from netpart.data.repeated import repeat_batches
 from netpart.data.source import RowSource
-from netpart.data.synthetic_masks import SyntheticMasks as Rows
+from netpart.data.synthetic_masks import SyntheticMaskRows as Rows
 from netpart.layers.checks import fault
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.synthetic import check_synthetic, stream
+from netpart.layers.inputs.synthetic import check_synthetic_conf, phase_stream
 from netpart.spec import INT, Region, Shape, Spec
 
 
@@ -30,7 +30,7 @@ class SyntheticMasks(RowInput):
         return data, Spec((data.shape[0], prod(data.shape[2:])), INT)
 
     def sample(self) -> Shape:
-        shape = check_synthetic(self)
+        shape = check_synthetic_conf(self)
         if len(shape) < 2:
             raise fault(
                 self, "channels and spatial axes", str(shape), "write shape: once per axis", "store_conf", "shape"
@@ -42,5 +42,5 @@ class SyntheticMasks(RowInput):
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
-        rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
-        return repeated(rows, conf.batches)
+        rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=phase_stream(phase))
+        return repeat_batches(rows, conf.batches)

@@ -7,12 +7,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.repeated import repeated
+from netpart.data.repeated import repeat_batches
 from netpart.data.source import RowSource
-from netpart.data.synthetic_tokens import SyntheticTokens as Rows
+from netpart.data.synthetic_tokens import SyntheticTokenRows as Rows
 from netpart.layers.checks import fault
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.synthetic import check_synthetic, stream
+from netpart.layers.inputs.synthetic import check_synthetic_conf, phase_stream
 from netpart.spec import INT, Region, Shape, Spec
 
 
@@ -29,7 +29,7 @@ class SyntheticTokens(RowInput):
         return Spec(data.shape, INT), Spec(data.shape, INT)
 
     def sample(self) -> Shape:
-        shape = check_synthetic(self)
+        shape = check_synthetic_conf(self)
         if len(shape) != 1:
             raise fault(self, "a number of positions", str(shape), "write shape: once", "store_conf", "shape")
         return shape
@@ -40,5 +40,5 @@ class SyntheticTokens(RowInput):
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf
         window = self.output.shape[1]
-        rows = Rows(window, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=stream(phase))
-        return repeated(rows, conf.batches)
+        rows = Rows(window, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=phase_stream(phase))
+        return repeat_batches(rows, conf.batches)

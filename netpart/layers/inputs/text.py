@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.corpus import Corpus, text_files
+from netpart.data.corpus import Corpus, find_text_files
 from netpart.data.source import RowSource
-from netpart.data.text_windows import TextWindows, spans
+from netpart.data.text_windows import TextWindows, phase_spans
 from netpart.errors import DataError
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
@@ -51,10 +51,10 @@ class TextInput(RowInput):
         return region, region
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        conf, key = self.conf.text_conf, philox.key(seed, self.name, "window")
+        conf, key = self.conf.text_conf, philox.stream_key(seed, self.name, "window")
         places = self.folder, Path()
-        corpus = Corpus([file for name in conf.files for file in text_files(name, conf.suffix, places)])
-        span = dict(zip(PHASES, spans(len(corpus), conf.held_out), strict=True))[phase]
+        corpus = Corpus([file for name in conf.files for file in find_text_files(name, conf.suffix, places)])
+        span = dict(zip(PHASES, phase_spans(len(corpus), conf.held_out), strict=True))[phase]
         if span[1] - span[0] <= conf.window:
             named = [str(path) for path in corpus.paths] or [*conf.files]
             who = named[0] if len(named) == 1 else f"{len(named)} files"
@@ -63,6 +63,6 @@ class TextInput(RowInput):
             raise DataError(f"{who}: expected {expected}, got {span[1] - span[0]} of {len(corpus)}; {hint}")
 
         def draw(step: int, lo: int, hi: int, bound: int) -> list[int]:
-            return philox.integers(key, step, phase, (lo, hi), bound)
+            return philox.draw_integers(key, step, phase, (lo, hi), bound)
 
         return TextWindows(corpus, span, conf.window, draw)

@@ -13,19 +13,19 @@ from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
 from netpart.layers.part import Cost
-from netpart.plan.price.ledger import Entry
+from netpart.plan.price.ledger import LedgerEntry
 from netpart.program.buffers import item_size
 from netpart.program.instructions import Way
 from netpart.proto.element import float_size
 from netpart.spec import FLOAT, Shape, extent, size
 
 
-def itemsize(partition: Partition) -> int:
+def partition_itemsize(partition: Partition) -> int:
     """Bytes of an activation or parameter."""
     return float_size(partition.job)
 
 
-def price(graph: Graph, part: Part) -> Cost:
+def part_cost(graph: Graph, part: Part) -> Cost:
     """FLOPs of one part of a layer in training; of its gradients, only of those that are computed."""
     cost = graph.net.nodes[part.node].layer.cost(part.region, part.term)
     wanted = {feed.k for feed in part.feeds if feed.gradient}
@@ -33,7 +33,7 @@ def price(graph: Graph, part: Part) -> Cost:
     return replace(cost, inputs=inputs, params=cost.params if any(part.trains) else 0)
 
 
-def moved(partition: Partition, entries: Sequence[Entry]) -> Counter[str]:
+def traffic_by_layer(partition: Partition, entries: Sequence[LedgerEntry]) -> Counter[str]:
     """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
     of a bucket for the layers whose parameters it serves, of the norm for the first layer that is trained."""
     found, buckets, owners = Counter[str](), Counter[int](), owner_names(partition)

@@ -11,17 +11,17 @@ from time import perf_counter
 
 import numpy as np
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import ClusterProto
-from netpart.proto.reader import load
-from netpart.units import counted
+from netpart.proto.reader import read_job
+from netpart.units import plural_text
 
 Pair = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceSpec:
     """What one worker runs on: work a second (FLOPs, or seconds of a profile), bytes it may take, and bytes a second
     that it reads and writes where it does little else, as in updates."""
 
@@ -35,9 +35,9 @@ class Device:
 class Devices:
     """A device per worker. ``links`` are those between devices of two names, or of one; ``link`` is any other."""
 
-    devices: tuple[Device, ...]
-    link: Link = field(default_factory=Link)
-    links: dict[Pair, Link] = field(default_factory=dict)
+    devices: tuple[DeviceSpec, ...]
+    link: LinkCost = field(default_factory=LinkCost)
+    links: dict[Pair, LinkCost] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -47,11 +47,11 @@ class Devices:
         """Work a second of each worker."""
         return [device.speed for device in self.devices]
 
-    def between(self, workers: Iterable[int]) -> Link:
+    def between(self, workers: Iterable[int]) -> LinkCost:
         """The slowest of what connects ``workers``, in each of its figures."""
         names = [self.devices[w].name for w in sorted(set(workers))]
         found = [self.links.get(frozenset(pair), self.link) for pair in combinations(names, 2)] or [self.link]
-        return Link(
+        return LinkCost(
             max(link.latency for link in found),
             max(link.overhead for link in found),
             min(link.bandwidth for link in found),
@@ -61,7 +61,7 @@ class Devices:
         """The first ``workers`` of them; raises ConfigError if there are fewer."""
         if workers > len(self):
             hint = "name more devices, or plan for fewer --workers"
-            raise ConfigError("--workers", f"at most the {counted(len(self), 'device')}", str(workers), hint)
+            raise ConfigError("--workers", f"at most the {plural_text(len(self), 'device')}", str(workers), hint)
         return replace(self, devices=self.devices[:workers])
 
     def of(self, workers: Sequence[int]) -> Devices:
@@ -76,28 +76,28 @@ class Devices:
 
 def read_devices(path: Path) -> Devices:
     """The devices of a file of ``workers/``; raises ConfigError, located, for a file that names none."""
-    job = load(path)
+    job = read_job(path)
     with job.explaining():
         if not job.proto.cluster.device:
             hint = 'write cluster { device { name: "a" count: 2 flops: 1e10 } }'
             raise ConfigError(str(path), "devices", "none", hint, at=("cluster",))
-        return devices_of(job.proto.cluster)
+        return devices_of_cluster(job.proto.cluster)
 
 
-def devices_of(cluster: ClusterProto) -> Devices:
+def devices_of_cluster(cluster: ClusterProto) -> Devices:
     """What a cluster says of its devices; raises ConfigError, with its place, for what cannot be."""
-    found: list[Device] = []
+    found: list[DeviceSpec] = []
     for i, proto in enumerate(cluster.device):
         at: FieldPath = ("cluster", "device", i)
         _check_positive(proto.name or f"device {i}", "flops", proto.flops, at)
         _check_positive(proto.name or f"device {i}", "count", proto.count, at)
         memory = proto.memory if proto.HasField("memory") else float("inf")
-        found += [Device(proto.name or f"device {i}", proto.flops, memory)] * proto.count
+        found += [DeviceSpec(proto.name or f"device {i}", proto.flops, memory)] * proto.count
     links = dict(_named_links(cluster, {device.name for device in found}))
-    return Devices(tuple(found), links.pop(frozenset(), Link()), links)
+    return Devices(tuple(found), links.pop(frozenset(), LinkCost()), links)
 
 
-def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, Link]]:
+def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, LinkCost]]:
     """The links by the names that they connect, none for the one that connects all others."""
     for i, proto in enumerate(cluster.link):
         at: FieldPath = ("cluster", "link", i)
@@ -106,7 +106,7 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
             got, hint = ", ".join(unknown or proto.between), f"the devices are {', '.join(sorted(names))}"
             raise ConfigError("link", "the names of one or two devices", got, hint, at=(*at, "between"))
         _check_positive("link", "bandwidth", proto.bandwidth, at)
-        yield frozenset(proto.between), Link(proto.latency, proto.overhead, proto.bandwidth)
+        yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
 
 
 def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
@@ -115,37 +115,37 @@ def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
         raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
 
 
-def alike(
-    workers: int, speed: float = 1.0, memory: float = float("inf"), link: Link | None = None,
+def equal_devices(
+    workers: int, speed: float = 1.0, memory: float = float("inf"), link: LinkCost | None = None,
     streaming: float = float("inf"),
 ) -> Devices:  # fmt: skip
     """``workers`` devices of one kind."""
-    return Devices((Device("device", speed, memory, streaming),) * workers, link or Link())
+    return Devices((DeviceSpec("device", speed, memory, streaming),) * workers, link or LinkCost())
 
 
-def measured(workers: int, cores: int | None = None) -> Devices:
+def measure_devices(workers: int, cores: int | None = None) -> Devices:
     """``workers`` processes of this host: what a core does in a product of matrices and in a sum of arrays, shared
     where cores are fewer, and an even share of the memory."""
     cores = cores or len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
     share = min(1.0, cores / workers)
-    return alike(workers, product_speed() * share, memory, streaming=_streaming_speed() * share)
+    return equal_devices(workers, product_speed() * share, memory, streaming=_streaming_speed() * share)
 
 
 def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
     """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
     a, total = np.ones(elements, np.float32), np.ones(elements, np.float32)
-    return 3 * a.nbytes / _quickest(lambda: np.add(total, a, out=total), tries)
+    return 3 * a.nbytes / _quickest_seconds(lambda: np.add(total, a, out=total), tries)
 
 
 def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
     """FLOPs a second of a product of two n×n float32 matrices, the best of a few tries."""
     a = np.full((n, n), 0.5, np.float32)
     out = np.empty_like(a)
-    return 2 * n**3 / _quickest(lambda: np.matmul(a, a, out=out), tries)
+    return 2 * n**3 / _quickest_seconds(lambda: np.matmul(a, a, out=out), tries)
 
 
-def _quickest(work: Callable[[], object], tries: Sequence[int]) -> float:
+def _quickest_seconds(work: Callable[[], object], tries: Sequence[int]) -> float:
     """The fewest seconds that some work took in a few tries: others that want the core only make it slower."""
     best = float("inf")
     for _ in tries:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netpart.graph.partition import Partition
-from netpart.plan.price.ledger import averages, pulls, pushes
+from netpart.plan.price.ledger import average_entries, pull_entries, push_entries
 from netpart.proto.element import float_size
 from netpart.units import bytes_text
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupTraffic:
     """``pushed`` and ``pulled`` are bytes of one step of one group, to and from all servers; ``averaged`` those of one
     average of all groups, which comes every ``sync`` steps of each. ``cluster`` says who there is."""
 
@@ -29,12 +29,14 @@ class Groups:
         return f"{self.cluster}: in each of its steps a group {said}"
 
 
-def groups_of(partition: Partition) -> Groups | None:
+def predict_group_traffic(partition: Partition) -> GroupTraffic | None:
     """What goes between the groups and servers of ``partition``; None for one group that sums gradients itself."""
     cluster, width = partition.cluster, float_size(partition.job)
     if cluster.size == cluster.workers:
         return None
-    pushed = sum(entry.nbytes for entry in pushes(partition, 0, width))
-    pulled = sum(entry.nbytes for entry in pulls(partition, 0, width))
-    averaged = sum(entry.nbytes for number in range(cluster.workers) for entry in averages(partition, number, width))
-    return Groups(str(cluster), pushed, pulled, averaged, cluster.sync)
+    pushed = sum(entry.nbytes for entry in push_entries(partition, 0, width))
+    pulled = sum(entry.nbytes for entry in pull_entries(partition, 0, width))
+    averaged = sum(
+        entry.nbytes for number in range(cluster.workers) for entry in average_entries(partition, number, width)
+    )
+    return GroupTraffic(str(cluster), pushed, pulled, averaged, cluster.sync)

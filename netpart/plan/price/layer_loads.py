@@ -16,15 +16,15 @@ Seconds = Mapping[str, tuple[float, float]]
 """By layer, the seconds of a mini-batch forward and backward."""
 
 
-def loads(net: Net, itemsize: int) -> NetProfile:
+def profile_net(net: Net, itemsize: int) -> NetProfile:
     """The layers of ``net`` but its inputs, in FLOPs of a mini-batch; ``itemsize`` is the bytes of an activation."""
     nodes = [node for node in net.nodes if not node.layer.is_input]
     index = {node.index: i for i, node in enumerate(nodes)}
     edges = {(index[s.node], index[n.index]) for n in nodes for s in n.sources if s.node in index}
-    return NetProfile(tuple(profiled(net, node, itemsize) for node in nodes), tuple(sorted(edges)))
+    return NetProfile(tuple(profile_layer(net, node, itemsize) for node in nodes), tuple(sorted(edges)))
 
 
-def profiled(net: Net, node: Node, itemsize: int) -> LayerProfile:
+def profile_layer(net: Net, node: Node, itemsize: int) -> LayerProfile:
     """One uncut layer; of its gradients it computes those that somebody wants."""
     cost, trained = node.layer.cost(node.layer.output.whole), net.trained[node.index]
     gradients = sum(flops for k, flops in enumerate(cost.inputs) if net.carries_gradient(node, k))
@@ -40,7 +40,7 @@ def profiled(net: Net, node: Node, itemsize: int) -> LayerProfile:
     )
 
 
-def measured_loads(profile: NetProfile, seconds: Seconds, speed: float) -> NetProfile:
+def measured_profile(profile: NetProfile, seconds: Seconds, speed: float) -> NetProfile:
     """``profile`` with the work that was measured on a device of ``speed`` in place of FLOPs that were counted."""
     layers = [
         replace(layer, forward=seconds[layer.name][0] * speed, backward=seconds[layer.name][1] * speed)
@@ -49,7 +49,7 @@ def measured_loads(profile: NetProfile, seconds: Seconds, speed: float) -> NetPr
     return replace(profile, layers=tuple(layers))
 
 
-def rates(counted: NetProfile, profile: NetProfile) -> dict[str, float]:
+def work_rates(counted: NetProfile, profile: NetProfile) -> dict[str, float]:
     """By layer, its work in ``profile`` for each FLOP that was counted."""
     pairs = zip(counted.layers, profile.layers, strict=True)
     return {before.name: after.work / before.work for before, after in pairs if before.work}

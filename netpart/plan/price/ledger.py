@@ -16,17 +16,17 @@ from functools import cached_property
 from netpart.graph.graph import Graph
 from netpart.graph.partition import Partition
 from netpart.program.buffers import item_size
-from netpart.program.collective_instructions import Exchanges
+from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.exchange import Exchange
 from netpart.program.gradient_norm import NORM_DTYPE
-from netpart.program.group_average import AVERAGE, averaged
+from netpart.program.group_average import AVERAGE, averaging_exchange
 from netpart.program.instructions import PHASE_CODES, Channel, Way
-from netpart.program.server_messages import norm_channel, pull_channel, pulled, push_channel, pushed
-from netpart.spec import INT, extent, size, whole
+from netpart.program.server_messages import is_pulled, is_pushed, norm_channel, pull_channel, push_channel
+from netpart.spec import INT, extent, size, whole_region
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """Bytes that cross from ``source`` to ``target`` on one channel in one step."""
 
     name: str
@@ -41,7 +41,7 @@ class Ledger:
     """All entries of one phase."""
 
     phase: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
 
     @cached_property
     def total(self) -> int:
@@ -64,26 +64,26 @@ class Ledger:
         return f"Ledger({self.phase}, {len(self.entries)} messages, {self.total} bytes)"
 
 
-def ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
+def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
     """What one step (one mini-batch) of ``phase`` sends within ``group``, and to and from servers, in bytes."""
-    exchanges, code = Exchanges(partition.job), PHASE_CODES[phase]
-    entries: list[Entry] = []
+    exchanges, code = ExchangeFactory(partition.job), PHASE_CODES[phase]
+    entries: list[LedgerEntry] = []
     for m, micro in enumerate(partition.phases[phase]):
-        entries += _bridges(micro.graph, m, code, exchanges.width)
-        entries += _collectives(micro.graph, m, code, exchanges)
+        entries += _bridge_entries(micro.graph, m, code, exchanges.width)
+        entries += _collective_entries(micro.graph, m, code, exchanges)
         if phase == "train":
-            entries += _replicas(micro.graph, m, code, exchanges)
+            entries += _replica_entries(micro.graph, m, code, exchanges)
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
             for way, found in exchanges.of_bucket(bucket).items():
-                entries += _messages(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
-        entries += _norm(partition, code, exchanges)
-        entries += pushes(partition, group, exchanges.width)
-        entries += pulls(partition, group, exchanges.width)
+                entries += _exchange_entries(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
+        entries += _norm_entries(partition, code, exchanges)
+        entries += push_entries(partition, group, exchanges.width)
+        entries += pull_entries(partition, group, exchanges.width)
     return Ledger(phase, tuple(entries))
 
 
-def _bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry]:
+def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterator[LedgerEntry]:
     """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
     for bridge in graph.bridges():
         if bridge.target.collective is not None:
@@ -91,70 +91,76 @@ def _bridges(graph: Graph, micro: int, phase: int, width: int) -> Iterator[Entry
         nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
         source, target = bridge.source.worker, bridge.target.worker
         forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
-        yield Entry(bridge.source.name, forward, source, target, nbytes)
+        yield LedgerEntry(bridge.source.name, forward, source, target, nbytes)
         if bridge.backward and phase == PHASE_CODES["train"]:
-            yield Entry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
+            yield LedgerEntry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
 
 
-def _collectives(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
     """Both directions of every collective."""
     for found in graph.collectives:
         width = 4 if found.dtype == INT else exchanges.width
         channel = Channel(phase, Way.FORWARD, micro, found.first)
-        yield from _messages(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
+        yield from _exchange_entries(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
         if found.backward and phase == PHASE_CODES["train"]:
             back = exchanges.of(found, backward=True)
-            yield from _messages(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
+            yield from _exchange_entries(
+                f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width
+            )
 
 
-def _replicas(graph: Graph, micro: int, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
     """The sums that make the partial gradients of replicas whole."""
     for part in graph.parts:
         if part.live and part.members and part is part.members[0]:
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
-            region = whole(extent(part.region))
-            yield from _messages(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+            region = whole_region(extent(part.region))
+            yield from _exchange_entries(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
 
 
-def _norm(partition: Partition, phase: int, exchanges: Exchanges) -> Iterator[Entry]:
+def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
     """The one number that tells every worker how long the whole gradient is, where that is clipped."""
     if partition.norm is not None:
         found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
-        yield from _messages("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0))
+        yield from _exchange_entries(
+            "norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0)
+        )
 
 
-def pushes(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+def push_entries(partition: Partition, group: int, width: int) -> Iterator[LedgerEntry]:
     """What a group sends to its servers: gradients, and their norm where that is clipped."""
     for piece in partition.pieces:
-        if pushed(piece, partition.trained, group):
+        if is_pushed(piece, partition.trained, group):
             name, channel = f"d({piece.parameter.name})", push_channel(piece, group)
-            yield Entry(name, channel, piece.pusher, piece.server, size(piece.box) * width)
+            yield LedgerEntry(name, channel, piece.pusher, piece.server, size(piece.box) * width)
     if partition.norm is not None:
         for server in range(partition.workers - partition.servers, partition.workers):
             channel, source = norm_channel(server, group), partition.norm.workers[0]
-            yield Entry("norm of the gradient", channel, source, server, item_size(NORM_DTYPE, 0))
+            yield LedgerEntry("norm of the gradient", channel, source, server, item_size(NORM_DTYPE, 0))
 
 
-def pulls(partition: Partition, group: int, width: int) -> Iterator[Entry]:
+def pull_entries(partition: Partition, group: int, width: int) -> Iterator[LedgerEntry]:
     """What a group gets from its servers: values, for every worker that holds them."""
     for piece in partition.pieces:
-        if pulled(piece, partition.trained):
+        if is_pulled(piece, partition.trained):
             for worker in piece.pullers:
                 channel, nbytes = pull_channel(piece, group, worker), size(piece.box) * width
-                yield Entry(piece.parameter.name, channel, piece.server, worker, nbytes)
+                yield LedgerEntry(piece.parameter.name, channel, piece.server, worker, nbytes)
 
 
-def averages(partition: Partition, number: int, width: int) -> Iterator[Entry]:
+def average_entries(partition: Partition, number: int, width: int) -> Iterator[LedgerEntry]:
     """One average of what worker ``number`` of each group holds; workers go by their ranks in the run."""
     cluster = partition.cluster
     if cluster.averages:
         elements = sum(size(holding.box) for holding in partition.holdings[number])
-        yield from _messages("average of the groups", AVERAGE, averaged(cluster, number, elements, width), width)
+        yield from _exchange_entries(
+            "average of the groups", AVERAGE, averaging_exchange(cluster, number, elements, width), width
+        )
 
 
-def _messages(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[Entry]:
+def _exchange_entries(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[LedgerEntry]:
     """Every message of a collective."""
     for index, m in enumerate(found.schedule):
         source, target = found.members[m.source], found.members[m.target]
-        yield Entry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)
+        yield LedgerEntry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)

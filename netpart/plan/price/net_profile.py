@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from netpart.errors import ConfigError, Position, clipped
-from netpart.proto.reader import decode, read_bytes
+from netpart.errors import ConfigError, Position, clip_text
+from netpart.proto.reader import decode_utf8, read_job_bytes
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Edge = tuple[int, int]
@@ -92,7 +92,7 @@ def read_profile(path: Path) -> NetProfile:
     Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
     """
     layers, edges = dict[str, LayerProfile](), list[tuple[str, str, Position]]()
-    for number, line in enumerate(decode(read_bytes(path, "a profile"), str(path)).splitlines(), start=1):
+    for number, line in enumerate(decode_utf8(read_job_bytes(path, "a profile"), str(path)).splitlines(), start=1):
         position = Position(str(path), number, 1)
         if edge := EDGE.fullmatch(line.rstrip()):
             edges.append((edge["source"], edge["target"], position))
@@ -101,7 +101,7 @@ def read_profile(path: Path) -> NetProfile:
             layers[layer.name] = layer
     if not layers:
         raise ConfigError(str(path), "a profile", "no layers", "a line is: NAME -- TYPE -- forward_compute_time=…, …")
-    return _made(layers, list(_named_edges(layers, edges)))
+    return _make_profile(layers, list(_named_edges(layers, edges)))
 
 
 def _read_layer(line: str, position: Position) -> LayerProfile:
@@ -111,14 +111,14 @@ def _read_layer(line: str, position: Position) -> LayerProfile:
     try:
         if found is None:
             raise KeyError("NAME -- TYPE -- FIGURES")
-        forward, backward, activation, parameters = (_total(figures[name]) for name in FIGURES)
+        forward, backward, activation, parameters = (_sum_figures(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
-        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clipped(str(error))}"
+        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clip_text(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 
 
-def _total(text: str) -> float:
+def _sum_figures(text: str) -> float:
     """The number that ``text`` is, or the sum of those that it lists: ``[1.5; 2.5]``. Raises ValueError for others."""
     numbers = [float(number) for number in text.removeprefix("[").removesuffix("]").split(";")]
     if not all(isfinite(number) and number >= 0 for number in numbers):
@@ -137,22 +137,22 @@ def _named_edges(
         yield source, target
 
 
-def _made(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
+def _make_profile(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
     """A profile of what takes part in training, in topological order; raises ConfigError for a cycle."""
     read = {source for source, _ in edges}
-    kept = {n for n, layer in layers.items() if not _is_idle(layer, n in read)}
-    order = _ordered([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
+    kept = {n for n, layer in layers.items() if not _is_ignored_layer(layer, n in read)}
+    order = _sort_layers([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
     index = {name: i for i, name in enumerate(order)}
     between = sorted((index[s], index[t]) for s, t in edges if s in kept and t in kept)
     return NetProfile(tuple(layers[name] for name in order), tuple(between))
 
 
-def _is_idle(layer: LayerProfile, read: bool) -> bool:
+def _is_ignored_layer(layer: LayerProfile, read: bool) -> bool:
     """True for what is no work of the net."""
     return layer.kind.startswith("Input") or (layer.kind.startswith("__getitem__") and not read)
 
 
-def _ordered(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
+def _sort_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
     """``names`` so that each stands behind those that it reads; raises ConfigError for a cycle."""
     missing = {name: sum(target == name for _, target in edges) for name in names}
     ready = [name for name in names if not missing[name]]

@@ -1,4 +1,5 @@
-"""What a training step of a partition takes, predicted: one function, ``predict``, behind which the model may change.
+"""What a training step of a partition takes, predicted: one function, ``predict_step``, behind which the model may
+change.
 
 The model plays one micro-batch layer by layer: a worker computes its part of a layer when it is free and what the part
 reads has arrived; work takes as long as the device's speed says, messages as long as the LogGP model does
@@ -24,22 +25,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netpart.collectives.price import seconds as price_of
-from netpart.collectives.schedule import Message
+from netpart.collectives.price import schedule_seconds as price_of
+from netpart.collectives.schedule import BlockMessage
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
-from netpart.plan.price.cost import price
+from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
-from netpart.plan.price.ledger import Entry, ledger
+from netpart.plan.price.ledger import LedgerEntry, compute_ledger
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
-from netpart.program.kernels import kernels_of
+from netpart.program.kernels import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
-from netpart.program.schedules.schedule import DELAYED, order_of
-from netpart.program.schedules.stages import Stages
+from netpart.program.schedules.schedule import DELAYED, schedule_order
+from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
 from netpart.spec import size
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 Key = tuple[int, int]
 """(node, worker)."""
@@ -51,7 +52,7 @@ SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
 
 
 @dataclass(frozen=True)
-class Prediction:
+class StepPrediction:
     """A training step: its seconds, the bytes that workers send each other, and the seconds each worker computes."""
 
     seconds: float
@@ -59,35 +60,37 @@ class Prediction:
     busy: tuple[float, ...]
 
 
-def predict(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> Prediction:
+def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> StepPrediction:
     """Predicts a training step of ``partition`` with worker w on device w.
 
     ``rates`` has, by layer, the work of each FLOP that is counted where that is not 1 (``loads.rates``).
     """
-    micros, entries = partition.phases["train"], ledger(partition).entries
+    micros, entries = partition.phases["train"], compute_ledger(partition).entries
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
-    *work, later = _works(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
+    *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
-    moves = [_exchanges(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
-    forward = _played(micros[0].graph, work[0], Work(float), moves[0])
-    backward = _played(micros[0].graph, work[1], later, moves[1], reverse=True)
+    moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
+    forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
+    backward = _pass_seconds(micros[0].graph, work[1], later, moves[1], reverse=True)
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    paces = [seconds + handled for seconds, handled in zip(computing, _handling(first, devices), strict=True)]
+    paces = [seconds + handled for seconds, handled in zip(computing, _handling_seconds(first, devices), strict=True)]
     sums = [e for e in entries if e.channel.way in SUMS]
-    left = _unhidden(sums, backward * len(micros), devices) + max(_streamed(partition, sums, devices))
+    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(_streaming_seconds(partition, sums, devices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
-    if order_of(partition.job) == DELAYED:
-        taken = max(len(micros) * max(paces), taken / (1 + Stages(micros[0].graph, delayed=True).depth))
-    return Prediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
+    if schedule_order(partition.job) == DELAYED:
+        taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
+    return StepPrediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
 
 
-def _works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool) -> tuple[Work, Work, Work]:
+def _computing_seconds(
+    graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool
+) -> tuple[Work, Work, Work]:
     """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
     has left; with ``recompute`` backward begins with another forward."""
     forward, backward, later = Work(float), Work(float), Work(float)
     for part in graph.parts:
         if part.kind == LAYER:
-            node, cost, key = graph.net.nodes[part.node], price(graph, part), (part.node, part.worker)
+            node, cost, key = graph.net.nodes[part.node], part_cost(graph, part), (part.node, part.worker)
             rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
             forward[key] += cost.forward * rate
             backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
@@ -95,7 +98,7 @@ def _works(graph: Graph, devices: Devices, rates: Mapping[str, float], recompute
     return forward, backward, later
 
 
-class Move(NamedTuple):
+class LayerTransfer(NamedTuple):
     """Seconds that the output of a layer, or the gradient of it, is on its way between workers, and those in which it
     keeps each of them busy."""
 
@@ -103,29 +106,31 @@ class Move(NamedTuple):
     handled: tuple[float, ...]
 
 
-def _exchanges(graph: Graph, entries: Sequence[Entry], devices: Devices) -> dict[int, Move]:
+def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: Devices) -> dict[int, LayerTransfer]:
     """What is moved of each layer."""
-    found: dict[int, list[Entry]] = defaultdict(list)
+    found: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         found[graph.parts[entry.channel.edge].node].append(entry)
-    return {node: _exchanged(of_node, devices) for node, of_node in found.items()}
+    return {node: _time_transfer(of_node, devices) for node, of_node in found.items()}
 
 
-def _exchanged(entries: Sequence[Entry], devices: Devices) -> Move:
+def _time_transfer(entries: Sequence[LedgerEntry], devices: Devices) -> LayerTransfer:
     """What these messages take; nobody is busy with them for longer, as messages come while others leave."""
-    seconds = _taken(entries, devices)
-    return Move(seconds, tuple(min(seconds, busy) for busy in _handling(entries, devices)))
+    seconds = _delivery_seconds(entries, devices)
+    return LayerTransfer(seconds, tuple(min(seconds, busy) for busy in _handling_seconds(entries, devices)))
 
 
-def _taken(entries: Sequence[Entry], devices: Devices) -> float:
+def _delivery_seconds(entries: Sequence[LedgerEntry], devices: Devices) -> float:
     """Seconds until the last of some messages has arrived, sent in their order over the slowest link among them."""
     workers = sorted({w for e in entries for w in (e.source, e.target)})
     place = {w: i for i, w in enumerate(workers)}
-    schedule = tuple(Message(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
+    schedule = tuple(BlockMessage(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
     return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
 
 
-def _played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], reverse: bool = False) -> float:
+def _pass_seconds(
+    graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False
+) -> float:
     """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources.
 
     What is made may leave before those of the seconds of ``work`` that are ``later``.
@@ -136,15 +141,17 @@ def _played(graph: Graph, work: Work, later: Work, moves: Mapping[int, Move], re
         reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
-            ready = max((_arrival(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0)
+            ready = max(
+                (_arrival_seconds(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0
+            )
             handled = moves[n].handled[w] if reverse and n in moves else 0.0  # beside what is computed later
             free[w] = max(ready, free[w] + handled) + work[n, w]
             done[n, w] = free[w] - later[n, w]
     return max(free.values(), default=0.0)
 
 
-def _arrival(
-    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, Move], moved: int, source: int, worker: int
+def _arrival_seconds(
+    graph: Graph, done: Mapping[Key, float], moves: Mapping[int, LayerTransfer], moved: int, source: int, worker: int
 ) -> float:
     """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
     if moved in moves:
@@ -152,7 +159,7 @@ def _arrival(
     return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
 
 
-def _handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
+def _handling_seconds(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
     """Seconds that messages keep each worker busy at either end."""
     found = [0.0] * len(devices)
     sent: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -165,18 +172,18 @@ def _handling(entries: Iterable[Entry], devices: Devices) -> list[float]:
     return found
 
 
-def _unhidden(entries: Sequence[Entry], backward: float, devices: Devices) -> float:
+def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: Devices) -> float:
     """Seconds of the sums of gradients that go on when backward is over."""
-    of_sum: dict[tuple[bool, int], list[Entry]] = defaultdict(list)
+    of_sum: dict[tuple[bool, int], list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
-    each = [_taken(found, devices) for found in of_sum.values()]
+    each = [_delivery_seconds(found, devices) for found in of_sum.values()]
     return max(each[-1], sum(each) - backward) if each else 0.0
 
 
-def _streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> list[float]:
+def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], devices: Devices) -> list[float]:
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
-    width, slots = float_size(partition.job), len(updater(partition.job.updater).states)
+    width, slots = float_size(partition.job), len(build_updater(partition.job.updater).states)
     moved = [0] * len(devices)
     for worker, holdings in enumerate(partition.holdings[: len(devices)]):
         updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
@@ -187,8 +194,8 @@ def _streamed(partition: Partition, sums: Iterable[Entry], devices: Devices) -> 
     return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
 
 
-def memory(partition: Partition) -> tuple[int, ...]:
+def predict_memory(partition: Partition) -> tuple[int, ...]:
     """Bytes of each worker: what its compiled program allocates, and messages on their way."""
-    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
+    slots, kernels = len(build_updater(partition.job.updater).states), job_kernel_class(partition.job)
     programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
     return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)

@@ -8,18 +8,25 @@ from dataclasses import dataclass
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition
-from netpart.plan.price.cost import held_bytes, itemsize, moved, owner_names, parameter_elements, price
-from netpart.plan.price.ledger import Entry, ledger
-from netpart.program.kernels import kernels_of
+from netpart.plan.price.cost import (
+    held_bytes,
+    owner_names,
+    parameter_elements,
+    part_cost,
+    partition_itemsize,
+    traffic_by_layer,
+)
+from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.program.kernels import job_kernel_class
 from netpart.spec import Region, Shard
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 Key = tuple[str, int]
 """(layer, worker)."""
 
 
 @dataclass(frozen=True)
-class Share:
+class LayerShare:
     """What one worker has of one layer. ``shards`` are those of the first micro-batch; the rest is of a whole step.
 
     ``memory`` counts as the layers of ``netpart check`` do: values, gradients, parameters with state. ``received``
@@ -34,46 +41,46 @@ class Share:
     sent: int
 
 
-def shares(partition: Partition) -> dict[str, list[Share]]:
+def layer_shares(partition: Partition) -> dict[str, list[LayerShare]]:
     """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
-    forward, backward, memory = computed(partition)
+    forward, backward, memory = flops_and_memory(partition)
     flops = forward + backward
-    received, sent = _exchanged(partition)
-    found: dict[str, list[Share]] = {}
+    received, sent = _exchanged_bytes(partition)
+    found: dict[str, list[LayerShare]] = {}
     for node in partition.graph.net.nodes:
         on: dict[int, list[Shard]] = defaultdict(list)
         for shard in partition.graph.placements[node.index].shards:
             on[shard.worker].append(shard)
         keys = [(node.name, worker) for worker in range(partition.workers)]
         found[node.name] = [
-            Share(key[1], tuple(on.get(key[1], ())), flops[key], memory[key], received[key], sent[key])
+            LayerShare(key[1], tuple(on.get(key[1], ())), flops[key], memory[key], received[key], sent[key])
             for key in keys
             if key[1] in on or received[key] or sent[key]
         ]
     return found
 
 
-def computed(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
+def flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
     """FLOPs forward and backward, and bytes held as if nothing shared memory, by layer and worker."""
     forward, backward, memory = Counter[Key](), Counter[Key](), Counter[Key]()
-    kernels = kernels_of(partition.job)
+    kernels = job_kernel_class(partition.job)
     for micro in partition.phases["train"]:
         for part in micro.graph.parts:
             key = micro.graph.net.nodes[part.node].name, part.worker
-            memory[key] += held_bytes(micro.graph, part, itemsize(partition), kernels)
+            memory[key] += held_bytes(micro.graph, part, partition_itemsize(partition), kernels)
             if part.kind == LAYER:
-                cost = price(micro.graph, part)
+                cost = part_cost(micro.graph, part)
                 forward[key] += cost.forward
                 backward[key] += cost.backward
-    slots, owners = len(updater(partition.job.updater).states), owner_names(partition)
+    slots, owners = len(build_updater(partition.job.updater).states), owner_names(partition)
     for worker, holdings in enumerate(partition.holdings):
         for holding in holdings:
             elements = parameter_elements(partition, holding, slots)
-            memory[owners[holding.parameter.name], worker] += elements * itemsize(partition)
+            memory[owners[holding.parameter.name], worker] += elements * partition_itemsize(partition)
     return forward, backward, memory
 
 
-def by_layer(counts: Counter[Key]) -> Counter[str]:
+def sum_by_layer(counts: Counter[Key]) -> Counter[str]:
     """The sums over workers."""
     found = Counter[str]()
     for (layer, _), count in counts.items():
@@ -81,7 +88,7 @@ def by_layer(counts: Counter[Key]) -> Counter[str]:
     return found
 
 
-def by_worker(counts: Counter[Key]) -> Counter[int]:
+def sum_by_worker(counts: Counter[Key]) -> Counter[int]:
     """The sums over layers."""
     found = Counter[int]()
     for (_, worker), count in counts.items():
@@ -89,16 +96,16 @@ def by_worker(counts: Counter[Key]) -> Counter[int]:
     return found
 
 
-def _exchanged(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
+def _exchanged_bytes(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
     received, sent = Counter[Key](), Counter[Key]()
-    incoming, outgoing = defaultdict[int, list[Entry]](list), defaultdict[int, list[Entry]](list)
-    for entry in ledger(partition).entries:
+    incoming, outgoing = defaultdict[int, list[LedgerEntry]](list), defaultdict[int, list[LedgerEntry]](list)
+    for entry in compute_ledger(partition).entries:
         incoming[entry.target].append(entry)
         outgoing[entry.source].append(entry)
     for counts, of_worker in ((received, incoming), (sent, outgoing)):
         for worker, entries in of_worker.items():
-            counts.update({(name, worker): nbytes for name, nbytes in moved(partition, entries).items()})
+            counts.update({(name, worker): nbytes for name, nbytes in traffic_by_layer(partition, entries).items()})
     return received, sent
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net
-from netpart.plan.schemes.placing import NEURONS, cut_on, is_product, keeps_neurons, replicated
+from netpart.plan.schemes.placing import NEURONS, cut_on_axis, is_product, keeps_neurons, replicate_layer
 from netpart.spec import Placement
 
 
@@ -19,6 +19,6 @@ def altsplit(net: Net, workers: int) -> list[Placement]:
     for node in net.nodes:
         above = [split[source.node] for source in node.sources]
         split.append(not any(above) if is_product(node) else keeps_neurons(node) and any(above))
-        alone = cut_on(node, NEURONS, workers)
-        placements.append(alone if split[-1] else replicated(node, workers, sum_gradient=True))
+        alone = cut_on_axis(node, NEURONS, workers)
+        placements.append(alone if split[-1] else replicate_layer(node, workers, sum_gradient=True))
     return placements

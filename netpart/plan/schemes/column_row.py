@@ -10,13 +10,13 @@ from netpart.graph.net import Net, Node
 from netpart.plan.schemes.placing import (
     BATCH,
     NEURONS,
-    cut_on,
+    cut_on_axis,
     cut_on_inputs,
-    is_judge,
     is_product,
+    is_reporting_layer,
     keeps_neurons,
-    readers,
-    replicated,
+    node_readers,
+    replicate_layer,
 )  # fmt: skip
 from netpart.spec import Placement
 
@@ -28,16 +28,20 @@ def column_row(net: Net, workers: int) -> list[Placement]:
     behind addends are cut on the batch, which costs what an all-reduce would.
     """
     placements: list[Placement] = []
-    paired = _partnered(net)
+    paired = _partnered_nodes(net)
     for node in net.nodes:
         above = [placements[source.node] for source in node.sources]
         columns, partial = any(map(_is_split, above)), any(len(p.terms) > 1 for p in above)
         if is_product(node) and (columns or paired[node.index]):
-            placements.append(cut_on_inputs(node, workers) if columns else cut_on(node, NEURONS, workers))
+            placements.append(cut_on_inputs(node, workers) if columns else cut_on_axis(node, NEURONS, workers))
         elif keeps_neurons(node) and columns:
-            placements.append(cut_on(node, NEURONS, workers))
+            placements.append(cut_on_axis(node, NEURONS, workers))
         else:
-            placements.append(cut_on(node, BATCH, workers) if is_judge(node) and partial else replicated(node, workers))
+            placements.append(
+                cut_on_axis(node, BATCH, workers)
+                if is_reporting_layer(node) and partial
+                else replicate_layer(node, workers)
+            )
     return placements
 
 
@@ -46,14 +50,14 @@ def _is_split(placement: Placement) -> bool:
     return len(placement.terms) == 1 and len(placement.classes) > 1
 
 
-def _partnered(net: Net) -> list[bool]:
+def _partnered_nodes(net: Net) -> list[bool]:
     """Per node: a product reads it, or reads what layers that keep its neurons make of it."""
     found = [False] * len(net.nodes)
-    for node, reading in reversed(list(zip(net.nodes, readers(net), strict=True))):
-        found[node.index] = any(is_product(r) or _carries(r, found) for r in reading)
+    for node, reading in reversed(list(zip(net.nodes, node_readers(net), strict=True))):
+        found[node.index] = any(is_product(r) or _carries_neurons(r, found) for r in reading)
     return found
 
 
-def _carries(node: Node, found: list[bool]) -> bool:
+def _carries_neurons(node: Node, found: list[bool]) -> bool:
     """True if a share of the neurons passes through ``node`` to a product."""
     return keeps_neurons(node) and found[node.index]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net, Node
-from netpart.plan.schemes.placing import NEURONS, cut_on, is_judge, replicated
+from netpart.plan.schemes.placing import NEURONS, cut_on_axis, is_reporting_layer, replicate_layer
 from netpart.spec import Placement
 
 
@@ -12,11 +12,11 @@ def gather_scatter(net: Net, workers: int) -> list[Placement]:
 
     Inputs and losses are replicated.
     """
-    return [on_neurons(node, workers) for node in net.nodes]
+    return [place_on_neurons(node, workers) for node in net.nodes]
 
 
-def on_neurons(node: Node, workers: int) -> Placement:
+def place_on_neurons(node: Node, workers: int) -> Placement:
     """``node`` cut on its neurons; replicated if it is an input, a loss or has none."""
-    if node.layer.is_input or is_judge(node):
-        return replicated(node, workers)
-    return cut_on(node, NEURONS, workers)
+    if node.layer.is_input or is_reporting_layer(node):
+        return replicate_layer(node, workers)
+    return cut_on_axis(node, NEURONS, workers)

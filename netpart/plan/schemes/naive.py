@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net
-from netpart.plan.schemes.placing import NEURONS, cut_on, is_product, keeps_neurons, readers, replicated
+from netpart.plan.schemes.placing import NEURONS, cut_on_axis, is_product, keeps_neurons, node_readers, replicate_layer
 from netpart.spec import Placement
 
 
-def naive(net: Net, workers: int) -> list[Placement]:
+def naive_scheme(net: Net, workers: int) -> list[Placement]:
     """Sends (N-1)b[sum of d_l, l = 1..L, + 2 sum of d_l, l < L].
 
     Products are cut on their neurons. The layer that the next product reads is whole on every worker: the all-gather
@@ -15,7 +15,9 @@ def naive(net: Net, workers: int) -> list[Placement]:
     between, the gradient is reduce-scattered, for there is no layer that could hold the whole of it.
     """
     placements = []
-    for node, reading in zip(net.nodes, readers(net), strict=True):
+    for node, reading in zip(net.nodes, node_readers(net), strict=True):
         split = is_product(node) or (keeps_neurons(node) and reading and all(map(keeps_neurons, reading)))
-        placements.append(cut_on(node, NEURONS, workers) if split else replicated(node, workers, sum_gradient=True))
+        placements.append(
+            cut_on_axis(node, NEURONS, workers) if split else replicate_layer(node, workers, sum_gradient=True)
+        )
     return placements

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from netpart.graph.net import Net, Node
-from netpart.plan.schemes.placing import BATCH, cut_on, readers
-from netpart.spec import Placement, one
+from netpart.plan.schemes.placing import BATCH, cut_on_axis, node_readers
+from netpart.spec import Placement, single_placement
 
 Workers = tuple[int, ...]
 
 
-def on_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Placement]]:
+def scheme_from_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Placement]]:
     """Each layer whole on its worker, or cut on the batch over its workers.
 
     A layer that nobody decided about, an input or one of another phase, goes with the last of its sources to be
@@ -20,39 +20,44 @@ def on_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Pla
     """
 
     def scheme(net: Net, workers: int) -> list[Placement]:
-        return [_over(node, found) for node, found in zip(net.nodes, _completed(net, of_layer), strict=True)]
+        return [
+            _place_on_workers(node, found)
+            for node, found in zip(net.nodes, _complete_workers(net, of_layer), strict=True)
+        ]
 
     return scheme
 
 
-def _completed(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
+def _complete_workers(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers]:
     """The workers of every node."""
     found = [of_layer.get(node.name, ()) for node in net.nodes]
     for node in net.nodes:
         sources = sorted(source.node for source in node.sources if found[source.node])
         found[node.index] = found[node.index] or (found[sources[-1]] if sources else ())
-    for node, reading in reversed(list(zip(net.nodes, readers(net), strict=True))):
+    for node, reading in reversed(list(zip(net.nodes, node_readers(net), strict=True))):
         read_by = [found[r.index] for r in reading if found[r.index]]
         found[node.index] = found[node.index] or (read_by[0] if read_by else (0,))
     return found
 
 
-def _over(node: Node, workers: Workers) -> Placement:
+def _place_on_workers(node: Node, workers: Workers) -> Placement:
     """``node`` cut on the batch over ``workers``, as evenly as can be; whole on a single one."""
     if len(workers) == 1:
-        return one(workers[0], node.layer.output)
-    return _taken_to(workers, cut_on(node, BATCH, len(workers)))
+        return single_placement(workers[0], node.layer.output)
+    return _renumber_workers(workers, cut_on_axis(node, BATCH, len(workers)))
 
 
-def among(scheme: Callable[[Net, int], list[Placement]], workers: Workers) -> Callable[[Net, int], list[Placement]]:
+def restrict_scheme(
+    scheme: Callable[[Net, int], list[Placement]], workers: Workers
+) -> Callable[[Net, int], list[Placement]]:
     """``scheme`` over ``workers``, as if there were no others."""
 
     def placed(net: Net, count: int) -> list[Placement]:
-        return [_taken_to(workers, placement) for placement in scheme(net, len(workers))]
+        return [_renumber_workers(workers, placement) for placement in scheme(net, len(workers))]
 
     return placed
 
 
-def _taken_to(workers: Workers, placement: Placement) -> Placement:
+def _renumber_workers(workers: Workers, placement: Placement) -> Placement:
     """``placement`` with ``workers`` in place of workers 0, 1, ..."""
     return replace(placement, shards=tuple(replace(s, worker=workers[s.worker]) for s in placement.shards))

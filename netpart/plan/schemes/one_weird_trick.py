@@ -5,8 +5,8 @@ from __future__ import annotations
 from netpart.graph.net import Net
 from netpart.layers.convolution import Convolution
 from netpart.layers.inner_product import InnerProduct
-from netpart.plan.schemes.gather_scatter import on_neurons
-from netpart.plan.schemes.placing import BATCH, cut_on, is_judge
+from netpart.plan.schemes.gather_scatter import place_on_neurons
+from netpart.plan.schemes.placing import BATCH, cut_on_axis, is_reporting_layer
 from netpart.spec import Placement
 
 
@@ -21,8 +21,10 @@ def one_weird_trick(net: Net, workers: int) -> list[Placement]:
     convolves = any(isinstance(node.layer, Convolution) for node in net.nodes)
     for node in net.nodes:
         above = all(on_rows[source.node] for source in node.sources)
-        on_rows.append(convolves and above and not isinstance(node.layer, InnerProduct) and not is_judge(node))
+        on_rows.append(
+            convolves and above and not isinstance(node.layer, InnerProduct) and not is_reporting_layer(node)
+        )
     return [
-        cut_on(node, BATCH, workers) if rows else on_neurons(node, workers)
+        cut_on_axis(node, BATCH, workers) if rows else place_on_neurons(node, workers)
         for node, rows in zip(net.nodes, on_rows, strict=True)
     ]

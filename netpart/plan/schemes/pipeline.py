@@ -14,35 +14,35 @@ from itertools import pairwise
 import numpy as np
 
 from netpart.graph.net import Net
-from netpart.plan.price.layer_loads import profiled
+from netpart.plan.price.layer_loads import profile_layer
 from netpart.plan.schemes.chain import cut_chain
-from netpart.plan.schemes.on_workers import on_workers
+from netpart.plan.schemes.on_workers import scheme_from_workers
 from netpart.spec import Placement
 
 POWER = 8
 
 
-def pipeline(net: Net, workers: int) -> list[Placement]:
+def pipeline_scheme(net: Net, workers: int) -> list[Placement]:
     """A stage for every worker. Sends 2b times what a row has of elements at each boundary, and the labels."""
-    return staged(balanced(net, workers), 1)(net, workers)
+    return scheme_from_stages(balance_stages(net, workers), 1)(net, workers)
 
 
-def staged(stages: Mapping[str, int], replicas: int) -> Callable[[Net, int], list[Placement]]:
-    """The scheme whose layer ``name`` is in stage ``stages[name]``; others go where ``on_workers`` puts them.
+def scheme_from_stages(stages: Mapping[str, int], replicas: int) -> Callable[[Net, int], list[Placement]]:
+    """The scheme whose layer ``name`` is in stage ``stages[name]``; others go where ``scheme_from_workers`` puts them.
 
     Replicas add 2(R-1) times the parameters to what is sent.
     """
-    return on_workers({name: tuple(range(k * replicas, (k + 1) * replicas)) for name, k in stages.items()})
+    return scheme_from_workers({name: tuple(range(k * replicas, (k + 1) * replicas)) for name, k in stages.items()})
 
 
-def balanced(net: Net, stages: int) -> dict[str, int]:
+def balance_stages(net: Net, stages: int) -> dict[str, int]:
     """Cuts the layers, in topological order, into ``stages`` runs (or as many as there are layers) of even work.
 
     The sum of the runs' works to the power of POWER is the least there is, so the heaviest is nearly as light as it
     can be, and the others are even as well.
     """
     count = len(net.nodes)
-    done = np.cumsum([0, *(profiled(net, node, 0).work for node in net.nodes)])
+    done = np.cumsum([0, *(profile_layer(net, node, 0).work for node in net.nodes)])
     price = ((done[None, :] - done[:, None]) / max(1, done[-1])) ** POWER  # [a, b]: of the run of layers a to b - 1
     price[np.tril_indices(count + 1)] = np.inf
     runs = pairwise(cut_chain(price, min(stages, count), np.add))

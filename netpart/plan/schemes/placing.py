@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.cuts import Ranges, ranges
+from netpart.graph.passes.cuts import Ranges, cut_extent
 from netpart.layers.layer import INPUT
-from netpart.spec import RECORD, Placement, Shard, whole
+from netpart.spec import RECORD, Placement, Shard, whole_region
 
 Scheme = Callable[[Net, int], list[Placement]]
 """From a net and a number of workers to one placement per node."""
@@ -15,20 +15,20 @@ BATCH, NEURONS = 0, 1
 """Axes of a layer's output; NEURONS are the channels of a convolution."""
 
 
-def replicated(node: Node, workers: int, sum_gradient: bool = False) -> Placement:
+def replicate_layer(node: Node, workers: int, sum_gradient: bool = False) -> Placement:
     """A copy of ``node`` on every worker. ``sum_gradient``: its copies all-reduce the gradient of their output."""
     return Placement(tuple(Shard(w, node.layer.output.whole) for w in range(workers)), sum_gradient)
 
 
-def cut_on(node: Node, axis: int, workers: int) -> Placement:
+def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:
     """``node`` cut along ``axis`` into parts as even as can be, or replicated if it cannot be cut there.
 
     Where there are fewer elements than workers, the last workers get none.
     """
     if not can_cut(node, axis):
-        return replicated(node, workers)
+        return replicate_layer(node, workers)
     region = node.layer.output.whole
-    parts = enumerate(_shares(region[axis][1], workers))
+    parts = enumerate(_even_parts(region[axis][1], workers))
     return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))
 
 
@@ -36,13 +36,13 @@ def cut_on_inputs(node: Node, workers: int) -> Placement:
     """A product whose parts read a share of the inputs each and compute addends of the whole output."""
     space = node.layer.contraction()
     assert space is not None, f"{node.name} is no product"
-    region, rest = node.layer.output.whole, whole(space[1:])
-    return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(_shares(space[0], workers))))
+    region, rest = node.layer.output.whole, whole_region(space[1:])
+    return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(_even_parts(space[0], workers))))
 
 
-def _shares(extent: int, workers: int) -> Ranges:
+def _even_parts(extent: int, workers: int) -> Ranges:
     """``extent`` cut as evenly as can be into one part per worker, none of them empty."""
-    return ranges(extent, min(extent, workers), spread=True)
+    return cut_extent(extent, min(extent, workers), spread=True)
 
 
 def can_cut(node: Node, axis: int) -> bool:
@@ -55,18 +55,18 @@ def is_product(node: Node) -> bool:
     return node.layer.contraction() is not None and INPUT in node.layer.cuts()
 
 
-def is_judge(node: Node) -> bool:
+def is_reporting_layer(node: Node) -> bool:
     """True for losses and other layers that report: they read whole rows."""
     return bool(node.layer.metrics)
 
 
 def keeps_neurons(node: Node) -> bool:
     """True for a layer between products that can work on a share of the neurons: activations, pooling, sums."""
-    inside = not (node.layer.is_input or is_product(node) or is_judge(node))
+    inside = not (node.layer.is_input or is_product(node) or is_reporting_layer(node))
     return inside and can_cut(node, NEURONS)
 
 
-def readers(net: Net) -> list[list[Node]]:
+def node_readers(net: Net) -> list[list[Node]]:
     """Per node, the nodes that read it."""
     found: list[list[Node]] = [[] for _ in net.nodes]
     for node in net.nodes:

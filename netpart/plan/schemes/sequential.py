@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netpart.graph.net import Net
-from netpart.spec import Placement, one
+from netpart.spec import Placement, single_placement
 
 
-def sequential(net: Net, workers: int) -> list[Placement]:
+def sequential_scheme(net: Net, workers: int) -> list[Placement]:
     """Sends nothing; the other workers have nothing to do."""
-    return [one(0, node.layer.output) for node in net.nodes]
+    return [single_placement(0, node.layer.output) for node in net.nodes]

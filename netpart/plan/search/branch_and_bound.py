@@ -17,12 +17,12 @@ LOOK = 4096
 
 def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None) -> tuple[Plan | None, bool]:
     """(the best legal plan or None, True if that is proved) within ``limit`` seconds; ``start`` is a legal plan."""
-    search = Search(problem, monotonic() + limit, start)
+    search = BranchSearch(problem, monotonic() + limit, start)
     search.branch(0)
     return search.best, not search.late
 
 
-class Search:
+class BranchSearch:
     """Places partitions, the largest first, on every device that could still lead to a better plan. Loads and rooms
     are whole numbers."""
 

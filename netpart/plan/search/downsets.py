@@ -39,11 +39,11 @@ class Downsets:
         return np.asarray(outside & ~outside.T)
 
 
-def downsets(profile: NetProfile) -> Downsets:
+def find_downsets(profile: NetProfile) -> Downsets:
     """Every down-set of ``profile``, from the empty one to all layers; of nets with too many, the beginnings of the
     order."""
     count = len(profile.layers)
-    found = _enumerated(profile)
+    found = _enumerate_downsets(profile)
     complete = found is not None
     masks = [0, *(found if found is not None else ((1 << i) - 1 for i in range(1, count + 1)))]
     members = np.array([[mask >> i & 1 for i in range(count)] for mask in masks], dtype=bool)
@@ -55,7 +55,7 @@ def downsets(profile: NetProfile) -> Downsets:
     return Downsets(members, *held, crossing @ activation, complete)
 
 
-def _enumerated(profile: NetProfile) -> list[int] | None:
+def _enumerate_downsets(profile: NetProfile) -> list[int] | None:
     """All down-sets but the empty one as bit masks, the smaller first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()

@@ -21,14 +21,14 @@ MOST_WORTH = 2.0
 
 
 @dataclass(frozen=True)
-class Proof:
+class ProvedPlan:
     """A legal plan, and a value of the objective that none can beat; it is optimal if it reaches that."""
 
     plan: Plan
     bound: float
 
 
-def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
+def solve_exactly(problem: Knapsacks, limit: float, start: Plan | None = None) -> ProvedPlan:
     """The best plan found in ``limit`` seconds, with the bound that is proved; never worse than ``start``, a legal one.
 
     Raises ConfigError if it is proved that there is no legal plan or OR-Tools is needed and not installed, NetpartError
@@ -36,54 +36,55 @@ def exact(problem: Knapsacks, limit: float, start: Plan | None = None) -> Proof:
     """
     problem.check()
     if start is not None and problem.is_perfect(start):
-        return Proof(start, problem.value(start))
+        return ProvedPlan(start, problem.value(start))
     if len(problem.loads) <= MOST:
-        return _few(problem, limit, start)
+        return _solve_by_branching(problem, limit, start)
     try:
         from ortools.sat.python import cp_model
     except ImportError:
         got, hint = "no OR-Tools", "pip install 'netpart[plan]', or make fewer --partitions"
         raise ConfigError("EXACT", f"OR-Tools for more than {MOST} partitions", got, hint) from None
-    return by_cp_sat(problem, limit, start, cp_model)
+    return solve_by_cp_sat(problem, limit, start, cp_model)
 
 
-def _few(problem: Knapsacks, limit: float, start: Plan | None) -> Proof:
-    """``exact`` by branch and bound."""
+def _solve_by_branching(problem: Knapsacks, limit: float, start: Plan | None) -> ProvedPlan:
+    """``solve_exactly`` by branch and bound."""
     plan, proved = branch_and_bound(problem, limit, start)
     if plan is None and proved:
-        raise _infeasible()
+        raise _infeasible_error()
     if plan is None:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
-    return Proof(plan, problem.value(plan) if proved else problem.bound)
+    return ProvedPlan(plan, problem.value(plan) if proved else problem.bound)
 
 
-def _infeasible() -> ConfigError:
+def _infeasible_error() -> ConfigError:
     """What is said of a problem without a legal plan."""
     hint = "give the devices more --slack, or make more --partitions"
     return ConfigError("partitions", "an allocation within all capacities", "none: it is proved that none exists", hint)
 
 
-def by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> Proof:
-    """``exact`` by CP-SAT; the closed-form bound is given to it, so that a plan that reaches it is proved at once.
+def solve_by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> ProvedPlan:
+    """``solve_exactly`` by CP-SAT; the closed-form bound is given to it, so that a plan that reaches it is proved at
+    once.
 
     It is given the loads and rooms by which a plan is legal or not, so what it proves of them is so.
     """
     model, solver = cp.CpModel(), cp.CpSolver()
-    on = _allocation(model, problem, start)
-    _goal(model, problem, on)
+    on = _allocation_variables(model, problem, start)
+    _set_objective(model, problem, on)
     solver.parameters.max_time_in_seconds = limit
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     status = solver.solve(model)
     if status == cp.INFEASIBLE:
-        raise _infeasible()
+        raise _infeasible_error()
     plans = [] if start is None else [start]
     if status in (cp.OPTIMAL, cp.FEASIBLE):
         plans.append(np.array([[solver.value(x) for x in row] for row in on]).argmax(axis=1))
     if not plans:
         raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
     plan = max(plans, key=problem.fitness)
-    return Proof(plan, _proved_bound(problem, problem.value(plan), solver.best_objective_bound))
+    return ProvedPlan(plan, _proved_bound(problem, problem.value(plan), solver.best_objective_bound))
 
 
 def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
@@ -96,7 +97,7 @@ def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
     return min(value, max(problem.bound, found / UNITS * problem.bound))
 
 
-def _allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
+def _allocation_variables(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
     """x_ij of equation 4 with constraints (6) to (8), and at least one partition each."""
     loads, room = problem.whole_loads, problem.whole_room
     devices = range(len(room))
@@ -113,7 +114,7 @@ def _allocation(model: Any, problem: Knapsacks, start: Plan | None) -> list[list
     return on
 
 
-def _goal(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
+def _set_objective(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
     """Equation 5, or the makespan as a multiple of its bound.
 
     What no plan can do holds for devices that are filled to a share CLOSE above their capacity, too.

@@ -19,8 +19,8 @@ import numpy as np
 
 from netpart.errors import NetpartError
 from netpart.plan.search.knapsacks import Knapsacks, Plan
-from netpart.plan.search.local_search import polished
-from netpart.plan.search.repair import repaired
+from netpart.plan.search.local_search import improve_plan
+from netpart.plan.search.repair import repair_plan
 
 POPULATION, GENERATIONS = 24, 300
 CROSSOVER = 0.8
@@ -30,7 +30,7 @@ TRIES = 50
 
 
 @dataclass(frozen=True)
-class Evolution:
+class EvolutionResult:
     """The best plan, and the value of the objective of the best so far and on average, generation by generation."""
 
     plan: Plan
@@ -38,10 +38,10 @@ class Evolution:
     mean: tuple[float, ...]
 
 
-def gabra(
+def run_gabra(
     problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION,
     known: Sequence[Plan] = (),
-) -> Evolution:  # fmt: skip
+) -> EvolutionResult:  # fmt: skip
     """The best legal plan of ``generations`` generations, the same for the same seed.
 
     The first population has ``known``, legal plans, besides random ones. It ends early with a plan that reaches its
@@ -65,7 +65,7 @@ def gabra(
         if problem.is_perfect(fittest):
             break
         # 7-12  breed an offspring; ignore it if P(t) has it
-        mutant = _bred(problem, members, fitness, random)
+        mutant = _breed_offspring(problem, members, fitness, random)
         if mutant is None:
             continue
         # 13-14  evaluate it, and let it replace the least fit
@@ -76,21 +76,21 @@ def gabra(
             fittest = mutant
         # 18  t = t + 1
     # 20  return Z* and f(Z*)
-    return Evolution(fittest, tuple(best), tuple(mean))
+    return EvolutionResult(fittest, tuple(best), tuple(mean))
 
 
-def _bred(
+def _breed_offspring(
     problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
 ) -> Plan | None:
     """A legal plan that none of ``members`` is, made of two of them; None if this time there is none."""
     # 7  select two parents
-    parents = select(members, fitness, random), select(members, fitness, random)
+    parents = select_parent(members, fitness, random), select_parent(members, fitness, random)
     # 8  cross them over
     offspring = crossover(*parents, random)
     # 9  mutate the offspring
-    mutant = repaired(problem, inversion(offspring, random), random)
+    mutant = repair_plan(problem, invert_genes(offspring, random), random)
     # 10-12  ignore it if P(t) has it
-    if mutant is None or _contains(members, mutant := polished(problem, mutant)):
+    if mutant is None or _contains_plan(members, mutant := improve_plan(problem, mutant)):
         return None
     return mutant
 
@@ -102,7 +102,7 @@ def _first_population(problem: Knapsacks, random: np.random.Generator, size: int
     for _ in range(size * TRIES):
         if len(found) >= size:
             break
-        plan = repaired(problem, random.integers(devices, size=partitions), random)
+        plan = repair_plan(problem, random.integers(devices, size=partitions), random)
         if plan is not None:
             found.append(plan)
     if not found:
@@ -110,7 +110,7 @@ def _first_population(problem: Knapsacks, random: np.random.Generator, size: int
     return found
 
 
-def select(members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator) -> Plan:
+def select_parent(members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator) -> Plan:
     """The fitter of two members."""
     a, b = (int(i) for i in random.integers(len(members), size=2))
     return members[a if fitness[a] >= fitness[b] else b]
@@ -125,13 +125,13 @@ def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
     return child
 
 
-def inversion(plan: Plan, random: np.random.Generator) -> Plan:
+def invert_genes(plan: Plan, random: np.random.Generator) -> Plan:
     """Turns a random run of genes round."""
     lo, hi = sorted(random.integers(len(plan) + 1, size=2))
     plan[lo:hi] = plan[lo:hi][::-1].copy()
     return plan
 
 
-def _contains(members: list[Plan], plan: Plan) -> bool:
+def _contains_plan(members: list[Plan], plan: Plan) -> bool:
     """True if one of ``members`` is ``plan``."""
     return any(np.array_equal(member, plan) for member in members)

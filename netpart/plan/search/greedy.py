@@ -6,11 +6,11 @@ import numpy as np
 
 from netpart.errors import NetpartError
 from netpart.plan.search.knapsacks import Knapsacks, Plan
-from netpart.plan.search.local_search import polished
-from netpart.plan.search.repair import TRIES, busied, housed
+from netpart.plan.search.local_search import improve_plan
+from netpart.plan.search.repair import TRIES, fill_idle_devices, put_on_device
 
 
-def greedy(problem: Knapsacks) -> Plan:
+def allocate_greedily(problem: Knapsacks) -> Plan:
     """A legal plan: largest first, where it is worth most or done first.
 
     Raises ConfigError for a problem that shows no legal plan at once, NetpartError if none was found.
@@ -21,7 +21,7 @@ def greedy(problem: Knapsacks) -> Plan:
     homeless = [int(i) for i in np.argsort(problem.loads, kind="stable")]
     for _ in range(len(homeless) + TRIES):
         if homeless:
-            homeless += housed(problem, plan, homeless.pop(), random)
-    if homeless or not busied(problem, plan):
+            homeless += put_on_device(problem, plan, homeless.pop(), random)
+    if homeless or not fill_idle_devices(problem, plan):
         raise NetpartError("GREEDY: expected a device with room for each partition, found none; give more --slack")
-    return polished(problem, plan)
+    return improve_plan(problem, plan)

@@ -142,7 +142,7 @@ class Knapsacks:
                 raise ConfigError("devices", f"capacities of at least {load:.6g}", f"{capacity:.6g}", hint)
 
 
-def knapsacks(loads: Sequence[float], speeds: Sequence[float], slack: float, objective: str = PROFIT) -> Knapsacks:
+def make_knapsacks(loads: Sequence[float], speeds: Sequence[float], slack: float, objective: str = PROFIT) -> Knapsacks:
     """Devices of these speeds, each with its fair share of the loads as capacity, and ``slack`` of that more."""
     p, s = np.asarray(loads, np.float64), np.asarray(speeds, np.float64)
     return Knapsacks(p, p.sum() * s / s.sum() * (1 + slack), s, objective)

@@ -13,14 +13,14 @@ from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-Exchange = tuple[int, int | None, int]
+PlanExchange = tuple[int, int | None, int]
 """A partition, the one it changes places with or None, and the device that it goes to."""
 
 MOST = 1000
 """Exchanges of one plan; far more than were ever needed."""
 
 
-def polished(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
+def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
     """``plan``, which is legal, after every exchange that makes it better; it stays legal."""
     plan = plan.copy()
     for _ in range(MOST):
@@ -34,7 +34,7 @@ def polished(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
     return plan
 
 
-def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> Exchange | None:
+def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> PlanExchange | None:
     """The exchange that gains most, None if none gains; where none is worth more, one that is done sooner.
 
     Columns are the n partitions and then m times nothing, one for each device.
@@ -42,25 +42,27 @@ def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> Exchange |
     n, m = len(problem.loads), len(problem.capacities)
     other_load, other_device = np.append(problem.loads, np.zeros(m)), np.append(plan, np.arange(m))
     change = other_load[None, :] - problem.loads[:, None]
-    legal = _allowed(problem, plan, change, other_device)
-    for gains in _gains_of(problem, plan, change, other_device, objective):
+    legal = _allowed_exchanges(problem, plan, change, other_device)
+    for gains in _exchange_gains(problem, plan, change, other_device, objective):
         i, x = divmod(int(np.where(legal, gains, -np.inf).argmax()), n + m)
         if legal[i, x] and gains[i, x] > CLOSE:
             return i, (x if x < n else None), int(other_device[x])
     return None
 
 
-def _gains_of(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan, objective: str) -> Iterator[Floats]:
+def _exchange_gains(
+    problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan, objective: str
+) -> Iterator[Floats]:
     """What each exchange gains, and then what it gains in time if it is worth no more and no less."""
     if objective == PROFIT:
-        profit = _worth(problem, plan, change, other_device)
+        profit = _profit_gains(problem, plan, change, other_device)
         yield profit
-        yield np.where(np.abs(profit) <= CLOSE, _sooner(problem, plan, change, other_device), -np.inf)
+        yield np.where(np.abs(profit) <= CLOSE, _makespan_gains(problem, plan, change, other_device), -np.inf)
     else:
-        yield _sooner(problem, plan, change, other_device)
+        yield _makespan_gains(problem, plan, change, other_device)
 
 
-def _allowed(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
+def _allowed_exchanges(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
     """The exchanges between different devices that keep both within capacity, and none idle."""
     n, load = len(plan), problem.on_devices(plan)
     room = problem.room - load
@@ -69,13 +71,13 @@ def _allowed(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan)
     return np.asarray(fits & (plan[:, None] != other_device[None, :]))
 
 
-def _worth(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
+def _profit_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
     """What each exchange adds to (5), as a share of it."""
     per_load = 1 / problem.capacities
     return change * (per_load[plan][:, None] - per_load[other_device][None, :]) / problem.profit(plan)
 
 
-def _sooner(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
+def _makespan_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
     """How much sooner both devices are done if one of them is the last, as a share of the makespan."""
     load, speed = problem.on_devices(plan), problem.speeds
     finish = load / speed

@@ -27,14 +27,14 @@ import numpy as np
 
 from netpart.errors import ConfigError, MemoryRefused
 from netpart.plan.price.net_profile import Floats, NetProfile
-from netpart.plan.search.downsets import Downsets, downsets
-from netpart.units import bytes_text, counted
+from netpart.plan.search.downsets import Downsets, find_downsets
+from netpart.units import bytes_text, plural_text
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
-class Stage:
+class PipelineStage:
     """Layers of a profile, by their index, and the replicas that share their mini-batch."""
 
     layers: tuple[int, ...]
@@ -45,7 +45,7 @@ class Stage:
 class Pipeline:
     """Stages from the input to the loss, and the seconds between two mini-batches that leave it."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[PipelineStage, ...]
     seconds: float
 
     @property
@@ -60,7 +60,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True)
-class Room:
+class MemoryBudget:
     """Bytes that a worker may take, and arrays that the updater keeps for each parameter."""
 
     nbytes: float = inf
@@ -68,7 +68,7 @@ class Room:
 
 
 def best_pipeline(
-    profile: NetProfile, workers: int, bandwidth: float, room: Room | None = None, straight: bool = False
+    profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget | None = None, straight: bool = False
 ) -> Pipeline:
     """The pipeline over at most ``workers`` equal workers with the fastest slowest stage; of equals, the smallest.
 
@@ -77,11 +77,11 @@ def best_pipeline(
     """
     if workers < 1 or bandwidth <= 0:
         raise ConfigError("plan", "a worker and a bandwidth above 0", f"{workers} and {bandwidth:g}")
-    room = room or Room()
-    search = Search(downsets(profile), workers, bandwidth, straight, room)
+    room = room or MemoryBudget()
+    search = StageSearch(find_downsets(profile), workers, bandwidth, straight, room)
     used = int(np.argmin(search.best[:, 0])) + 1
     if search.best[used - 1, 0] == inf:
-        which = f"{counted(workers, 'worker')}{' without replicas' if straight else ''}"
+        which = f"{plural_text(workers, 'worker')}{' without replicas' if straight else ''}"
         raise MemoryRefused(f"no cut into stages for {which} fits the {bytes_text(room.nbytes)} of each")
     return Pipeline(tuple(search.stages(used)), float(search.best[used - 1, 0]))
 
@@ -103,18 +103,20 @@ def stage_bytes(parameters: Any, activation: Any, replicas: int, workers: int, s
     return versions * (parameters + activation / replicas) + (1 + states) * parameters
 
 
-class Search:
+class StageSearch:
     """``best[m - 1, a]`` are the seconds of what lies behind down-set a on m workers; its first stage ends at cut
     ``end``, of equals that which least crosses, and has ``replicas``."""
 
-    def __init__(self, cuts: Downsets, workers: int, bandwidth: float, straight: bool, room: Room) -> None:
+    def __init__(self, cuts: Downsets, workers: int, bandwidth: float, straight: bool, room: MemoryBudget) -> None:
         self.cuts, self.room = cuts, room
         most = 1 if straight else workers
         shape = workers, len(cuts)
         self.best: Floats = np.full(shape, np.inf)
         self.end: Indices = np.full(shape, -1, np.intp)
         self.replicas: Indices = np.zeros(shape, np.intp)
-        self.work, self.parameters, self.activation = map(_between, (cuts.work, cuts.parameters, cuts.activation))
+        self.work, self.parameters, self.activation = map(
+            _pairwise_difference, (cuts.work, cuts.parameters, cuts.activation)
+        )
         prices = [self.prices(r, bandwidth) for r in range(1, most + 1)]
         for m in range(1, workers + 1):
             for r in range(min(most, m), 0, -1):
@@ -141,18 +143,18 @@ class Search:
         self.best[m - 1][better], self.end[m - 1][better] = seconds[better], end[better]
         self.replicas[m - 1][better] = r
 
-    def stages(self, m: int) -> list[Stage]:
+    def stages(self, m: int) -> list[PipelineStage]:
         """The stages of the whole net on m workers."""
-        found: list[Stage] = []
+        found: list[PipelineStage] = []
         a = 0
         while m:
             b, r = int(self.end[m - 1, a]), int(self.replicas[m - 1, a])
             inside = self.cuts.members[b] & ~self.cuts.members[a]
-            found.append(Stage(tuple(int(i) for i in np.flatnonzero(inside)), r))
+            found.append(PipelineStage(tuple(int(i) for i in np.flatnonzero(inside)), r))
             a, m = b, m - r
         return found
 
 
-def _between(sums: Floats) -> Floats:
+def _pairwise_difference(sums: Floats) -> Floats:
     """[a, b]: what down-set b has more than a."""
     return np.asarray(sums[None, :] - sums[:, None])

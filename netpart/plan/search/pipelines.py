@@ -13,16 +13,23 @@ from math import inf
 from netpart.errors import MemoryRefused
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.pipeline_stages import Pipeline, Room, Stage, best_pipeline, data_parallel_seconds, stage_bytes
+from netpart.plan.search.pipeline_stages import (
+    MemoryBudget,
+    Pipeline,
+    PipelineStage,
+    best_pipeline,
+    data_parallel_seconds,
+    stage_bytes,
+)
 from netpart.units import bytes_text
 
-Made = Callable[[NetProfile, int, float, Room], Pipeline]
+PipelineMaker = Callable[[NetProfile, int, float, MemoryBudget], Pipeline]
 """Makes a plan for so many equal workers, links of so many bytes a second, and the room of a worker."""
 
 
 Workers = tuple[int, ...]
 
-NONE = Pipeline((), inf)
+NO_PIPELINE = Pipeline((), inf)
 """Stands for a plan that there is not."""
 
 
@@ -32,7 +39,7 @@ class PipelineRow:
     it takes with the bytes of each. ``refused`` gives the reason where no plan was found."""
 
     name: str
-    pipeline: Pipeline = NONE
+    pipeline: Pipeline = NO_PIPELINE
     gap: float = inf
     moved: float = 0.0
     memory: tuple[float, ...] = ()
@@ -45,90 +52,92 @@ class PipelineRow:
         return self.pipeline.seconds
 
 
-def pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[PipelineRow]:
+def plan_pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[PipelineRow]:
     """Every plan for ``profile``, which is that of the fastest device, the fastest plan first; of equals, the simplest;
     those that no device has room for last.
 
     The devices of a plan are taken for the slowest of them, with the room of the smallest: replicas of a stage, and
     stages, go at its pace. The updater keeps ``states`` arrays for each parameter.
     """
-    some = list(_roomier(devices))
+    some = list(_device_subsets(devices))
     single: list[Workers] = [(w,) for w in sorted(some[0], key=lambda w: devices.devices[w].memory)]
-    plans: dict[str, tuple[Made, list[Workers]]] = {
-        "one worker": (_on_one, single),
-        "data": (_replicated, some),
+    plans: dict[str, tuple[PipelineMaker, list[Workers]]] = {
+        "one worker": (_on_one_worker, single),
+        "data": (_data_parallel, some),
         "straight stages": (partial(best_pipeline, straight=True), some),
         "stages": (best_pipeline, some),
     }
-    rows = [_fastest(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
+    rows = [_fastest_row(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
     return sorted(rows, key=lambda row: row.seconds)
 
 
-def _roomier(devices: Devices) -> Iterator[Workers]:
+def _device_subsets(devices: Devices) -> Iterator[Workers]:
     """All devices, then all but those with the least memory, and so on."""
     for least in sorted({device.memory for device in devices.devices}):
         yield tuple(w for w, device in enumerate(devices.devices) if device.memory >= least)
 
 
-def _fastest(
-    name: str, made: Made, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
+def _fastest_row(
+    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
 ) -> PipelineRow:
     """The fastest of the plans that ``made`` makes for some devices or others, of equals the first; if there is none,
     what is said of those with most room, the last."""
-    rows = [_row(name, made, profile, devices, workers, states) for workers in ways]
+    rows = [_pipeline_row(name, made, profile, devices, workers, states) for workers in ways]
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
 
 
-def _row(name: str, made: Made, profile: NetProfile, devices: Devices, workers: Workers, states: int) -> PipelineRow:
+def _pipeline_row(
+    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, workers: Workers, states: int
+) -> PipelineRow:
     """One plan in figures; its seconds are those of the slowest device."""
     fast, least = max(devices.speeds), min(devices.devices[w].memory for w in workers)
     slowest, bound = min(devices.speeds[w] for w in workers) / fast, profile.work * fast / sum(devices.speeds)
     try:
-        found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, Room(least, states))
+        found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, MemoryBudget(least, states))
     except MemoryRefused as error:
         return PipelineRow(name, refused=str(error))
-    timed, held = Pipeline(found.stages, found.seconds / slowest), memory(profile, found, states)
+    timed, held = Pipeline(found.stages, found.seconds / slowest), pipeline_memory(profile, found, states)
     gap = timed.seconds / bound - 1
-    return PipelineRow(name, timed, gap, _moved(profile, found), held, workers[: found.workers])
+    return PipelineRow(name, timed, gap, _pipeline_bytes(profile, found), held, workers[: found.workers])
 
 
-def _on_one(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+def _on_one_worker(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
     """Everything on one worker."""
     return _one_stage(profile, 1, profile.work, room)
 
 
-def _replicated(profile: NetProfile, workers: int, bandwidth: float, room: Room) -> Pipeline:
+def _data_parallel(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
     """Data parallelism."""
     return _one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
 
 
-def _one_stage(profile: NetProfile, replicas: int, seconds: float, room: Room) -> Pipeline:
+def _one_stage(profile: NetProfile, replicas: int, seconds: float, room: MemoryBudget) -> Pipeline:
     """A single stage; raises MemoryRefused if its replicas exceed their room."""
-    found = Pipeline((Stage(tuple(range(len(profile.layers))), replicas),), seconds)
-    if (needed := max(memory(profile, found, room.states))) > room.nbytes:
+    found = Pipeline((PipelineStage(tuple(range(len(profile.layers))), replicas),), seconds)
+    if (needed := max(pipeline_memory(profile, found, room.states))) > room.nbytes:
         raise MemoryRefused(f"needs {bytes_text(needed)} on each worker, which has {bytes_text(room.nbytes)}")
     return found
 
 
-def _moved(profile: NetProfile, pipeline: Pipeline) -> float:
+def _pipeline_bytes(profile: NetProfile, pipeline: Pipeline) -> float:
     """Bytes for each mini-batch: outputs that another stage reads with their gradients, and rings of all-reduces."""
     stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
     crossing = {(s, stage_of[t]) for s, t in profile.edges if stage_of[s] != stage_of[t]}
-    sums = (2 * (stage.replicas - 1) * _parameters(profile, stage) for stage in pipeline.stages)
+    sums = (2 * (stage.replicas - 1) * _stage_parameters(profile, stage) for stage in pipeline.stages)
     return 2 * sum(profile.layers[source].activation for source, _ in crossing) + sum(sums)
 
 
-def _parameters(profile: NetProfile, stage: Stage) -> float:
+def _stage_parameters(profile: NetProfile, stage: PipelineStage) -> float:
     """Bytes of the parameters of a stage."""
     return sum(profile.layers[i].parameters for i in stage.layers)
 
 
-def memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
+def pipeline_memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
     """Bytes of each worker (``netpart.plan.search.pipeline_stages``)."""
     found: list[float] = []
     for k, stage in enumerate(pipeline.stages):
         workers = sum(later.replicas for later in pipeline.stages[k:])
         activations = sum(profile.layers[i].activation for i in stage.layers)
-        need = stage_bytes(_parameters(profile, stage), activations, stage.replicas, workers, states)
+        need = stage_bytes(_stage_parameters(profile, stage), activations, stage.replicas, workers, states)
         found += [need] * stage.replicas
     return tuple(found)

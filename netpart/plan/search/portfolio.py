@@ -14,43 +14,50 @@ from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.graph.scheme import OF_PIPELINE, is_written
-from netpart.plan.partition import partition, partition_by
-from netpart.plan.price.predict import memory, predict
+from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
+from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
-from netpart.plan.search.planners import DATA, ONE, Layout, Planner
-from netpart.plan.search.proposal import Placed, Proposal, Row, merged, placed, worth
-from netpart.plan.search.task import Task
+from netpart.plan.search.planners import DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.proposal import (
+    PlacementKey,
+    Proposal,
+    ProposalRow,
+    merge_proposals,
+    placement_key,
+    row_objective,
+)
+from netpart.plan.search.task import PlanningTask
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
 from netpart.units import bytes_text
 
 AS_WRITTEN = "as written"
-SHARES = (1, 2, 4, 8, 16, 32)
+MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Micro-batches that a pipeline is tried with, unless it is said."""
 
 
 class Portfolio:
-    """All proposals for ``job`` by ``task``. ``rates`` as of ``predict``; ``micro_batches`` for pipelines (None: tries
-    several, or the job's if its batch norm would see other batches)."""
+    """All proposals for ``job`` by ``task``. ``rates`` as of ``predict_step``; ``micro_batches`` for pipelines (None:
+    tries several, or the job's if its batch norm would see other batches)."""
 
     def __init__(
-        self, job: Job, task: Task, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
+        self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
     ) -> None:
-        self.written, self.job, self.task, self.rates = job, _freed(job), task, rates or {}
+        self.written, self.job, self.task, self.rates = job, _clear_plan_fields(job), task, rates or {}
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
         remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
-        several = [m for m in SHARES if m <= min(net.rows, 4 * len(task.devices))]
+        several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
-        self.needs: dict[Placed, tuple[int, ...]] = {}
+        self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.tasks = {tuple(range(len(task.devices))): task}
-        self.proposals = merged(self.propose())
+        self.proposals = merge_proposals(self.propose())
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ProposalRow]:
         """The rows of the table, the fastest first, those that cannot be taken last."""
         return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
 
@@ -65,7 +72,7 @@ class Portfolio:
             raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({told})")
         plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
         fast = [p for p in able if p.row.seconds <= plain]
-        return min(fast, key=lambda p: (worth(p.row, objective), p.row.seconds))
+        return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
     def named(self, name: str) -> Proposal:
         """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
@@ -83,7 +90,9 @@ class Portfolio:
     def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
         """The workers of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
         wanted = MAKESPAN if objective == SECONDS else objective
-        layouts = [(worth(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None]
+        layouts = [
+            (row_objective(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None
+        ]
         layout = min(layouts, key=itemgetter(0), default=(0.0, None))[1]
         if layout is None or layout.plan is None:
             return None
@@ -93,8 +102,8 @@ class Portfolio:
     def propose(self) -> Iterator[Proposal]:
         """What each planner proposes, and the job as it is written if it says how it is cut."""
         net = self.written.proto.neuralnet
-        if net.scheme or net.user_scheme or any(is_written(layer) for layer in net.layer):
-            cut = partial(partition, self.written.proto, len(self.task.devices), self.written.folder)
+        if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
+            cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():
             yield self.planned(name, planner)
@@ -108,7 +117,7 @@ class Portfolio:
             workers, found = roomier, self.proposed(name, planner, roomier)
         return first if found.row.refused else found
 
-    def roomier(self, row: Row, workers: tuple[int, ...]) -> tuple[int, ...]:
+    def roomier(self, row: ProposalRow, workers: tuple[int, ...]) -> tuple[int, ...]:
         """Those of ``workers`` that have room for what ``row`` needs there; none unless one has more than the others. A
         single one is no choice but that of another planner."""
         have = [device.memory for device in self.task.devices.devices]
@@ -122,16 +131,16 @@ class Portfolio:
         try:
             layout = planner(self.task_of(workers))
         except NetpartError as error:
-            return Proposal(Row(name, refused=str(error)), self.job)
+            return Proposal(ProposalRow(name, refused=str(error)), self.job)
         return self.proposal(name, layout.on(workers))
 
-    def task_of(self, workers: tuple[int, ...]) -> Task:
+    def task_of(self, workers: tuple[int, ...]) -> PlanningTask:
         """The task for the devices of ``workers``."""
         if workers not in self.tasks:
             self.tasks[workers] = replace(self.task, devices=self.task.devices.of(workers))
         return self.tasks[workers]
 
-    def proposal(self, name: str, layout: Layout) -> Proposal:
+    def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest variant of a layout and number of micro-batches that fits the devices; if none does, the fastest
         that fits where activations are computed again."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
@@ -145,8 +154,8 @@ class Portfolio:
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
         """A scheme with so many micro-batches, whose activations are computed ``again``."""
-        job = with_pieces(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
-        cut = partial(partition_by, scheme, job.proto, len(self.task.devices), job.folder)
+        job = with_micro_batches(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
+        cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder)
         return self.tried(name, job, cut)
 
     def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
@@ -154,12 +163,12 @@ class Portfolio:
         try:
             found = cut()
         except ConfigError as error:
-            return Proposal(Row(name, refused=str(job.explain(error))), job)
-        told = predict(found, self.task.devices, self.rates)
+            return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
+        told = predict_step(found, self.task.devices, self.rates)
         gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
         recompute = found.job.neuralnet.recompute
         workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
-        row = Row(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
+        row = ProposalRow(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
         return Proposal(row, job, found)
 
     def fitted(self, proposal: Proposal) -> Proposal:
@@ -178,12 +187,12 @@ class Portfolio:
 
     def needed(self, found: Partition) -> tuple[int, ...]:
         """Bytes of each worker; several planners may propose the same."""
-        key = placed(found)
+        key = placement_key(found)
         if key not in self.needs:
-            self.needs[key] = memory(found)
+            self.needs[key] = predict_memory(found)
         return self.needs[key]
 
-    def allocation(self, layout: Layout) -> dict[str, Any]:
+    def allocation(self, layout: PlannedLayout) -> dict[str, Any]:
         """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
         if layout.plan is None:
             return {}
@@ -195,9 +204,9 @@ class Portfolio:
         return found
 
 
-def _freed(job: Job) -> Job:
+def _clear_plan_fields(job: Job) -> Job:
     """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
-    proto = _copied(job.proto)
+    proto = _copy_proto(job.proto)
     for field in ("scheme", "partition_dim", *OF_PIPELINE):
         proto.neuralnet.ClearField(field)
     for layer in proto.neuralnet.layer:
@@ -206,17 +215,17 @@ def _freed(job: Job) -> Job:
     return replace(job, proto=proto)
 
 
-def with_pieces(job: Job, count: int, recompute: bool) -> Job:
+def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
     """``job`` with its mini-batch in ``count`` pieces, and ``recompute``; as it is if it has them."""
     net = job.proto.neuralnet
     if (count, recompute) == (max(1, net.micro_batches), net.recompute):
         return job
-    proto = _copied(job.proto)
+    proto = _copy_proto(job.proto)
     proto.neuralnet.micro_batches, proto.neuralnet.recompute = count, recompute
     return replace(job, proto=proto)
 
 
-def _copied(proto: JobProto) -> JobProto:
+def _copy_proto(proto: JobProto) -> JobProto:
     """A copy."""
     copy = JobProto()
     copy.CopyFrom(proto)

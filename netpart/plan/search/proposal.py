@@ -8,16 +8,16 @@ from typing import Any
 
 from netpart.choices import OBJECTIVES, PROFIT, SECONDS
 from netpart.graph.partition import Partition
-from netpart.plan.search.planners import Layout
+from netpart.plan.search.planners import PlannedLayout
 from netpart.proto.reader import Job
 from netpart.spec import Placement
 
-Placed = tuple[int, bool, tuple[Placement, ...]]
+PlacementKey = tuple[int, bool, tuple[Placement, ...]]
 """Micro-batches, whether activations are computed again, and the placements of the layers in training."""
 
 
 @dataclass(frozen=True)
-class Row:
+class ProposalRow:
     """A proposal: the planners that made it, and what is predicted of a training step; ``gap`` is that to the bound.
 
     ``recompute``: activations are computed again, as there is no room to hold them.
@@ -43,25 +43,25 @@ class Row:
 class Proposal:
     """A row, and the job that carries it out, cut."""
 
-    row: Row
+    row: ProposalRow
     job: Job
     partition: Partition | None = None
-    layout: Layout | None = None
+    layout: PlannedLayout | None = None
 
 
-def placed(found: Partition) -> Placed:
+def placement_key(found: Partition) -> PlacementKey:
     """What makes a partition: two with the same take the same step."""
     return len(found.phases["train"]), found.job.neuralnet.recompute, tuple(found.graph.placements)
 
 
-def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
+def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
     """Proposals that place all layers alike and have as many micro-batches become one, with all their names."""
-    found: dict[Placed | str, Proposal] = {}
+    found: dict[PlacementKey | str, Proposal] = {}
     for p in proposals:
-        alike = placed(p.partition) if p.partition else p.row.name
+        alike = placement_key(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
-            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **_best_known(old.row, p.row))
+            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **_best_figures(old.row, p.row))
             allocated = p.layout is not None and p.layout.plan is not None
             found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:
@@ -69,7 +69,7 @@ def merged(proposals: Iterable[Proposal]) -> list[Proposal]:
     return list(found.values())
 
 
-def _best_known(first: Row, second: Row) -> dict[str, Any]:
+def _best_figures(first: ProposalRow, second: ProposalRow) -> dict[str, Any]:
     """The figures of an allocation, of two rows of the same plan: the smaller gap is what is known."""
     return {
         objective: min(
@@ -79,7 +79,7 @@ def _best_known(first: Row, second: Row) -> dict[str, Any]:
     }
 
 
-def worth(row: Row, objective: str) -> float:
+def row_objective(row: ProposalRow, objective: str) -> float:
     """What ``objective`` is, to be small; infinite of a row that has no such figure."""
     if objective == SECONDS:
         return row.seconds

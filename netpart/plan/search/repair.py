@@ -11,23 +11,23 @@ TRIES = 200
 """Partitions that may be thrown out of a device again before a repair is given up."""
 
 
-def repaired(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> Plan | None:
+def repair_plan(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> Plan | None:
     """A legal plan near ``plan``, or None if none was found.
 
     What a device cannot hold is taken out at random and put, the largest first, where there is room: where it is worth
     most, or is done first. Where there is none, it throws out something smaller, which then looks for room itself.
     """
     plan = plan.copy()
-    homeless = _evicted(problem, plan, random)
+    homeless = _evict_overload(problem, plan, random)
     for _ in range(TRIES):
         if not homeless:
-            return plan if busied(problem, plan) else None
+            return plan if fill_idle_devices(problem, plan) else None
         homeless.sort(key=lambda i: problem.loads[i])
-        homeless += housed(problem, plan, homeless.pop(), random)
+        homeless += put_on_device(problem, plan, homeless.pop(), random)
     return None
 
 
-def _evicted(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
+def _evict_overload(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
     """Takes partitions out of ``plan`` (device -1) until no device holds more than it can; returns them."""
     load, out = problem.on_devices(plan), []
     for i in random.permutation(len(plan)):
@@ -39,7 +39,7 @@ def _evicted(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> lis
     return out
 
 
-def housed(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
+def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
     """Puts partition ``i`` on the best device with room for it; returns what had to leave for that."""
     inside = plan >= 0
     room = problem.room - np.bincount(plan[inside], problem.loads[inside], len(problem.room))
@@ -54,10 +54,10 @@ def housed(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) 
         other = int(random.choice(leaving))
         plan[i], plan[other] = plan[other], -1
         return [other]
-    return _shaken(problem, plan, i, random)
+    return _clear_device(problem, plan, i, random)
 
 
-def _shaken(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
+def _clear_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
     """Clears a device that can hold partition ``i`` for it; returns what stood there, or ``i`` if there is none."""
     large = np.flatnonzero(problem.room >= problem.loads[i])
     if not len(large):
@@ -69,7 +69,7 @@ def _shaken(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator)
     return [int(k) for k in out]
 
 
-def busied(problem: Knapsacks, plan: Plan) -> bool:
+def fill_idle_devices(problem: Knapsacks, plan: Plan) -> bool:
     """Gives every idle device the largest partition that fits it from a device that has several; False if none can."""
     for device in np.flatnonzero(np.bincount(plan, minlength=len(problem.room)) == 0):
         counts = np.bincount(plan, minlength=len(problem.room))

@@ -9,19 +9,19 @@ from netpart.choices import OBJECTIVES
 from netpart.errors import NetpartError
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.blocks import Block, blocks
-from netpart.plan.search.exact import Proof, exact
-from netpart.plan.search.gabra import Evolution, gabra
-from netpart.plan.search.greedy import greedy
-from netpart.plan.search.knapsacks import Knapsacks, Plan, knapsacks
-from netpart.plan.search.local_search import polished
+from netpart.plan.search.blocks import LayerBlock, group_layers
+from netpart.plan.search.exact import ProvedPlan, solve_exactly
+from netpart.plan.search.gabra import EvolutionResult, run_gabra
+from netpart.plan.search.greedy import allocate_greedily
+from netpart.plan.search.knapsacks import Knapsacks, Plan, make_knapsacks
+from netpart.plan.search.local_search import improve_plan
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Of the capacities, tried in this order where none is asked for."""
 
 
 @dataclass(frozen=True)
-class Task:
+class PlanningTask:
     """What is to be planned: the layers and their work, and the devices.
 
     ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
@@ -38,9 +38,9 @@ class Task:
     group: int = 1
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[LayerBlock]:
         """What allocators place: the paper's partitions."""
-        return blocks(self.profile, self.count, len(self.groups))
+        return group_layers(self.profile, self.count, len(self.groups))
 
     @cached_property
     def groups(self) -> list[tuple[int, ...]]:
@@ -57,31 +57,31 @@ class Task:
     def start(self) -> tuple[Knapsacks, Plan]:
         """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
         slacks = SLACKS if self.slack is None else (self.slack,)
-        problems = [knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
+        problems = [make_knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
         for problem in problems:
             try:
-                return problem, greedy(problem)
+                return problem, allocate_greedily(problem)
             except NetpartError:
                 continue
-        return problems[-1], exact(problems[-1], self.limit).plan
+        return problems[-1], solve_exactly(problems[-1], self.limit).plan
 
     def problem(self, objective: str) -> Knapsacks:
         """The knapsacks, for an objective."""
         return replace(self.start[0], objective=objective)
 
     @cached_property
-    def evolutions(self) -> dict[str, Evolution]:
+    def evolutions(self) -> dict[str, EvolutionResult]:
         """What GABRA found for each objective."""
         problems = map(self.problem, OBJECTIVES)
-        return {problem.objective: gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
+        return {problem.objective: run_gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
 
     @cached_property
-    def proofs(self) -> dict[str, Proof]:
+    def proofs(self) -> dict[str, ProvedPlan]:
         """What EXACT proved of each objective, beginning with the better plan of GREEDY and GABRA: none beats it."""
         found = {}
         for problem in map(self.problem, OBJECTIVES):
-            plans = polished(problem, self.start[1]), self.evolutions[problem.objective].plan
-            found[problem.objective] = exact(problem, self.limit, max(plans, key=problem.fitness))
+            plans = improve_plan(problem, self.start[1]), self.evolutions[problem.objective].plan
+            found[problem.objective] = solve_exactly(problem, self.limit, max(plans, key=problem.fitness))
         return found
 
     def bound(self, objective: str) -> float:

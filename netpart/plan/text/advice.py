@@ -8,38 +8,43 @@ from itertools import chain
 from netpart.graph.graph import LAYER
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.graph.ready import untrained
-from netpart.graph.unheeded import unheeded
-from netpart.plan.text.balance import uneven
-from netpart.plan.text.write_plan import planned_for
+from netpart.graph.ready import find_training_faults
+from netpart.graph.unheeded import ineffective_warnings
+from netpart.plan.text.balance import uneven_warnings
+from netpart.plan.text.write_plan import planned_workers
 from netpart.proto.reader import Job
-from netpart.units import counted, ranges_text
+from netpart.units import plural_text, ranges_text
 
 
-def advice(partition: Partition, job: Job | None = None) -> list[str]:
+def partition_warnings(partition: Partition, job: Job | None = None) -> list[str]:
     """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
     nobody reads, what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of these."""
-    warnings = unheeded(partition.job), _fallbacks(partition), uneven(partition), _idle(partition)
-    return list(chain(*warnings, _refused(partition, job), _unread(partition)))
+    warnings = (
+        ineffective_warnings(partition.job),
+        _fallback_warnings(partition),
+        uneven_warnings(partition),
+        _idle_warnings(partition),
+    )
+    return list(chain(*warnings, _refusal_warnings(partition, job), _unread_warnings(partition)))
 
 
-def _refused(partition: Partition, job: Job | None) -> Iterator[str]:
+def _refusal_warnings(partition: Partition, job: Job | None) -> Iterator[str]:
     """What keeps a run from training anything, although the job is sound."""
-    for error in untrained(partition):
+    for error in find_training_faults(partition):
         yield f"{(job.explain(error) if job else error).line()}; `netpart run` refuses the job"
 
 
-def recut(job: Job, workers: int) -> Iterator[str]:
+def recut_warnings(job: Job, workers: int) -> Iterator[str]:
     """A plan that is cut over another number of workers than it was written for."""
-    planned = planned_for(job.text)
+    planned = planned_workers(job.text)
     if planned is not None and planned != workers:
         yield (
-            f"{job.name} is a plan for {counted(planned, 'worker')}, cut over {workers}: what it leaves to defaults "
-            f"is cut anew; partition the job that it was made from with --workers {workers}"
+            f"{job.name} is a plan for {plural_text(planned, 'worker')}, cut over {workers}: what it leaves to"
+            f" defaults is cut anew; partition the job that it was made from with --workers {workers}"
         )
 
 
-def _fallbacks(partition: Partition) -> Iterator[str]:
+def _fallback_warnings(partition: Partition) -> Iterator[str]:
     """Cuts that a layer could not take, of those it inherits and those of a scheme."""
     taken = {"whole": "is whole", "batch": "is cut on the batch"}
     for fallback in partition.fallbacks:
@@ -49,7 +54,7 @@ def _fallbacks(partition: Partition) -> Iterator[str]:
         yield f"{fallback.node}: {wish} does not fit it, so it {taken.get(fallback.taken, fallback.taken)}"
 
 
-def _idle(partition: Partition) -> Iterator[str]:
+def _idle_warnings(partition: Partition) -> Iterator[str]:
     """Workers that have nothing to do."""
     idlers = partition.idle_workers
     if len(idlers) == 1:
@@ -58,7 +63,7 @@ def _idle(partition: Partition) -> Iterator[str]:
         yield f"workers {ranges_text(idlers)} have nothing to do; name them in a location, or run with fewer --workers"
 
 
-def _unread(partition: Partition) -> Iterator[str]:
+def _unread_warnings(partition: Partition) -> Iterator[str]:
     """Layers, or parts of layers, that compute what nobody reads."""
     net = partition.graph.net
     dead = _unread_layers(net)

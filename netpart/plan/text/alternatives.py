@@ -12,20 +12,20 @@ from google.protobuf import text_format
 from netpart.errors import ConfigError
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.place import follow_readers
+from netpart.graph.passes.place import place_record_sources
 from netpart.graph.passes.placer import LayerPlacer
 from netpart.layers.layer import INPUT
-from netpart.plan.price.ledger import ledger
-from netpart.plan.price.worker_shares import by_worker, computed
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.worker_shares import flops_and_memory, sum_by_worker
 from netpart.plan.text.cut_text import place_text
-from netpart.plan.text.spelling import cut_fields, spell, wanted
+from netpart.plan.text.spelling import cut_fields, spell_placement, wanted_placements
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import RECORD, Placement
 
 
 @dataclass(frozen=True)
-class Alternative:
+class CutAlternative:
     """A cut of the layer: in words, as a job writes it, and what a step moves and its busiest worker computes."""
 
     cut: str
@@ -35,7 +35,7 @@ class Alternative:
     present: bool
 
 
-def alternatives(partition: Partition, name: str, folder: Path | None = None) -> list[Alternative]:
+def find_alternatives(partition: Partition, name: str, folder: Path | None = None) -> list[CutAlternative]:
     """The present cut of layer ``name`` and every even one over all workers, that with the fewest bytes first.
 
     Opaque records have none: they go where their readers are.
@@ -43,19 +43,21 @@ def alternatives(partition: Partition, name: str, folder: Path | None = None) ->
     node = partition.graph.net.by_name[name]
     if node.layer.output.dtype == RECORD:
         return []
-    present = _priced(partition, node, _written(partition, node), True)
+    present = _price_alternative(partition, node, _present_cut(partition, node), True)
     places = partition.graph.placements
     found = {places[node.index]: present}
-    for conf in _confs(node, partition):
+    for conf in _alternative_confs(node, partition):
         try:
-            other = _recut(partition, node, conf, folder)
+            other = _recut_layer(partition, node, conf, folder)
         except ConfigError:
             continue
-        found.setdefault(other.graph.placements[other.graph.net.by_name[name].index], _priced(other, node, conf, False))
+        found.setdefault(
+            other.graph.placements[other.graph.net.by_name[name].index], _price_alternative(other, node, conf, False)
+        )
     return sorted(found.values(), key=lambda a: (a.moved, a.flops, not a.present))
 
 
-def _confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
+def _alternative_confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
     """Ways to write a cut of ``node``: whole, replicated, on each axis, over the inputs."""
     workers, layer = partition.workers, node.layer
     now = partition.graph.placements[node.index].workers
@@ -79,7 +81,7 @@ def _confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
         yield LayerProto(cut=[CutProto(over=CutProto.INPUT, parts=inputs)], remainder=Remainder.SPREAD)
 
 
-def _recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
+def _recut_layer(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
     """The training net of ``partition`` with one layer cut as ``conf`` says; raises ConfigError where it cannot be."""
     graphs = {micro.graph.net.rows: micro.graph for micro in partition.phases["train"]}
     rows = partition.phases["train"][-1].rows[1]
@@ -92,24 +94,24 @@ def _recut(partition: Partition, node: Node, conf: LayerProto, folder: Path | No
         layer.conf = conf
         placed = LayerPlacer(replace(mine, layer=layer), partition.job.neuralnet, partition.workers, rows, "train")
         placements[mine.index] = placed.place([])
-        follow_readers(net, placements)
+        place_record_sources(net, placements)
         return placements
 
     return partition_job(partition.job, partition.workers, folder, ("train",), placer=placer)
 
 
-def _priced(partition: Partition, node: Node, conf: LayerProto, present: bool) -> Alternative:
+def _price_alternative(partition: Partition, node: Node, conf: LayerProto, present: bool) -> CutAlternative:
     """What the step costs under ``partition``."""
-    forward, backward, _ = computed(partition)
+    forward, backward, _ = flops_and_memory(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
-    moved, busiest = ledger(partition).total, max(by_worker(forward + backward).values(), default=0)
-    return Alternative(place_text(node.layer, placement), text, moved, busiest, present)
+    moved, busiest = compute_ledger(partition).total, max(sum_by_worker(forward + backward).values(), default=0)
+    return CutAlternative(place_text(node.layer, placement), text, moved, busiest, present)
 
 
-def _written(partition: Partition, node: Node) -> LayerProto:
+def _present_cut(partition: Partition, node: Node) -> LayerProto:
     """How a job says the present cut of ``node``."""
     number = int(node.at[2])
-    places = [place for place in wanted(partition)[number] if place.phase == "train"]
+    places = [place for place in wanted_placements(partition)[number] if place.phase == "train"]
     net = partition.job.neuralnet
-    return cut_fields(spell(net.layer[number], places, net, partition.workers))
+    return cut_fields(spell_placement(net.layer[number], places, net, partition.workers))

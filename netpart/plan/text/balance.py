@@ -6,64 +6,66 @@ from collections.abc import Iterator, Sequence
 
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.cuts import ranges
+from netpart.graph.passes.cuts import cut_extent
 from netpart.plan.text.cut_text import axis_name, axis_sizes, sizes_text
 from netpart.proto.cut_pb2 import CutProto
-from netpart.proto.phase import is_for
+from netpart.proto.phase import counts_in_phase
 
 UNEVEN = 1.25
 """How far the largest part may exceed the mean."""
 
 
-def uneven(partition: Partition) -> Iterator[str]:
+def uneven_warnings(partition: Partition) -> Iterator[str]:
     """One warning per uneven cut and cure; layers that share both share the warning."""
     found: dict[str, list[str]] = {}
     for node, placement in zip(partition.graph.net.nodes, partition.graph.placements, strict=True):
         for axis, sizes in axis_sizes(placement).items():
-            if _excess(sizes) > UNEVEN:
+            if _relative_excess(sizes) > UNEVEN:
                 what = f"{axis_name(node.layer, axis)} {sizes_text(sizes)}"
-                told = f"{what}, the largest part is {_excess(sizes):.2f} times the mean"
-                found.setdefault(f"{told}; {_cure(partition, node, axis, sizes)}", []).append(node.name)
+                told = f"{what}, the largest part is {_relative_excess(sizes):.2f} times the mean"
+                found.setdefault(f"{told}; {_balance_hint(partition, node, axis, sizes)}", []).append(node.name)
     for told, names in found.items():
         yield f"{', '.join(names)}: {told}"
 
 
-def _excess(sizes: Sequence[int]) -> float:
+def _relative_excess(sizes: Sequence[int]) -> float:
     """The largest part over the mean."""
     return max(sizes) * len(sizes) / sum(sizes)
 
 
-def _spread(sizes: Sequence[int]) -> list[int]:
+def _even_sizes(sizes: Sequence[int]) -> list[int]:
     """The same extent in as many parts, as even as they can be."""
-    return [hi - lo for lo, hi in ranges(sum(sizes), len(sizes), spread=True)]
+    return [hi - lo for lo, hi in cut_extent(sum(sizes), len(sizes), spread=True)]
 
 
-def _cure(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
+def _balance_hint(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
     """The option that evens out a cut, or what else can be done."""
-    even = _spread(sizes)
+    even = _even_sizes(sizes)
     if node.conf.shard:
         return "give its shards boxes of like size"
     if max(even) == max(sizes):
-        return _hopeless(partition, axis, sizes)
-    return f"even it out with --set {_option(partition, node, axis, sizes, even)}"
+        return _unbalanced_hint(partition, axis, sizes)
+    return f"even it out with --set {_balance_option(partition, node, axis, sizes, even)}"
 
 
-def _option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
+def _balance_option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
     """The field that decides about the sizes of a cut, set so that they become ``even``."""
     listed = ",".join(map(str, even))
     for i, cut in enumerate(node.conf.cut):
         along = cut.over == CutProto.AXIS and cut.axis == axis
-        if along and cut.sizes and is_for(cut, partition.graph.net.phase):
-            return f"{_key(partition, node)}.cut[{i}].sizes={listed}"
+        if along and cut.sizes and counts_in_phase(cut, partition.graph.net.phase):
+            return f"{_setting_key(partition, node)}.cut[{i}].sizes={listed}"
     if axis == 0 and (rows := _batch_sizes(node)) is not None and rows[1] == sizes:
-        return f"{_key(partition, node)}.{rows[0]}.batchsize={listed}"
-    owner = _key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
+        return f"{_setting_key(partition, node)}.{rows[0]}.batchsize={listed}"
+    owner = _setting_key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
     return f"{owner}.remainder=SPREAD"
 
 
-def _hopeless(partition: Partition, axis: int, sizes: list[int]) -> str:
+def _unbalanced_hint(partition: Partition, axis: int, sizes: list[int]) -> str:
     """What to do where no other remainder is more even: another batch, or fewer parts."""
-    inputs = [(_key(partition, node), found) for node in partition.graph.net.nodes if (found := _batch_sizes(node))]
+    inputs = [
+        (_setting_key(partition, node), found) for node in partition.graph.net.nodes if (found := _batch_sizes(node))
+    ]
     if axis != 0 or len(inputs) != 1 or partition.job.neuralnet.micro_batches > 1:
         return f"cut it into fewer parts: {sum(sizes)} on {len(sizes)} cannot be even"
     name, (field, _) = inputs[0]
@@ -80,7 +82,7 @@ def _batch_sizes(node: Node) -> tuple[str, list[int]] | None:
     return None
 
 
-def _key(partition: Partition, node: Node) -> str:
+def _setting_key(partition: Partition, node: Node) -> str:
     """What --set calls a layer: its name, with the phase where several have that name."""
     alike = [layer for layer in partition.job.neuralnet.layer if layer.name == node.name]
     return f"{node.name}@train" if len(alike) > 1 else node.name

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.plan.price.ledger import Entry, ledger
+from netpart.plan.price.ledger import LedgerEntry, compute_ledger
 from netpart.plan.price.worker_shares import shards_text
 from netpart.plan.text.cut_text import place_text
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.instructions import Way
 from netpart.spec import Placement
 
@@ -21,7 +21,7 @@ KINDS = {
 }  # fmt: skip
 """What a message with payload carries, over a bridge or in a collective."""
 
-Placed = tuple[Node, Placement]
+PlacedNode = tuple[Node, Placement]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LayerChange:
 
 
 @dataclass(frozen=True)
-class Measure:
+class MeasureChange:
     """A number of both: ``what`` ("moves", "FLOPs" or "memory") of ``whose``; None for a worker that one has not."""
 
     what: str
@@ -49,11 +49,11 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Difference:
+class PartitionDifference:
     """All layers that changed, and all numbers, of one training step."""
 
     layers: tuple[LayerChange, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[MeasureChange, ...]
 
     @property
     def same(self) -> bool:
@@ -61,26 +61,26 @@ class Difference:
         return not self.layers and all(m.before == m.after for m in self.measures)
 
 
-def compare(before: Partition, after: Partition) -> Difference:
+def compare_partitions(before: Partition, after: Partition) -> PartitionDifference:
     """What differs between two partitions, of one job or of two."""
-    return Difference(tuple(_layer_changes(before, after)), tuple(_measures(before, after)))
+    return PartitionDifference(tuple(_layer_changes(before, after)), tuple(_measure_changes(before, after)))
 
 
 def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
     """Layers whose placements differ; one that differs in training is not told again for other phases."""
-    old, new = placed(before), placed(after)
+    old, new = layer_placements(before), layer_placements(after)
     told: set[str] = set()
     for key in dict.fromkeys([*old, *new]):
         name = key.partition("@")[0]
         a, b = old.get(key), new.get(key)
         if name not in told and (a and a[1]) != (b and b[1]):
             told.add(name)
-            yield LayerChange(key, *_told_apart(a, b))
+            yield LayerChange(key, *_describe_change(a, b))
 
 
-def placed(partition: Partition) -> dict[str, Placed]:
+def layer_placements(partition: Partition) -> dict[str, PlacedNode]:
     """The placement of every layer for the first micro-batch of each phase."""
-    found: dict[str, Placed] = {}
+    found: dict[str, PlacedNode] = {}
     for phase, micros in partition.phases.items():
         graph = micros[0].graph
         for node in (node for node in graph.net.nodes if not node.inserted):
@@ -91,7 +91,7 @@ def placed(partition: Partition) -> dict[str, Placed]:
     return found
 
 
-def _told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | None]:
+def _describe_change(a: PlacedNode | None, b: PlacedNode | None) -> tuple[str | None, str | None]:
     """Both placements in words: of which shape if that is what differs, or box by box where the words are the same."""
     shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
     words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
@@ -102,32 +102,32 @@ def _told_apart(a: Placed | None, b: Placed | None) -> tuple[str | None, str | N
     return words[0], words[1]
 
 
-def _measures(before: Partition, after: Partition) -> Iterator[Measure]:
+def _measure_changes(before: Partition, after: Partition) -> Iterator[MeasureChange]:
     """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
-    old, new = _moved(before), _moved(after)
+    old, new = _bytes_by_kind(before), _bytes_by_kind(after)
     for kind in KINDS.values():
         if old[kind] or new[kind]:
-            yield Measure("moves", kind, old[kind], new[kind])
-    yield Measure("moves", "all", old.total(), new.total())
-    tables = tabulate(before).workers, tabulate(after).workers
+            yield MeasureChange("moves", kind, old[kind], new[kind])
+    yield MeasureChange("moves", "all", old.total(), new.total())
+    tables = tabulate_partition(before).workers, tabulate_partition(after).workers
     for what, numbers in {
         "FLOPs": [[worker.flops for worker in table] for table in tables],
         "memory": [[worker.memory for worker in table] for table in tables],
     }.items():
         a, b = numbers
-        yield Measure(what, "most", max(a), max(b))
+        yield MeasureChange(what, "most", max(a), max(b))
         for worker in range(max(len(a), len(b))):
-            yield Measure(what, f"worker {worker}", *(n[worker] if worker < len(n) else None for n in numbers))
+            yield MeasureChange(what, f"worker {worker}", *(n[worker] if worker < len(n) else None for n in numbers))
 
 
-def _moved(partition: Partition) -> Counter[str]:
+def _bytes_by_kind(partition: Partition) -> Counter[str]:
     """Bytes of a training step by what they are."""
     found = Counter[str]()
-    for entry in ledger(partition).entries:
-        found[kind_of(entry)] += entry.nbytes
+    for entry in compute_ledger(partition).entries:
+        found[message_kind(entry)] += entry.nbytes
     return found
 
 
-def kind_of(entry: Entry) -> str:
+def message_kind(entry: LedgerEntry) -> str:
     """What a message carries."""
     return KINDS[entry.channel.way]

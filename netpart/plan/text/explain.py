@@ -11,19 +11,19 @@ from netpart.graph.build import type_name
 from netpart.graph.graph import Part
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.plan.price.cost import moved
-from netpart.plan.price.ledger import ledger
+from netpart.plan.price.cost import traffic_by_layer
+from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_shares import region_text, shards_text
 from netpart.plan.text.cut_text import place_text
-from netpart.plan.text.diff import kind_of
-from netpart.plan.text.helper_neighbours import Surroundings, inner, totals
-from netpart.plan.text.helper_reasons import Reason, Reasons
-from netpart.proto.fields import nearest
-from netpart.spec import whole
+from netpart.plan.text.diff import message_kind
+from netpart.plan.text.helper_neighbours import HelperNeighbours, inserted_inner_layers, inserted_totals
+from netpart.plan.text.helper_reasons import HelperReason, ReasonFinder
+from netpart.proto.fields import nearest_hint
+from netpart.spec import whole_region
 
 
 @dataclass(frozen=True)
-class Piece:
+class ShardExplanation:
     """One shard of the layer: what it computes, and what it needs of its sources and parameters for that."""
 
     name: str
@@ -33,75 +33,76 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class LayerExplanation:
     """One layer of the training net: its shards, the helpers before and behind it, what is summed, and the bytes of
     a step that carry its output and gradients, by what they are."""
 
     layer: str
     type: str
     cut: str
-    pieces: tuple[Piece, ...]
-    before: tuple[Reason, ...]
-    behind: tuple[Reason, ...]
+    pieces: tuple[ShardExplanation, ...]
+    before: tuple[HelperReason, ...]
+    behind: tuple[HelperReason, ...]
     sums: tuple[str, ...]
     moves: dict[str, int]
 
 
-def explain(partition: Partition, name: str) -> Explanation:
+def explain_layer(partition: Partition, name: str) -> LayerExplanation:
     """Explains layer ``name``; helpers are those of the first micro-batch, bytes those of all.
 
     Raises ConfigError, with the nearest names, for a layer that the training net does not have.
     """
-    node, around = _find(partition, name), Surroundings(partition.graph)
-    reasons = Reasons(partition, around)
-    return Explanation(
+    node, around = _find_layer(partition, name), HelperNeighbours(partition.graph)
+    reasons = ReasonFinder(partition, around)
+    return LayerExplanation(
         name, type_name(node.conf).removeprefix("k"),
         place_text(node.layer, partition.graph.placements[node.index]),
-        tuple(_piece(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
-        tuple(reasons.of(around.behind(node))), tuple(_sums(partition, node)), _moves(partition, name),
+        tuple(_explain_shard(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
+        tuple(reasons.of(around.behind(node))), tuple(_describe_sums(partition, node)), _moved_by_kind(partition, name),
     )  # fmt: skip
 
 
-def _find(partition: Partition, name: str) -> Node:
+def _find_layer(partition: Partition, name: str) -> Node:
     """The layer called ``name``; raises ConfigError."""
     known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
     if name not in known:
-        raise ConfigError("explain", "a layer of the training net", repr(name), nearest(name, known))
+        raise ConfigError("explain", "a layer of the training net", repr(name), nearest_hint(name, known))
     return known[name]
 
 
-def _piece(around: Surroundings, part: Part) -> Piece:
+def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
     """What a shard computes and needs."""
     node, placement = around.graph.net.nodes[part.node], around.graph.placements[part.node]
     supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]
     needs = [f"{around.held(feed)} {supply}" for feed, supply in zip(part.feeds, supplies, strict=True)]
     boxes = zip(node.layer.params, node.layer.needs(part.region, part.term).params, strict=True)
-    needs += [f"{p.proto.name or p.key} {region_text(box, whole(p.shape))}" for p, box in boxes if box]
+    needs += [f"{p.proto.name or p.key} {region_text(box, whole_region(p.shape))}" for p, box in boxes if box]
     computes = shards_text([placement.shards[part.shard]], node.layer.output.whole)
-    return Piece(part.name, part.worker, computes, tuple(needs))
+    return ShardExplanation(part.name, part.worker, computes, tuple(needs))
 
 
-def _moves(partition: Partition, name: str) -> dict[str, int]:
+def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
-    entries, graph = ledger(partition).entries, partition.graph
+    entries, graph = compute_ledger(partition).entries, partition.graph
     node = graph.net.by_name[name]
-    own = [node, *inner(graph, node)]
-    names = [n.name for each in own for n in (each, *totals(graph, each))]
+    own = [node, *inserted_inner_layers(graph, node)]
+    names = [n.name for each in own for n in (each, *inserted_totals(graph, each))]
     counts = Counter[str]()
-    for kind in dict.fromkeys(map(kind_of, entries)):
-        found = moved(partition, [entry for entry in entries if kind_of(entry) == kind])
+    for kind in dict.fromkeys(map(message_kind, entries)):
+        found = traffic_by_layer(partition, [entry for entry in entries if message_kind(entry) == kind])
         counts[kind] = sum(found[each] for each in names)
     return {kind: nbytes for kind, nbytes in counts.items() if nbytes}
 
 
-def _sums(partition: Partition, node: Node) -> Iterator[str]:
+def _describe_sums(partition: Partition, node: Node) -> Iterator[str]:
     """Which gradients are summed over workers: of the layer's copies, and of its parameters."""
     graph = partition.graph
     if graph.reduced[node.index]:
         yield "its copies hear from their own readers only, and add up the gradients of their output (sum_gradient)"
-    for parameter in dict.fromkeys(p for each in (node, *inner(graph, node)) for p in each.params):
+    for parameter in dict.fromkeys(p for each in (node, *inserted_inner_layers(graph, node)) for p in each.params):
         cells = [
-            f"{region_text(cell.box, whole(parameter.spec.shape))} over workers {', '.join(map(str, bucket.workers))}"
+            f"{region_text(cell.box, whole_region(parameter.spec.shape))} over workers"
+            f" {', '.join(map(str, bucket.workers))}"
             + (", each of which updates a share of it" if bucket.sharded else "")
             for bucket in partition.buckets
             for cell in bucket.cells

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from netpart.graph.graph import BRIDGE_SRC, LAYER, Feed, Graph, Part
+from netpart.graph.graph import BRIDGE_SRC, LAYER, Graph, Part, PartInput
 from netpart.graph.net import Node
 from netpart.graph.passes.totals import is_total
 from netpart.plan.price.worker_shares import region_text
 
 
-class Surroundings:
+class HelperNeighbours:
     """What stands around the layers of a training net; ``readers`` are the parts that a part feeds, by its index."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.readers: dict[int, list[tuple[Part, Feed]]] = defaultdict(list)
+        self.readers: dict[int, list[tuple[Part, PartInput]]] = defaultdict(list)
         for part in graph.parts:
             for feed in part.feeds:
                 self.readers[feed.part.index].append((part, feed))
@@ -37,7 +37,7 @@ class Surroundings:
 
     def behind(self, node: Node) -> list[Part]:
         """The helpers that carry a layer's output, and a total of it, without the sending ends of bridges."""
-        nodes = {node.index, *(n.index for n in totals(self.graph, node))}
+        nodes = {node.index, *(n.index for n in inserted_totals(self.graph, node))}
         return [p for p in self.graph.parts if p.node in nodes and self.helps(p) and p.kind != BRIDGE_SRC]
 
     def helps(self, part: Part) -> bool:
@@ -50,26 +50,26 @@ class Surroundings:
             return [part.name]
         return [name for reader, _ in self.readers[part.index] for name in self.users(reader)]
 
-    def held(self, held: Part | Feed) -> str:
+    def held(self, held: Part | PartInput) -> str:
         """The tensor of which a part holds a box, or a feed takes one: a layer's output, or its label; and the box."""
         part = held if isinstance(held, Part) else held.part
         layer = self.graph.net.nodes[part.node].layer
         return f"{layer.name}{f'.{layer.output_names[part.output]}' if part.output else ''} {self.box(held)}"
 
-    def box(self, held: Part | Feed) -> str:
+    def box(self, held: Part | PartInput) -> str:
         """The box that a part holds, or that a feed takes of one, in words."""
         part = held if isinstance(held, Part) else held.part
         output = part.output if isinstance(held, Part) else max(part.output, held.output)
         return region_text(held.region, self.graph.net.nodes[part.node].layer.outputs[output].whole)
 
 
-def totals(graph: Graph, node: Node) -> list[Node]:
+def inserted_totals(graph: Graph, node: Node) -> list[Node]:
     """The total that the rewrite put behind a layer, if it did."""
     behind = graph.net.nodes[node.index + 1 : node.index + 2]
     return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
 
 
-def inner(graph: Graph, node: Node) -> list[Node]:
+def inserted_inner_layers(graph: Graph, node: Node) -> list[Node]:
     """The layer that the rewrite put before a layer whose parts must know each other, if it did."""
     before = [graph.net.nodes[source.node] for source in node.sources[-1:]]
     computed = [graph.net.nodes[n.sources[0].node] if is_total(n) else n for n in before]

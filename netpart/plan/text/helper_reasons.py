@@ -10,14 +10,14 @@ from netpart.collectives.kinds import GRADIENT
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Collective, Part
 from netpart.graph.partition import Partition
 from netpart.graph.passes.totals import is_total
-from netpart.plan.price.ledger import ledger
+from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_shares import region_text
-from netpart.plan.text.helper_neighbours import Surroundings
+from netpart.plan.text.helper_neighbours import HelperNeighbours
 from netpart.program.instructions import Way
 
 
 @dataclass(frozen=True)
-class Reason:
+class HelperReason:
     """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward.
 
     A collective has a Reason of its own, with the bytes of all its messages; its pieces have none.
@@ -30,14 +30,14 @@ class Reason:
     backward: int = 0
 
 
-class Reasons:
+class ReasonFinder:
     """Tells of each helper why it is there."""
 
-    def __init__(self, partition: Partition, around: Surroundings) -> None:
+    def __init__(self, partition: Partition, around: HelperNeighbours) -> None:
         self.around, self.nodes = around, partition.graph.net.nodes
-        self.forward, self.backward = _crossing(partition)
+        self.forward, self.backward = _crossing_bytes(partition)
 
-    def of(self, parts: Sequence[Part]) -> Iterator[Reason]:
+    def of(self, parts: Sequence[Part]) -> Iterator[HelperReason]:
         """Why helpers are there; a collective before the first of its pieces."""
         told: set[Collective] = set()
         for part in parts:
@@ -46,23 +46,23 @@ class Reasons:
                 yield self.of_whole(part.collective, part)
             yield self.of_one(part)
 
-    def of_whole(self, found: Collective, part: Part) -> Reason:
+    def of_whole(self, found: Collective, part: Part) -> HelperReason:
         """What a collective carries, of which ``part`` is a piece."""
-        name, held = called(found), self.nodes[part.node].layer.outputs[part.output].whole
+        name, held = describe_collective(found), self.nodes[part.node].layer.outputs[part.output].whole
         why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
         why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
         members = ", ".join(map(str, sorted(found.members)))
-        return Reason(f"{found.kind} of {found.name}", members, why, self.forward[name], self.backward[name])
+        return HelperReason(f"{found.kind} of {found.name}", members, why, self.forward[name], self.backward[name])
 
-    def of_one(self, part: Part) -> Reason:
+    def of_one(self, part: Part) -> HelperReason:
         """Why a helper is there."""
         why = {
             SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
             SUM: self.why_join, LAYER: self.why_inserted,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
-        piece = f"; a piece of the {called(part.collective)}" if part.collective else ""
-        return Reason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
+        piece = f"; a piece of the {describe_collective(part.collective)}" if part.collective else ""
+        return HelperReason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
 
     def why_cut(self, part: Part) -> str:
         """Of a Slice or a Split: who wants which box of what one shard holds."""
@@ -98,17 +98,17 @@ class Reasons:
         return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
 
 
-def called(found: Collective) -> str:
+def describe_collective(found: Collective) -> str:
     """A collective in words, the same in every micro-batch."""
     return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
 
 
-def _crossing(partition: Partition) -> tuple[Counter[str], Counter[str]]:
+def _crossing_bytes(partition: Partition) -> tuple[Counter[str], Counter[str]]:
     """Bytes of a step, forward and backward, by what the collective is called or else the receiving end of a bridge."""
     found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
-    for entry in ledger(partition).entries:
+    for entry in compute_ledger(partition).entries:
         if entry.channel.way in found:
             part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
-            name = called(part.collective) if part.collective else part.name
+            name = describe_collective(part.collective) if part.collective else part.name
             found[entry.channel.way][name] += entry.nbytes
     return found[Way.FORWARD], found[Way.BACKWARD]

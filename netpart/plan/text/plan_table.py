@@ -10,19 +10,19 @@ from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
-from netpart.plan.price.cost import moved, price
-from netpart.plan.price.ledger import ledger
-from netpart.plan.price.worker_shares import by_layer, by_worker, computed
+from netpart.plan.price.cost import part_cost, traffic_by_layer
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.worker_shares import flops_and_memory, sum_by_layer, sum_by_worker
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import choice, kernels_of
-from netpart.program.messages.communication import Phases, communications
-from netpart.program.messages.deadlock_check import rehearse
+from netpart.program.kernels import choose_job_kernels, job_kernel_class
+from netpart.program.messages.communication import Phases, list_communications
+from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.program.messages.wire_memory import wire_bytes
-from netpart.program.passes.recompute import repeated
+from netpart.program.passes.recompute import repeated_forwards
 from netpart.program.program import WorkerProgram
 from netpart.spec import Shape, size
-from netpart.updaters import updater
+from netpart.updaters import build_updater
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class WorkerRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class PlanTable:
     """A partitioned training net in numbers; ``rows`` is its mini-batch.
 
     ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
@@ -103,23 +103,23 @@ class Table:
         return sum(row.moved for row in self.layers)
 
 
-def tabulate(partition: Partition) -> Table:
+def tabulate_partition(partition: Partition) -> PlanTable:
     """Prices the training step of ``partition`` and rehearses all its phases.
 
     Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
     """
-    slots, kernels = len(updater(partition.job.updater).states), kernels_of(partition.job)
-    counts, again, moves = computed(partition), Counter[str](), ledger(partition)
-    flops, workers, spoken = by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
+    slots, kernels = len(build_updater(partition.job.updater).states), job_kernel_class(partition.job)
+    counts, again, moves = flops_and_memory(partition), Counter[str](), compute_ledger(partition)
+    flops, workers, spoken = sum_by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
-        more = _recomputed(partition, program)
+        more = _count_recomputed(partition, program)
         workers.append(_worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
-        spoken.append(communications(program))
+        spoken.append(list_communications(program))
         again += more
-    rehearse(spoken)
-    forward, backward, memory = map(by_layer, counts)
-    bytes_of, net, micros = moved(partition, moves.entries), partition.graph.net, partition.phases["train"]
+    check_deadlocks(spoken)
+    forward, backward, memory = map(sum_by_layer, counts)
+    bytes_of, net, micros = traffic_by_layer(partition, moves.entries), partition.graph.net, partition.phases["train"]
     layers = [
         _layer_row(
             partition.graph, node, forward[node.name] + again[node.name], backward[node.name], bytes_of[node.name],
@@ -127,8 +127,8 @@ def tabulate(partition: Partition) -> Table:
         )
         for node in net.nodes
     ]  # fmt: skip
-    rows, products, kernel = micros[-1].rows[1], _multiply_adds(net), str(choice(partition.job))
-    return Table(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
+    rows, products, kernel = micros[-1].rows[1], _multiply_adds(net), str(choose_job_kernels(partition.job))
+    return PlanTable(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
 
 
 def _multiply_adds(net: Net) -> int:
@@ -147,13 +147,13 @@ def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int
     )  # fmt: skip
 
 
-def _recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
+def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
     """FLOPs of what one worker computes again in a step, by layer."""
     found, micros = Counter[str](), partition.phases["train"]
-    for call in repeated(program.phases["train"].instructions):
+    for call in repeated_forwards(program.phases["train"].instructions):
         graph = micros[call.micro].graph
         part = graph.parts[call.part]
-        found[graph.net.nodes[part.node].name] += price(graph, part).forward
+        found[graph.net.nodes[part.node].name] += part_cost(graph, part).forward
     return found
 
 

@@ -11,9 +11,9 @@ from math import prod
 from netpart.errors import ConfigError, NetpartError
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.listed import listed
+from netpart.graph.passes.listed import region_bounds
 from netpart.graph.passes.placer import LayerPlacer
-from netpart.graph.scheme import is_written
+from netpart.graph.scheme import is_cut_by_user
 from netpart.plan.text.cut_text import axis_sizes
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto, NetProto
@@ -29,7 +29,7 @@ Direction = tuple[CutProto, list[int]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedPlacement:
     """The placement of a layer in one net: that of a phase, for micro-batches of one size out of ``full_rows``."""
 
     phase: str
@@ -55,18 +55,20 @@ class Wanted:
         return found == replace(self.placement, sum_gradient=sums)
 
 
-def wanted(partition: Partition) -> dict[int, list[Wanted]]:
+def wanted_placements(partition: Partition) -> dict[int, list[WantedPlacement]]:
     """The placements of every layer that some step plays, by its number in the job."""
-    found: dict[int, list[Wanted]] = {}
+    found: dict[int, list[WantedPlacement]] = {}
     for phase, micros in partition.phases.items():
         for graph in {id(micro.graph): micro.graph for micro in micros}.values():
             for node in (node for node in graph.net.nodes if not node.inserted):
                 placement = graph.placements[node.index]
-                found.setdefault(int(node.at[2]), []).append(Wanted(phase, node, placement, micros[-1].rows[1]))
+                found.setdefault(int(node.at[2]), []).append(
+                    WantedPlacement(phase, node, placement, micros[-1].rows[1])
+                )
     return found
 
 
-def spell(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> LayerProto:
+def spell_placement(conf: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int) -> LayerProto:
     """A copy of ``conf`` that says ``places`` in every phase and for every micro-batch; what is left as it was
     written if that says it.
 
@@ -74,16 +76,18 @@ def spell(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: in
     """
     if places[0].node.layer.output.dtype == RECORD:
         return conf
-    for candidate in _candidates(conf, places, net, workers):
+    for candidate in _candidate_confs(conf, places, net, workers):
         if all(place.is_said_by(candidate, net, workers) for place in places):
             return candidate
     raise NetpartError(f"{conf.name}: expected one placement for all micro-batches, got several; use micro_batches: 1")
 
 
-def _candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+def _candidate_confs(
+    conf: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int
+) -> Iterator[LayerProto]:
     """Texts that may say ``places``, the simple ones first; the last lists every shard."""
     model = max(places, key=lambda place: place.rows)
-    if is_written(conf):
+    if is_cut_by_user(conf):
         yield conf
     base = LayerProto()
     base.CopyFrom(conf)
@@ -92,13 +96,13 @@ def _candidates(conf: LayerProto, places: Sequence[Wanted], net: NetProto, worke
     base.sum_gradient = any(place.placement.sum_gradient for place in places if place.phase == "train")
     if not base.sum_gradient:
         base.ClearField("sum_gradient")
-    yield from _short(base, model.placement, workers)
-    yield from _grids(base, model)
-    yield from _phased(base, places, net, workers)
-    yield _enumerated(base, places)
+    yield from _short_forms(base, model.placement, workers)
+    yield from _grid_forms(base, model)
+    yield from _phased_form(base, places, net, workers)
+    yield _listed_form(base, places)
 
 
-def _short(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
+def _short_forms(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
     """``partition_dim`` and ``location``."""
     location, axes = [shard.worker for shard in placement.shards], list(axis_sizes(placement))
     if len(location) == 1:
@@ -108,27 +112,31 @@ def _short(base: LayerProto, placement: Placement, workers: int) -> Iterator[Lay
             yield _with_fields(base, axes[0], location if location != list(range(workers)) else [], remainder)
 
 
-def _grids(base: LayerProto, model: Wanted) -> Iterator[LayerProto]:
+def _grid_forms(base: LayerProto, model: WantedPlacement) -> Iterator[LayerProto]:
     """``cut`` blocks in any order, even or with sizes."""
-    shards, found = model.placement.shards, _directions(model.placement)
+    shards, found = model.placement.shards, _cut_directions(model.placement)
     location = [shard.worker for shard in shards]
     if prod(len(sizes) for _, sizes in found) != len(shards):
         return
     for blocks in permutations(found):
         for remainder, uneven in [*((remainder, False) for remainder in REMAINDERS), (None, True)]:
             conf = _with_fields(base, None, [], remainder)
-            conf.cut.extend(_block(cut, sizes, uneven) for cut, sizes in blocks)
+            conf.cut.extend(_cut_block(cut, sizes, uneven) for cut, sizes in blocks)
             if location != list(range(len(shards))):
                 conf.location.extend(location)
             yield conf
 
 
-def _phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: int) -> Iterator[LayerProto]:
+def _phased_form(
+    base: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int
+) -> Iterator[LayerProto]:
     """``cut`` blocks for each phase, with the locations in the first of them."""
     conf = _with_fields(base, None, [])
     for phase in dict.fromkeys(place.phase for place in places):
         own = [place for place in places if place.phase == phase]
-        grid = (each for each in _grids(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder"))
+        grid = (
+            each for each in _grid_forms(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder")
+        )
         found = next((c for c in grid if c.cut and all(p.is_said_by(c, net, workers) for p in own)), None)
         if found is None:
             return
@@ -139,7 +147,7 @@ def _phased(base: LayerProto, places: Sequence[Wanted], net: NetProto, workers: 
     yield conf
 
 
-def _directions(placement: Placement) -> list[Direction]:
+def _cut_directions(placement: Placement) -> list[Direction]:
     """What a grid with these shards is cut on: axes, inputs, copies."""
     found = [(CutProto(axis=axis), sizes) for axis, sizes in axis_sizes(placement).items()]
     terms = sorted({term[0] for term in placement.terms if term})
@@ -149,7 +157,7 @@ def _directions(placement: Placement) -> list[Direction]:
     return found if found and copies == 1 else [*found, (CutProto(over=CutProto.REPLICA), [1] * copies)]
 
 
-def _block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
+def _cut_block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
     """A cut into as many parts as there are ``sizes``: of these sizes if ``uneven``, or even ones."""
     made = CutProto()
     made.CopyFrom(cut)
@@ -160,13 +168,15 @@ def _block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
     return made
 
 
-def _enumerated(base: LayerProto, places: Sequence[Wanted]) -> LayerProto:
+def _listed_form(base: LayerProto, places: Sequence[WantedPlacement]) -> LayerProto:
     """Every shard, for each phase and size of micro-batch if they differ."""
     conf = _with_fields(base, None, [])
     differ = len({place.placement.shards for place in places}) > 1
     for place in places if differ else places[:1]:
         for shard in place.placement.shards:
-            made = conf.shard.add(worker=shard.worker, region=listed(shard.region), term=listed(shard.term or ()))
+            made = conf.shard.add(
+                worker=shard.worker, region=region_bounds(shard.region), term=region_bounds(shard.term or ())
+            )
             if differ:
                 made.phase, made.rows = PHASES[place.phase], place.rows
     return conf
@@ -196,4 +206,4 @@ def cut_fields(conf: LayerProto) -> LayerProto:
     return alone
 
 
-__all__ = ["Wanted", "cut_fields", "spell", "wanted"]
+__all__ = ["WantedPlacement", "cut_fields", "spell_placement", "wanted_placements"]

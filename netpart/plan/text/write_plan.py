@@ -10,24 +10,24 @@ from pathlib import Path
 from netpart.errors import FieldPath
 from netpart.graph.partition import Partition
 from netpart.graph.scheme import OF_PIPELINE
-from netpart.plan.price.worker_shares import Share, shards_text, shares
+from netpart.plan.price.worker_shares import LayerShare, layer_shares, shards_text
 from netpart.plan.text.cut_text import place_text
-from netpart.plan.text.plan_table import Table, tabulate
-from netpart.plan.text.spelling import Wanted, spell, wanted
+from netpart.plan.text.plan_table import PlanTable, tabulate_partition
+from netpart.plan.text.spelling import WantedPlacement, spell_placement, wanted_placements
 from netpart.proto.comments import OWN
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.paths import move
+from netpart.proto.paths import rebase_paths
 from netpart.proto.reader import Job
 from netpart.proto.writer import write_job
 from netpart.spec import Region
-from netpart.units import bytes_text, count_text, counted
+from netpart.units import bytes_text, count_text, plural_text
 
 FOOT = "Lines like this one are netpart's: written anew with the next plan. Change the rest as you like."
 
 TITLE = "A plan for "
 
 
-def planned_for(text: str) -> int | None:
+def planned_workers(text: str) -> int | None:
     """The number of workers that a plan says it is for; None for the text of any other job."""
     found = re.match(rf"{OWN} {TITLE}(\d+) ", text)
     return int(found[1]) if found else None
@@ -40,39 +40,39 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
     training step. ``made_by`` is the command that the head names. Relative paths are rewritten for ``folder``.
     Raises NetpartError for a placement that no job can say.
     """
-    proto, places = planned(job.proto, partition), wanted(partition)
-    move(proto, job.folder, folder)
-    notes: dict[FieldPath, Sequence[str]] = {(): list(_head(partition, made_by))}
-    of_layer = shares(partition)
+    proto, places = with_placements(job.proto, partition), wanted_placements(partition)
+    rebase_paths(proto, job.folder, folder)
+    notes: dict[FieldPath, Sequence[str]] = {(): list(_plan_head(partition, made_by))}
+    of_layer = layer_shares(partition)
     for i, conf in enumerate(proto.neuralnet.layer):
-        notes["neuralnet", "layer", i] = list(_layer_notes(places.get(i, []), of_layer.get(conf.name, [])))
+        notes["neuralnet", "layer", i] = list(_layer_comments(places.get(i, []), of_layer.get(conf.name, [])))
     return write_job(proto, job.text, notes)
 
 
-def planned(job: JobProto, partition: Partition) -> JobProto:
+def with_placements(job: JobProto, partition: Partition) -> JobProto:
     """A copy of ``job`` with every layer's placement written on it, for the workers of ``partition``."""
-    proto, places = JobProto(), wanted(partition)
+    proto, places = JobProto(), wanted_placements(partition)
     proto.CopyFrom(job)
     for field in ("scheme", *OF_PIPELINE):
         proto.neuralnet.ClearField(field)
     proto.cluster.nworkers_per_group = partition.workers
     for i, conf in enumerate(proto.neuralnet.layer):
         if i in places:
-            conf.CopyFrom(spell(conf, places[i], proto.neuralnet, partition.workers))
+            conf.CopyFrom(spell_placement(conf, places[i], proto.neuralnet, partition.workers))
     return proto
 
 
-def _head(partition: Partition, made_by: str) -> Iterator[str]:
+def _plan_head(partition: Partition, made_by: str) -> Iterator[str]:
     """What a plan says first: how it was made, and what a step costs."""
-    table = tabulate(partition)
-    yield f"{TITLE}{counted(partition.workers, 'worker')}, made by"
+    table = tabulate_partition(partition)
+    yield f"{TITLE}{plural_text(partition.workers, 'worker')}, made by"
     yield f"    {made_by}"
     yield f"A training step of {table.rows} rows moves {bytes_text(table.moved)} ({table.moved:,} bytes)."
     yield from _worker_lines(table)
     yield FOOT
 
 
-def _worker_lines(table: Table) -> Iterator[str]:
+def _worker_lines(table: PlanTable) -> Iterator[str]:
     """One line per worker."""
     rows = [
         (
@@ -83,29 +83,29 @@ def _worker_lines(table: Table) -> Iterator[str]:
         )
         for w in table.workers
     ]
-    return _aligned(rows)
+    return _align_columns(rows)
 
 
-def _layer_notes(places: Sequence[Wanted], of_workers: Sequence[Share]) -> Iterator[str]:
+def _layer_comments(places: Sequence[WantedPlacement], of_workers: Sequence[LayerShare]) -> Iterator[str]:
     """What stands above a layer: its cut in each phase that differs, and the share of each worker."""
     if not places:
         yield "in no phase that the job plays: left as it was"
         return
-    cuts = {place.phase: _described(place) for place in reversed(places)}
+    cuts = {place.phase: _describe_cut(place) for place in reversed(places)}
     first = places[0]
     same = len(set(cuts.values())) == 1
     yield cuts[first.phase] if same else "; ".join(f"{cuts[p]} in {p}" for p in dict.fromkeys(q.phase for q in places))
     if first.phase == "train":
-        yield from _aligned([_share_cells(share, first.node.layer.output.whole) for share in of_workers])
+        yield from _align_columns([_share_cells(share, first.node.layer.output.whole) for share in of_workers])
 
 
-def _described(place: Wanted) -> str:
+def _describe_cut(place: WantedPlacement) -> str:
     """The cut of a layer and its workers; how gradients are summed matters in training alone."""
     placement = place.placement if place.phase == "train" else replace(place.placement, sum_gradient=False)
     return place_text(place.node.layer, placement)
 
 
-def _share_cells(share: Share, whole: Region) -> tuple[str, ...]:
+def _share_cells(share: LayerShare, whole: Region) -> tuple[str, ...]:
     """One worker's share of a layer."""
     return (
         f"worker {share.worker}", shards_text(share.shards, whole), flops_text(share.flops),
@@ -119,7 +119,7 @@ def flops_text(count: int) -> str:
     return f"{text}FLOP" if text[-1].isalpha() else f"{text} FLOP"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Rows of text as columns, indented."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

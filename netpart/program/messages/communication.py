@@ -11,16 +11,16 @@ from netpart.program.buffers import ALIAS, View
 from netpart.program.exchange import Exchange
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Receive, Send
 from netpart.program.program import WorkerProgram
-from netpart.program.server import UPDATE, pull, push
+from netpart.program.server import UPDATE, pull_phase, push_phase
 from netpart.spec import FLOAT, Shape
 
 
-def served(group: int) -> str:
+def server_group_phase(group: int) -> str:
     """What a server's part of a step of a group is called."""
     return f"group {group}"
 
 
-class Verb(IntEnum):
+class MessageVerb(IntEnum):
     """What is done: START and WAIT begin and end a collective."""
 
     SEND = 0
@@ -44,7 +44,7 @@ class Communication(NamedTuple):
     A RECEIVE is ``lag`` steps later than what it receives was sent.
     """
 
-    verb: Verb
+    verb: MessageVerb
     name: str
     channel: Channel
     peer: int = -1
@@ -63,42 +63,52 @@ Phases = dict[str, list[Communication]]
 """What one worker says and hears, by phase, in order."""
 
 
-def communications(program: WorkerProgram) -> Phases:
+def list_communications(program: WorkerProgram) -> Phases:
     """The communicating instructions of every phase of ``program``, in order.
 
     Of a server, those of a step of each group: "group 0", ...
     """
     if UPDATE not in program.phases:
-        return {phase: list(_spoken(program, phase)) for phase in program.phases}
+        return {phase: list(_phase_communications(program, phase)) for phase in program.phases}
     groups = range((len(program.phases) - 1) // 2)
-    return {served(group): [*_spoken(program, push(group)), *_spoken(program, pull(group))] for group in groups}
+    return {
+        server_group_phase(group): [
+            *_phase_communications(program, push_phase(group)),
+            *_phase_communications(program, pull_phase(group)),
+        ]
+        for group in groups
+    }
 
 
-def _spoken(program: WorkerProgram, phase: str) -> Iterator[Communication]:
+def _phase_communications(program: WorkerProgram, phase: str) -> Iterator[Communication]:
     """The communicating instructions of one phase."""
-    buckets = _contents(program)
+    buckets = _flat_buffer_contents(program)
     for i in program.phases[phase].in_turn:
         match i:
             case Send(source, peer, channel, name):
-                yield Communication(Verb.SEND, name, channel, peer, source.shape, _dtype(program, source))
-            case Receive(target, peer, channel, name, lag):
-                yield Communication(Verb.RECEIVE, name, channel, peer, target.shape, _dtype(program, target), lag=lag)
-            case CollectiveStart(exchange=exchange, channel=channel):
-                kind, name = _type_name(program, i.dtype), _told(i, buckets)
                 yield Communication(
-                    Verb.START, name, channel, -1, (sum(exchange.sizes),), kind, _legs(i, program.worker)
+                    MessageVerb.SEND, name, channel, peer, source.shape, _view_type_name(program, source)
+                )
+            case Receive(target, peer, channel, name, lag):
+                yield Communication(
+                    MessageVerb.RECEIVE, name, channel, peer, target.shape, _view_type_name(program, target), lag=lag
+                )
+            case CollectiveStart(exchange=exchange, channel=channel):
+                kind, name = _type_name(program, i.dtype), _describe_collective(i, buckets)
+                yield Communication(
+                    MessageVerb.START, name, channel, -1, (sum(exchange.sizes),), kind, _member_legs(i, program.worker)
                 )
             case CollectiveWait(start):
-                yield Communication(Verb.WAIT, _told(start, buckets), start.channel)
+                yield Communication(MessageVerb.WAIT, _describe_collective(start, buckets), start.channel)
 
 
-def _told(start: CollectiveStart, buckets: dict[int, str]) -> str:
+def _describe_collective(start: CollectiveStart, buckets: dict[int, str]) -> str:
     """A collective in words."""
     held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
     return f"{start.name}{held}"
 
 
-def _legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
+def _member_legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
     """The part of ``worker`` in the collective that ``start`` begins."""
     return exchange_legs(start.exchange, start.exchange.place(worker))
 
@@ -116,7 +126,7 @@ def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
     return tuple(found)
 
 
-def _dtype(program: WorkerProgram, view: View) -> str:
+def _view_type_name(program: WorkerProgram, view: View) -> str:
     """Type of a view's elements as its message has it."""
     return _type_name(program, program.buffers[view.buffer].dtype)
 
@@ -126,7 +136,7 @@ def _type_name(program: WorkerProgram, dtype: str) -> str:
     return f"float{8 * program.float_size}" if dtype == FLOAT else dtype
 
 
-def _contents(program: WorkerProgram) -> dict[int, str]:
+def _flat_buffer_contents(program: WorkerProgram) -> dict[int, str]:
     """What lies in each flat buffer, in words: a bucket's number alone would not say which layers it serves."""
     held: dict[int, list[str]] = {}
     for buffer in program.buffers:

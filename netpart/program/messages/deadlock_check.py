@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from netpart.errors import ProgramRefused
 from netpart.program.instructions import Channel
-from netpart.program.messages.communication import Communication, Phases, Verb
-from netpart.program.messages.pair_messages import collectives, faults, place
+from netpart.program.messages.communication import Communication, MessageVerb, Phases
+from netpart.program.messages.pair_messages import describe_channel, pairing_faults, started_collectives
 from netpart.program.messages.wire_memory import AHEAD
 
 SHOWN = 5
@@ -32,7 +32,7 @@ SHOWN = 5
 REPORT = "this is a fault of netpart, not of the job: please report it with the job"
 
 
-class Act(NamedTuple):
+class CounterAction(NamedTuple):
     """Counts an event ``key``, or, if ``wanted``, waits until it has been counted ``wanted`` times per step that is
     not among the last ``lag``. An event is a message or a member's start of a collective (its channel), or that a
     worker has finished a step (its rank)."""
@@ -43,7 +43,7 @@ class Act(NamedTuple):
     text: str | Communication
 
 
-def rehearse(workers: Sequence[Phases], together: bool = False) -> None:
+def check_deadlocks(workers: Sequence[Phases], together: bool = False) -> None:
     """Plays what all workers say and hear, phase by phase; ``together``: who starts a collective goes on when all its
     members have, as streams of GPUs do in NCCL.
 
@@ -51,16 +51,16 @@ def rehearse(workers: Sequence[Phases], together: bool = False) -> None:
     """
     for phase in dict.fromkeys(phase for each in workers for phase in each):
         spoken = [each.get(phase, []) for each in workers]
-        found = faults(spoken)
+        found = pairing_faults(spoken)
         mistakes = list(islice(found, SHOWN))
         if mistakes:
             more = sum(1 for _ in found)
             lines = [*mistakes, f"and {more} more"] if more else mistakes
             raise ProgramRefused("\n  ".join([f"{phase}: the workers' Programs do not fit together; {REPORT}", *lines]))
-        Rehearsal(spoken, together=together).play(phase)
+        DeadlockCheck(spoken, together=together).play(phase)
 
 
-class Rehearsal:
+class DeadlockCheck:
     """All workers of one phase: where each is, what has been counted, and who sleeps until something is."""
 
     def __init__(
@@ -68,26 +68,26 @@ class Rehearsal:
     ) -> None:  # fmt: skip
         self.together = together
         self.steps = steps + max((c.lag for each in spoken for c in each), default=0)
-        self.members = {channel: [w for w, _ in found] for channel, found in collectives(spoken).items()}
+        self.members = {channel: [w for w, _ in found] for channel, found in started_collectives(spoken).items()}
         self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(spoken)]
         self.step, self.at = [0] * len(spoken), [0] * len(spoken)
         self.counts = Counter[Channel | int]()
         self.sleepers: dict[Channel | int, list[int]] = {}
 
-    def acts_of(self, worker: int, spoken: list[Communication]) -> Iterator[Act]:
+    def acts_of(self, worker: int, spoken: list[Communication]) -> Iterator[CounterAction]:
         """One step of a worker."""
-        sent = {c.peer for c in spoken if c.verb == Verb.SEND}
+        sent = {c.peer for c in spoken if c.verb == MessageVerb.SEND}
         sent |= {leg.peer for c in spoken for leg in c.legs if leg.sent}
-        yield from (Act(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
+        yield from (CounterAction(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
         for c in spoken:
-            if c.verb == Verb.RECEIVE:
-                yield Act(c.channel, 1, c.lag, c)
+            if c.verb == MessageVerb.RECEIVE:
+                yield CounterAction(c.channel, 1, c.lag, c)
                 continue
-            if c.verb != Verb.WAIT:
-                yield Act(c.channel, 0, 0, c)
-            if c.verb == Verb.WAIT or (c.verb == Verb.START and self.together):
-                yield Act(c.channel, len(self.members[c.channel]), 0, c)
-        yield Act(worker, 0, 0, "the end of the step")
+            if c.verb != MessageVerb.WAIT:
+                yield CounterAction(c.channel, 0, 0, c)
+            if c.verb == MessageVerb.WAIT or (c.verb == MessageVerb.START and self.together):
+                yield CounterAction(c.channel, len(self.members[c.channel]), 0, c)
+        yield CounterAction(worker, 0, 0, "the end of the step")
 
     def play(self, phase: str) -> None:
         """Plays until all are done; raises ProgramRefused if no worker can go on."""
@@ -126,10 +126,10 @@ class Rehearsal:
     def line(self, worker: int) -> str:
         """What a worker that is stuck waits for."""
         act, (other, missing) = self.acts[worker][self.at[worker]], self.awaited(worker)
-        where = f" ({place(act.text.channel)})" if isinstance(act.text, Communication) else ""
+        where = f" ({describe_channel(act.text.channel)})" if isinstance(act.text, Communication) else ""
         return f"worker {worker} stands at {act.text}{where} until worker {other} comes to {missing.text}"
 
-    def awaited(self, worker: int) -> tuple[int, Act]:
+    def awaited(self, worker: int) -> tuple[int, CounterAction]:
         """The first worker that has not done what ``worker`` waits for, and what that is."""
         act = self.acts[worker][self.at[worker]]
         due = self.step[worker] - act.lag

@@ -12,94 +12,97 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from netpart.program.instructions import Channel
-from netpart.program.messages.communication import Communication, Leg, Verb
+from netpart.program.messages.communication import Communication, Leg, MessageVerb
 
-Ends = dict[Channel, tuple[int, Communication]]
-Legs = tuple[tuple[int, tuple[Leg, ...]], ...]
+ChannelEnds = dict[Channel, tuple[int, Communication]]
+MemberLegs = tuple[tuple[int, tuple[Leg, ...]], ...]
 """(worker, legs) of every member of a collective."""
 
 
-def faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def pairing_faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """What has no other end, or another one than it names, or shares its channel, among the workers of one phase."""
-    yield from _repeated(spoken)
-    sent, received = _ends(spoken, Verb.SEND), _ends(spoken, Verb.RECEIVE)
+    yield from _repeated_channels(spoken)
+    sent, received = _channel_ends(spoken, MessageVerb.SEND), _channel_ends(spoken, MessageVerb.RECEIVE)
     for channel, (worker, send) in sent.items():
         if channel not in received:
-            yield f"worker {worker}: {_told(send)} to worker {send.peer}, but nobody receives it"
+            yield f"worker {worker}: {_describe_communication(send)} to worker {send.peer}, but nobody receives it"
         else:
-            yield from _mismatch(worker, send, *received[channel])
+            yield from _mismatched_ends(worker, send, *received[channel])
     for channel, (worker, receive) in received.items():
         if channel not in sent:
-            yield f"worker {worker}: {_told(receive)} from worker {receive.peer}, but nobody sends it"
-    yield from _unfinished(spoken)
-    yield from _incomplete(spoken)
+            yield f"worker {worker}: {_describe_communication(receive)} from worker {receive.peer}, but nobody sends it"
+    yield from _unfinished_collectives(spoken)
+    yield from _disagreeing_members(spoken)
 
 
-def _repeated(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _repeated_channels(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Channels that are used twice in a step: by two senders, two receivers, twice by one member, or by two kinds."""
-    users = Counter[tuple[Channel, Verb, int]]()
+    users = Counter[tuple[Channel, MessageVerb, int]]()
     kinds: dict[Channel, bool] = {}
     for worker, found in enumerate(spoken):
         for c in found:
-            bridge = c.verb in (Verb.SEND, Verb.RECEIVE)
+            bridge = c.verb in (MessageVerb.SEND, MessageVerb.RECEIVE)
             user = (c.channel, c.verb, -1 if bridge else worker)
             users[user] += 1
             if users[user] == 2 or kinds.setdefault(c.channel, bridge) != bridge:
-                yield f"worker {worker}: {_told(c)}, but something else uses its channel in the same step"
+                said = _describe_communication(c)
+                yield f"worker {worker}: {said}, but something else uses its channel in the same step"
 
 
-def _ends(spoken: Sequence[list[Communication]], verb: Verb) -> Ends:
+def _channel_ends(spoken: Sequence[list[Communication]], verb: MessageVerb) -> ChannelEnds:
     """(worker, communication) of every channel's sender, or of its receiver."""
     return {c.channel: (worker, c) for worker, found in enumerate(spoken) for c in found if c.verb == verb}
 
 
-def _mismatch(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
+def _mismatched_ends(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
     """Where the two ends of a message name other workers or other contents."""
     if (send.peer, receive.peer) != (receiver, sender):
         yield (
-            f"worker {sender}: {_told(send)} to worker {send.peer}, but it is worker {receiver} who receives it, from "
-            f"worker {receive.peer}"
+            f"worker {sender}: {_describe_communication(send)} to worker {send.peer}, but it is worker {receiver} who "
+            f"receives it, from worker {receive.peer}"
         )
     elif (send.shape, send.dtype) != (receive.shape, receive.dtype):
-        yield f"worker {sender}: {_told(send)} to worker {receiver}, which expects {_content(receive)}"
+        expects = f"which expects {_describe_content(receive)}"
+        yield f"worker {sender}: {_describe_communication(send)} to worker {receiver}, {expects}"
 
 
-def _unfinished(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _unfinished_collectives(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Collectives that a worker starts and does not await, or awaits and has not started."""
     for worker, found in enumerate(spoken):
         started: dict[Channel, Communication] = {}
         for c in found:
-            if c.verb == Verb.START:
+            if c.verb == MessageVerb.START:
                 started[c.channel] = c
-            elif c.verb == Verb.WAIT and started.pop(c.channel, None) is None:
-                yield f"worker {worker}: {_told(c)}, but has not started it before"
-        yield from (f"worker {worker}: {_told(c)}, but never waits for it" for c in started.values())
+            elif c.verb == MessageVerb.WAIT and started.pop(c.channel, None) is None:
+                yield f"worker {worker}: {_describe_communication(c)}, but has not started it before"
+        yield from (f"worker {worker}: {_describe_communication(c)}, but never waits for it" for c in started.values())
 
 
-def _incomplete(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _disagreeing_members(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """Collectives whose members do not agree."""
-    for members in collectives(spoken).values():
+    for members in started_collectives(spoken).values():
         _, first = members[0]
         for worker, c in members:
             if (c.shape, c.dtype) != (first.shape, first.dtype):
-                yield f"worker {worker}: {_told(c)}, of which worker {members[0][0]} has {_content(first)}"
+                has = f"of which worker {members[0][0]} has {_describe_content(first)}"
+                yield f"worker {worker}: {_describe_communication(c)}, {has}"
         wrong = _broken_leg(tuple((worker, c.legs) for worker, c in members))
         if wrong:
-            yield f"{_told(first)}: {wrong}"
+            yield f"{_describe_communication(first)}: {wrong}"
 
 
-def collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
+def started_collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
     """(worker, start) of everyone who starts a collective, by its channel."""
     found: dict[Channel, list[tuple[int, Communication]]] = {}
     for worker, each in enumerate(spoken):
         for c in each:
-            if c.verb == Verb.START:
+            if c.verb == MessageVerb.START:
                 found.setdefault(c.channel, []).append((worker, c))
     return found
 
 
 @lru_cache(maxsize=64)
-def _broken_leg(members: Legs) -> str:
+def _broken_leg(members: MemberLegs) -> str:
     """The first message of a collective that has no other end; "" if all have."""
     joined = {worker for worker, _ in members}
     sent = {(leg.message, w, leg.peer): leg.sent for w, legs in members for leg in legs if leg.sent}
@@ -115,17 +118,17 @@ def _broken_leg(members: Legs) -> str:
     return ""
 
 
-def _told(c: Communication) -> str:
+def _describe_communication(c: Communication) -> str:
     """A communication in words, with what it carries."""
-    carried = f" of {_content(c)}" if c.dtype else ""
-    return f"{c}{carried} ({place(c.channel)})"
+    carried = f" of {_describe_content(c)}" if c.dtype else ""
+    return f"{c}{carried} ({describe_channel(c.channel)})"
 
 
-def _content(c: Communication) -> str:
+def _describe_content(c: Communication) -> str:
     """Type and shape of what is carried."""
     return f"{c.dtype} {'×'.join(map(str, c.shape)) or 'scalar'}"
 
 
-def place(channel: Channel) -> str:
+def describe_channel(channel: Channel) -> str:
     """A channel in words."""
     return f"{channel.way.name.lower()}, micro-batch {channel.micro}, edge {channel.edge}"

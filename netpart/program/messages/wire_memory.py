@@ -43,12 +43,12 @@ def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
     receives = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in receives)
     for start in phase.collectives:
-        most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
-        elsewhere = {index for index, _ in overwritten(program, start)}
+        most, place = messages_ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        elsewhere = {index for index, _ in peer_written_messages(program, start)}
         elsewhere |= start.exchange.staying if program.kernels.runs_on == "cpu" else set()  # a GPU has slots of its own
         arriving = (i for i, m in enumerate(start.exchange.messages) if m.target == place and i not in elsewhere)
         total += most * sum(_message_bytes(program, start, index) for index in arriving)
-        kept = dict(staying(program, start)).keys() - dict(left(program, start)).keys()
+        kept = dict(staying_messages(program, start)).keys() - dict(peer_read_messages(program, start)).keys()
         total += sum(_message_bytes(program, start, index) for index in kept)
     return total
 
@@ -63,7 +63,7 @@ def mapped_bytes(program: WorkerProgram) -> int:
         for start in phase.collectives:
             found, place = start.exchange, start.exchange.place(program.worker)
             there = {i for i, m in enumerate(found.messages) if (m.target if i in found.staying else m.source) == place}
-            most = ahead(found, start.channel.way)
+            most = messages_ahead(found, start.channel.way)
             total += most * sum(_message_bytes(program, start, index) for index in there)
     return total
 
@@ -77,7 +77,7 @@ def _sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     return sizes
 
 
-def ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
+def messages_ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
     """Messages of one channel of a collective that may be on their way."""
     reduces = found.kind == ALL_REDUCE or way in (Way.BUCKET, Way.VALUES)
     return REDUCE_AHEAD if reduces and found.algorithm != SWAP else AHEAD
@@ -94,13 +94,13 @@ def _received_bytes(program: WorkerProgram, phase: Program) -> int:
     received = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in received)
     for start in phase.collectives:
-        most, place = ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        most, place = messages_ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
         coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
         total += most * sum(_message_bytes(program, start, index) for index in coming)
     return total
 
 
-def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
     """(message, where it belongs) of what peers may write where it belongs as soon as they have it.
 
     In an all-reduce, a sum that comes back replaces an addend of its own. Who made it has had that addend, and makes no
@@ -108,28 +108,28 @@ def overwritten(program: WorkerProgram, start: CollectiveStart) -> Iterator[tupl
     does anybody look at values between the halves of one when an update is done there (``soon``).
     """
     found, place = start.exchange, start.exchange.place(program.worker)
-    if found.kind != ALL_REDUCE and not _is_half(program, start):
+    if found.kind != ALL_REDUCE and not _is_second_half(program, start):
         return
     for index, m in enumerate(found.messages):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
-        if view is not None and _lasts(program, view):
+        if view is not None and _is_permanent_run(program, view):
             yield index, view
 
 
-def left(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+def peer_read_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
     """(message, where it lies) of what peers read where it lies, as it stays there until they have.
 
     Those are addends of parameters' gradients. Backward has made them before their exchange starts, and nobody writes
     there before the next step but who brings their sum. The step ends when all sums, or the values made of them, have
     come, each from who has read the addend (``returned``): what is written next is never taken for it.
     """
-    for index, view in staying(program, start):
-        if view in start.local and _lasts(program, view):
+    for index, view in staying_messages(program, start):
+        if view in start.local and _is_permanent_run(program, view):
             yield index, view
 
 
-def staying(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
+def staying_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
     """(message, where its sum goes) of what this worker sends and keeps until it has been read, here or in a slot."""
     found, place = start.exchange, start.exchange.place(program.worker)
     for index in sorted(found.staying):
@@ -139,29 +139,29 @@ def staying(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[in
             yield index, view
 
 
-def _is_half(program: WorkerProgram, start: CollectiveStart) -> bool:
+def _is_second_half(program: WorkerProgram, start: CollectiveStart) -> bool:
     """True if ``start`` is done as soon as another collective is complete."""
     return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
 
 
-def _lasts(program: WorkerProgram, view: View) -> bool:
+def _is_permanent_run(program: WorkerProgram, view: View) -> bool:
     """True if ``view`` is one run of memory that is nothing else's in any step, nor of several mini-batches."""
     buffer = program.buffers[view.buffer]
     fixed = buffer.kind == FIXED and program.copies(view.buffer) == 1
     return fixed and is_contiguous(view, buffer.shape, buffer.order)
 
 
-def written_by_peers(program: WorkerProgram) -> set[int]:
+def peer_written_buffers(program: WorkerProgram) -> set[int]:
     """The buffers in which peers may write."""
-    return {view.buffer for start in _starts(program) for _, view in overwritten(program, start)}
+    return {view.buffer for start in _collective_starts(program) for _, view in peer_written_messages(program, start)}
 
 
-def read_by_peers(program: WorkerProgram) -> set[int]:
+def peer_read_buffers(program: WorkerProgram) -> set[int]:
     """The buffers in which peers may read."""
-    return {view.buffer for start in _starts(program) for _, view in left(program, start)}
+    return {view.buffer for start in _collective_starts(program) for _, view in peer_read_messages(program, start)}
 
 
-def _starts(program: WorkerProgram) -> Iterator[CollectiveStart]:
+def _collective_starts(program: WorkerProgram) -> Iterator[CollectiveStart]:
     """The starts of all collectives of all phases."""
     return (start for phase in program.phases.values() for start in phase.collectives)
 

@@ -14,26 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import inf
 
-from netpart.graph.partition import Micro
-from netpart.layers.layer import Layer, Reuse
-from netpart.program.arena import held
-from netpart.program.buffers import ARENA, Buffer, View, lie_alike
-from netpart.program.instructions import Add, AddSquares, Backward, Copy, Forward, Instruction, Send
-from netpart.spec import whole
+from netpart.graph.partition import MicroBatch
+from netpart.layers.layer import Layer, MemoryReuse
+from netpart.program.arena import owning_buffer
+from netpart.program.buffers import ARENA, Buffer, View, same_layout
+from netpart.program.instructions import Accumulate, AddSquares, Backward, Copy, Forward, Instruction, Send
+from netpart.spec import whole_region
 
-Layers = Mapping[tuple[int, int], Layer]
+PartLayers = Mapping[tuple[int, int], Layer]
 """The layer of each part, by micro-batch and index of the part."""
-Offer = tuple[View, View, Reuse]
+SharingOffer = tuple[View, View, MemoryReuse]
 """What is made, from what, and how they may share."""
 
 
-def layers_of(micros: list[Micro], worker: int) -> Layers:
+def layers_by_part(micros: list[MicroBatch], worker: int) -> PartLayers:
     """The layers of all parts of ``worker``."""
     parts = ((m, micro.graph, part) for m, micro in enumerate(micros) for part in micro.graph.of_worker(worker))
     return {(m, part.index): graph.net.nodes[part.node].layer for m, graph, part in parts}
 
 
-class Accesses:
+class BufferAccesses:
     """When the buffers that share one place are read and written to."""
 
     def __init__(self) -> None:
@@ -56,24 +56,24 @@ class Accesses:
         """The first time after ``time`` that it is written to; infinite if it is not."""
         return min((t for t in self.writes if t > time), default=inf)
 
-    def join(self, other: Accesses) -> None:
+    def join(self, other: BufferAccesses) -> None:
         """Takes over those of ``other``."""
         self.reads += other.reads
         self.writes += other.writes
 
 
-class Sharing:
+class BufferSharing:
     """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
 
-    def __init__(self, buffers: list[Buffer], instructions: list[Instruction], layers: Layers) -> None:
+    def __init__(self, buffers: list[Buffer], instructions: list[Instruction], layers: PartLayers) -> None:
         self.buffers, self.instructions, self.layers = buffers, instructions, layers
         self.places: dict[int, int] = {}
-        self.accesses: dict[int, Accesses] = {}
+        self.accesses: dict[int, BufferAccesses] = {}
         for time, instruction in enumerate(instructions):
-            read = {id(v) for v in only_read(instruction)}
-            written = {id(v) for v in overwritten(instruction)}
+            read = {id(v) for v in read_only_views(instruction)}
+            written = {id(v) for v in overwritten_views(instruction)}
             for view in instruction.views:
-                found = self.accesses.setdefault(held(buffers, view.buffer), Accesses())
+                found = self.accesses.setdefault(owning_buffer(buffers, view.buffer), BufferAccesses())
                 if id(view) not in written:
                     found.reads.append(time)
                 if id(view) not in read:
@@ -91,56 +91,56 @@ class Sharing:
 
     def place(self, view: View) -> int:
         """The buffer in whose place a view lies."""
-        b = held(self.buffers, view.buffer)
+        b = owning_buffer(self.buffers, view.buffer)
         while b in self.places:
             b = self.places[b]
         return b
 
-    def offers(self, instruction: Instruction) -> Iterator[Offer]:
+    def offers(self, instruction: Instruction) -> Iterator[SharingOffer]:
         """What an instruction would make in the place of what."""
         if isinstance(instruction, Copy):
-            yield instruction.target, instruction.source, Reuse.SAME
+            yield instruction.target, instruction.source, MemoryReuse.SAME
         elif isinstance(instruction, Forward | Backward):
             forward, backward = self.layers[instruction.micro, instruction.part].reuse
             made, sources = (
                 (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
             )
             reuse, source = forward if isinstance(instruction, Forward) else backward, (*sources, None)[0]
-            if reuse != Reuse.NONE and source is not None:
+            if reuse != MemoryReuse.NONE and source is not None:
                 yield from ((target, source, reuse) for target in made if target is not None)
 
     def alike(self, target: View, source: View) -> bool:
         """True if both are all of a buffer of the arena, and the same bytes in the same order."""
         a, b = self.buffers[source.buffer], self.buffers[target.buffer]
-        entire = source.box == whole(a.shape) and target.box == whole(b.shape)
+        entire = source.box == whole_region(a.shape) and target.box == whole_region(b.shape)
         if not entire or (a.kind, b.kind, a.dtype) != (ARENA, ARENA, b.dtype) or a.nbytes(4) != b.nbytes(4):
             return False
         if a.shape == b.shape:
-            return lie_alike(a.shape, a.order, b.order)
-        return lie_alike(a.shape, a.order, ()) and lie_alike(b.shape, b.order, ())
+            return same_layout(a.shape, a.order, b.order)
+        return same_layout(a.shape, a.order, ()) and same_layout(b.shape, b.order, ())
 
-    def allowed(self, time: int, source: int, target: int, reuse: Reuse) -> bool:
+    def allowed(self, time: int, source: int, target: int, reuse: MemoryReuse) -> bool:
         """True if ``target``, made at ``time``, may take the place of ``source``."""
         a, b = self.accesses[source], self.accesses[target]
         if b.first < time:
             return False
-        if reuse == Reuse.SAME:
+        if reuse == MemoryReuse.SAME:
             return b.written_after(time) > a.read_after(time) and a.written_after(time) > b.read_after(time)
         return a.last == time and a.reads.count(time) == 1 and time not in a.writes
 
 
-def only_read(instruction: Instruction) -> Iterator[View]:
+def read_only_views(instruction: Instruction) -> Iterator[View]:
     """The views that an instruction reads and leaves as they are. (What backward reads again of forward may be ``aux``,
     which it may write to.)"""
     if isinstance(instruction, Forward):
         yield from (v for v in (*instruction.x, *instruction.w) if v is not None)
     elif isinstance(instruction, Backward):
         yield from (v for v in (*instruction.dy, *instruction.x, *instruction.reads) if v is not None)
-    elif isinstance(instruction, Copy | Add | Send | AddSquares):
+    elif isinstance(instruction, Copy | Accumulate | Send | AddSquares):
         yield instruction.source
 
 
-def overwritten(instruction: Instruction) -> Iterator[View]:
+def overwritten_views(instruction: Instruction) -> Iterator[View]:
     """The views that an instruction writes to without having read them."""
     if isinstance(instruction, Forward):
         yield from instruction.y

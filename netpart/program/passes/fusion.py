@@ -14,39 +14,39 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from netpart.kernels.reference import Kernels
-from netpart.layers.elementwise import Elementwise
+from netpart.layers.elementwise import ElementwiseActivation
 from netpart.program.buffers import View
 from netpart.program.instructions import Backward, Forward, Instruction
-from netpart.program.passes.buffer_sharing import Layers
+from netpart.program.passes.buffer_sharing import PartLayers
 
 
-def fused(
-    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+def fuse_activations(
+    instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """``instructions`` with every activation fused that can be; ``places`` are those of Sharing."""
-    found = _forwards(instructions, layers, places, kernels) if kernels.fuses else instructions
-    return _backwards(found, layers, places, kernels) if kernels.fuses_back else found
+    found = _fuse_forward(instructions, layers, places, kernels) if kernels.fuses else instructions
+    return _fuse_backward(found, layers, places, kernels) if kernels.fuses_back else found
 
 
-def _forwards(
-    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+def _fuse_forward(
+    instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """The same, forward."""
     found: list[Instruction] = []
     for instruction in instructions:
         before = found[-1] if found else None
         if isinstance(instruction, Forward) and isinstance(before, Forward) and before.then is None:
-            follows = instruction.x == before.y[:1] and _in_place(instruction, places)
+            follows = instruction.x == before.y[:1] and _makes_in_place(instruction, places)
             first, second = (layers[i.micro, i.part] for i in (before, instruction))
-            if follows and first.fuses and isinstance(second, Elementwise) and second.kind() in kernels.fuses:
+            if follows and first.fuses and isinstance(second, ElementwiseActivation) and second.kind() in kernels.fuses:
                 found[-1] = replace(before, then=instruction)
                 continue
         found.append(instruction)
     return found
 
 
-def _backwards(
-    instructions: list[Instruction], layers: Layers, places: Mapping[int, int], kernels: type[Kernels]
+def _fuse_backward(
+    instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
     """The same, backward, of activations that were fused forward."""
     then = {(i.micro, i.then.part): i.part for i in instructions if isinstance(i, Forward) and i.then}
@@ -54,10 +54,12 @@ def _backwards(
     for instruction in instructions:
         before = found[-1] if found else None
         if isinstance(instruction, Backward) and isinstance(before, Backward):
-            follows = instruction.dy == before.dx and instruction.delay == before.delay and _alike(before, places)
+            follows = (
+                instruction.dy == before.dx and instruction.delay == before.delay and _gradient_in_place(before, places)
+            )
             pair = instruction.micro == before.micro and instruction.part == then.get((before.micro, before.part))
             first, second = (layers[i.micro, i.part] for i in (before, instruction))
-            kind = first.kind() if isinstance(first, Elementwise) else ""
+            kind = first.kind() if isinstance(first, ElementwiseActivation) else ""
             if follows and pair and second.fuses_back and kind in kernels.fuses_back:
                 found[-1] = replace(instruction, dy=before.dy, first=before)
                 continue
@@ -65,16 +67,16 @@ def _backwards(
     return found
 
 
-def _in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
+def _makes_in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
     """True if what an instruction makes lies where its input does."""
-    return _together(instruction.x[0], instruction.y[0], places)
+    return _share_place(instruction.x[0], instruction.y[0], places)
 
 
-def _alike(instruction: Backward, places: Mapping[int, int]) -> bool:
+def _gradient_in_place(instruction: Backward, places: Mapping[int, int]) -> bool:
     """True if the gradient that an instruction makes lies where the one that it reads does."""
-    return not any(instruction.adds) and _together(instruction.dy[0], instruction.dx[0], places)
+    return not any(instruction.adds) and _share_place(instruction.dy[0], instruction.dx[0], places)
 
 
-def _together(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
+def _share_place(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
     """True if two whole buffers lie in one place."""
     return a is not None and b is not None and places.get(a.buffer, a.buffer) == places.get(b.buffer, b.buffer)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from netpart.program.arena import held
+from netpart.program.arena import owning_buffer
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Channel, CollectiveStart, CollectiveWait, Instruction, Update, Way
 
 
-def soon(
+def overlap_updates(
     buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
 ) -> list[Instruction]:
     """``instructions``, each Update between the halves of an all-reduce, and the start of its second half, in the
@@ -28,18 +28,18 @@ def soon(
     found: dict[int, Instruction] = dict(enumerate(instructions))
     last: dict[int, int] = {}
     for at, wait in enumerate(instructions):
-        then = _behind(instructions, at)
+        then = _following_update(instructions, at)
         if isinstance(wait, CollectiveWait) and then is not None:
             start = next(i for i in range(at) if instructions[i] is wait.start)
-            if all(last.get(held(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
+            if all(last.get(owning_buffer(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)
                 del found[at + 1], found[at + 2]
-        last.update({held(buffers, view.buffer): at for view in wait.views})
+        last.update({owning_buffer(buffers, view.buffer): at for view in wait.views})
     return list(found.values())
 
 
-def _behind(instructions: Sequence[Instruction], at: int) -> tuple[Update, CollectiveStart] | None:
+def _following_update(instructions: Sequence[Instruction], at: int) -> tuple[Update, CollectiveStart] | None:
     """The update right behind the instruction at ``at``, and the start that brings others what came of it."""
     match instructions[at + 1 : at + 3]:
         case [Update(norm=None) as update, CollectiveStart(channel=Channel(way=Way.VALUES)) as start]:

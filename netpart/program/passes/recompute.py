@@ -15,32 +15,34 @@ from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from netpart.program.buffer_table import Memory
+from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import ARENA, View
-from netpart.program.instructions import Add, Backward, Copy, Forward, Instruction
-from netpart.program.passes.segments import Move, read, split, written
+from netpart.program.instructions import Accumulate, Backward, Copy, Forward, Instruction
+from netpart.program.passes.segments import Repeatable, read_buffers, split_segments, written_buffers
 from netpart.program.schedules.schedule import Turn
 
-Part = tuple[int, int]
+PartKey = tuple[int, int]
 """Micro-batch and index of a part."""
-T = TypeVar("T", bound=Forward | Copy | Add | Backward)
+T = TypeVar("T", bound=Forward | Copy | Accumulate | Backward)
 
 
-class Pass(NamedTuple):
+class TurnInstructions(NamedTuple):
     """The instructions of one turn."""
 
     turn: Turn
     instructions: list[Instruction]
 
 
-class Segment(NamedTuple):
+class ForwardSegment(NamedTuple):
     """A run of a forward pass; ``own`` are the buffers that no other makes or reads."""
 
-    run: list[Move]
+    run: list[Repeatable]
     own: set[int]
 
 
-def least(memory: Memory, passes: list[Pass], width: int, arena: Callable[[list[Pass]], int]) -> list[Pass]:
+def choose_recomputation(
+    memory: BufferTable, passes: list[TurnInstructions], width: int, arena: Callable[[list[TurnInstructions]], int]
+) -> list[TurnInstructions]:
     """``passes`` with each forward pass in as many segments as make ``arena``, in bytes, least; as they are if dropping
     saves nothing. Tries 1, 2, 4, .. segments, up to 2 sqrt(n) of n instructions. ``width``: bytes of a FLOAT."""
     found, known = Recomputation(memory, passes, width), len(memory.buffers)
@@ -52,9 +54,9 @@ def least(memory: Memory, passes: list[Pass], width: int, arena: Callable[[list[
     return found.passes(best) if best else passes
 
 
-def repeated(instructions: Iterable[Instruction]) -> Iterator[Forward]:
+def repeated_forwards(instructions: Iterable[Instruction]) -> Iterator[Forward]:
     """The Forwards of parts that have been forward before in the step."""
-    seen = set[Part]()
+    seen = set[PartKey]()
     for call in (i for i in instructions if isinstance(i, Forward)):
         for each in (call, call.then):
             if each is not None and (each.micro, each.part) in seen:
@@ -66,47 +68,53 @@ def repeated(instructions: Iterable[Instruction]) -> Iterator[Forward]:
 class Recomputation:
     """The passes of one worker in a step, and what of them can be done again."""
 
-    def __init__(self, memory: Memory, passes: list[Pass], width: int) -> None:
+    def __init__(self, memory: BufferTable, passes: list[TurnInstructions], width: int) -> None:
         self.memory, self.plain, self.width = memory, passes, width
         backward = [i for each in passes for i in each.instructions if isinstance(i, Backward)]
         self.trained = {(i.micro, i.part) for i in backward}
-        self.reread = {b for i in backward for b in _reread(i)}
-        self.runs: dict[Turn, list[Move]] = {
-            turn: [i for i in instructions if isinstance(i, Move) and self.can(i)]
+        self.reread = {b for i in backward for b in _reread_buffers(i)}
+        self.runs: dict[Turn, list[Repeatable]] = {
+            turn: [i for i in instructions if isinstance(i, Repeatable) and self.can(i)]
             for turn, instructions in passes
             if not turn.backward
         }
 
-    def can(self, instruction: Move) -> bool:
+    def can(self, instruction: Repeatable) -> bool:
         """True for parts that backward goes through, and for what moves activations: not data, not parameters."""
         if isinstance(instruction, Forward):
             return (instruction.micro, instruction.part) in self.trained
         return self.memory.buffers[instruction.source.buffer].kind == ARENA
 
-    def passes(self, count: int) -> list[Pass]:
+    def passes(self, count: int) -> list[TurnInstructions]:
         """The passes with each forward pass in ``count`` segments."""
         of = {(i.micro, i.part): s for s in self.dropped(count) for i in s.run if isinstance(i, Forward)}
-        return [Pass(turn, list(self.backward(each, of)) if turn.backward else each) for turn, each in self.plain]
+        return [
+            TurnInstructions(turn, list(self.backward(each, of)) if turn.backward else each)
+            for turn, each in self.plain
+        ]
 
-    def dropped(self, count: int) -> list[Segment]:
+    def dropped(self, count: int) -> list[ForwardSegment]:
         """The segments that are done again: all but the last of a pass whose backward follows at once."""
-        segments, touched = list[Segment](), Counter[int]()
+        segments, touched = list[ForwardSegment](), Counter[int]()
         following = {a.turn: b.turn for a, b in pairwise(self.plain)}
         for turn, run in self.runs.items():
             pieces = self.split(run, count)
             touched.update(b for each in pieces for b in each.own)
             segments += pieces[:-1] if following.get(turn) == turn._replace(backward=True) else pieces
         once = {b for b, times in touched.items() if times == 1}
-        return [Segment(run, own & once) for run, own in segments]
+        return [ForwardSegment(run, own & once) for run, own in segments]
 
-    def split(self, run: list[Move], count: int) -> list[Segment]:
+    def split(self, run: list[Repeatable], count: int) -> list[ForwardSegment]:
         """``run`` in segments with all that they make and read."""
         buffers = self.memory.buffers
-        nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written(i)}
-        pieces = split(run, nbytes, self.reread, count)
-        return [Segment(piece, {b for i in piece for b in (*written(i), *read(i))}) for piece in pieces]
+        nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written_buffers(i)}
+        pieces = split_segments(run, nbytes, self.reread, count)
+        return [
+            ForwardSegment(piece, {b for i in piece for b in (*written_buffers(i), *read_buffers(i))})
+            for piece in pieces
+        ]
 
-    def backward(self, instructions: list[Instruction], of: Mapping[Part, Segment]) -> Iterator[Instruction]:
+    def backward(self, instructions: list[Instruction], of: Mapping[PartKey, ForwardSegment]) -> Iterator[Instruction]:
         """A backward pass that does each segment again before it first reads of it; ``of`` has those of the parts."""
         copies: dict[int, dict[int, int]] = {}
         for instruction in instructions:
@@ -114,41 +122,41 @@ class Recomputation:
                 yield instruction
                 continue
             segment = of[instruction.micro, instruction.part]
-            if id(segment) not in copies and not segment.own.isdisjoint(_reread(instruction)):
+            if id(segment) not in copies and not segment.own.isdisjoint(_reread_buffers(instruction)):
                 run = self.needed(segment)
                 copies[id(segment)] = fresh = self.copied(run)
-                yield from (_elsewhere(_uncounted(i), fresh) for i in run)
-            yield _elsewhere(instruction, copies.get(id(segment), {}))
+                yield from (_rebind_buffers(_without_metrics(i), fresh) for i in run)
+            yield _rebind_buffers(instruction, copies.get(id(segment), {}))
 
-    def needed(self, segment: Segment) -> list[Move]:
+    def needed(self, segment: ForwardSegment) -> list[Repeatable]:
         """What of a segment makes what backward reads of it."""
-        wanted, found = segment.own & self.reread, list[Move]()
+        wanted, found = segment.own & self.reread, list[Repeatable]()
         for instruction in reversed(segment.run):
-            if not wanted.isdisjoint(written(instruction)):
+            if not wanted.isdisjoint(written_buffers(instruction)):
                 found.append(instruction)
-                wanted.update(segment.own.intersection(read(instruction)))
+                wanted.update(segment.own.intersection(read_buffers(instruction)))
         return found[::-1]
 
-    def copied(self, run: list[Move]) -> dict[int, int]:
+    def copied(self, run: list[Repeatable]) -> dict[int, int]:
         """A new buffer for each that ``run`` writes to."""
         found: dict[int, int] = {}
-        for b in dict.fromkeys(b for i in run for b in written(i)):
+        for b in dict.fromkeys(b for i in run for b in written_buffers(i)):
             buffer = self.memory.buffers[b]
             found[b] = self.memory.new(buffer.name, buffer.shape, buffer.dtype, order=buffer.order).buffer
         return found
 
 
-def _reread(instruction: Backward) -> Iterator[int]:
+def _reread_buffers(instruction: Backward) -> Iterator[int]:
     """The buffers of forward that an instruction of a backward pass looks at again."""
     yield from (view.buffer for view in (*instruction.x, *instruction.reads) if view is not None)
 
 
-def _uncounted(instruction: Move) -> Move:
+def _without_metrics(instruction: Repeatable) -> Repeatable:
     """``instruction`` without what a step may add up once only."""
     return replace(instruction, metrics=None) if isinstance(instruction, Forward) else instruction
 
 
-def _elsewhere(instruction: T, fresh: Mapping[int, int]) -> T:
+def _rebind_buffers(instruction: T, fresh: Mapping[int, int]) -> T:
     """``instruction`` with every buffer that has a ``fresh`` one there."""
 
     def moved(value: Any) -> Any:

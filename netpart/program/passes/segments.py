@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from netpart.program.instructions import Add, Copy, Forward
+from netpart.program.instructions import Accumulate, Copy, Forward
 
-Move = Forward | Copy | Add
+Repeatable = Forward | Copy | Accumulate
 """What can be done again: it reads and writes memory alone."""
 
 
-def written(instruction: Move) -> Iterator[int]:
+def written_buffers(instruction: Repeatable) -> Iterator[int]:
     """The buffers that an instruction of a forward pass writes to."""
     if isinstance(instruction, Forward):
         yield from (view.buffer for view in (*instruction.y, *instruction.aux))
@@ -19,7 +19,7 @@ def written(instruction: Move) -> Iterator[int]:
         yield instruction.target.buffer
 
 
-def read(instruction: Move) -> Iterator[int]:
+def read_buffers(instruction: Repeatable) -> Iterator[int]:
     """The activations that an instruction of a forward pass reads, as buffers."""
     if isinstance(instruction, Forward):
         yield from (view.buffer for view in instruction.x if view is not None)
@@ -27,7 +27,9 @@ def read(instruction: Move) -> Iterator[int]:
         yield instruction.source.buffer
 
 
-def split(run: Sequence[Move], nbytes: Mapping[int, int], reread: set[int], count: int) -> Iterator[list[Move]]:
+def split_segments(
+    run: Sequence[Repeatable], nbytes: Mapping[int, int], reread: set[int], count: int
+) -> Iterator[list[Repeatable]]:
     """``run`` in ``count`` segments that make about the same bytes of what backward reads.
 
     Borders are where the fewest bytes cross within half a segment of that; those that backward does not read count
@@ -36,7 +38,7 @@ def split(run: Sequence[Move], nbytes: Mapping[int, int], reread: set[int], coun
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for at, instruction in enumerate(run):
-        for b in (*written(instruction), *read(instruction)):
+        for b in (*written_buffers(instruction), *read_buffers(instruction)):
             if b in nbytes:
                 first.setdefault(b, at)
                 last[b] = at
@@ -47,13 +49,13 @@ def split(run: Sequence[Move], nbytes: Mapping[int, int], reread: set[int], coun
         crossing[last[b] + 1] -= price
         made[at + 1] += nbytes[b] * (b in reread)
     start = 0
-    for end in [*_borders(list(accumulate(crossing)), list(accumulate(made)), count), len(run)]:
+    for end in [*_segment_borders(list(accumulate(crossing)), list(accumulate(made)), count), len(run)]:
         if end > start:
             yield list(run[start:end])
             start = end
 
 
-def _borders(crossing: Sequence[int], made: Sequence[int], count: int) -> Iterator[int]:
+def _segment_borders(crossing: Sequence[int], made: Sequence[int], count: int) -> Iterator[int]:
     """``count`` - 1 places, rising: for each multiple of the share of a segment the one in reach that costs least."""
     share = made[-1] / count
     for j in range(1, count):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netpart.program.arena import held
+from netpart.program.arena import owning_buffer
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import CollectiveStart, Instruction, Send, Update
 
 
-def early(
+def update_early(
     buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
 ) -> list[Instruction]:
     """``instructions``, each Update directly behind the last one before it that touches what it reads.
@@ -26,15 +26,15 @@ def early(
     places = []
     for at, instruction in enumerate(instructions):
         if isinstance(instruction, Update) and instruction.norm is None:
-            touched = max(last.get(held(buffers, view.buffer), -1) for view in read[instruction.holding])
-            places.append(_behind_sends(instructions, touched))
+            touched = max(last.get(owning_buffer(buffers, view.buffer), -1) for view in read[instruction.holding])
+            places.append(_last_following_send(instructions, touched))
         else:
             places.append(at)
-        last.update({held(buffers, view.buffer): at for view in instruction.views})
+        last.update({owning_buffer(buffers, view.buffer): at for view in instruction.views})
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 
 
-def _behind_sends(instructions: Sequence[Instruction], at: int) -> int:
+def _last_following_send(instructions: Sequence[Instruction], at: int) -> int:
     """The last of the sends that directly follow instruction ``at``: others wait for them."""
     while isinstance(instructions[at + 1], CollectiveStart | Send):
         at += 1

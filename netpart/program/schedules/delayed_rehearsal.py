@@ -15,45 +15,45 @@ from netpart.program.schedules.schedule import (
     BACKWARD_COST,
     DELAYED,
     FORWARD_COST,
-    Played,
-    Rehearsal,
+    ScheduleSimulation,
+    TimedTurn,
     Turn,
-    order_of,
+    schedule_order,
 )
-from netpart.program.schedules.stages import Stages, stages_of
+from netpart.program.schedules.stages import StageGraph, stage_graphs
 
 SHOWN = 2
 """Times that a pipeline is filled, of a delayed run that is shown."""
 
 
-def rehearsed(cut: Partition) -> list[Played]:
+def simulate_schedule(cut: Partition) -> list[TimedTurn]:
     """The turns of all teams in a training step of ``cut``, as they begin; in a short run where steps overlap."""
-    order, micros = order_of(cut.job), cut.phases["train"]
+    order, micros = schedule_order(cut.job), cut.phases["train"]
     if order != DELAYED:
-        return list(Rehearsal(stages_of(micros), order).play())
-    stages = stages_of(micros, delayed=True)
-    return delayed(stages, SHOWN * (stages[0].depth + 1))
+        return list(ScheduleSimulation(stage_graphs(micros), order).play())
+    stages = stage_graphs(micros, delayed=True)
+    return simulate_delayed(stages, SHOWN * (stages[0].depth + 1))
 
 
-def delayed(micros: Sequence[Stages], steps: int) -> list[Played]:
+def simulate_delayed(micros: Sequence[StageGraph], steps: int) -> list[TimedTurn]:
     """The turns of all teams in a run of ``steps`` mini-batches of these micro-batches, as they begin.
 
     Micro-batches are numbered through the run. All stages are taken to be equally long.
     """
     teams = sorted({stage.team for stages in micros for stage in stages.before})
-    left = {team: deque(_turns(micros, team, steps)) for team in teams}
-    free, ends, found = dict.fromkeys(teams, 0), dict[Turn, int](), list[Played]()
+    left = {team: deque(_team_turns(micros, team, steps)) for team in teams}
+    free, ends, found = dict.fromkeys(teams, 0), dict[Turn, int](), list[TimedTurn]()
     while any(left.values()):
         for team, own in left.items():
-            while own and all(need in ends for need in _needs(micros, own[0])):
+            while own and all(need in ends for need in _needed_turns(micros, own[0])):
                 turn = own.popleft()
-                start = max([free[team], *(ends[need] for need in _needs(micros, turn))])
+                start = max([free[team], *(ends[need] for need in _needed_turns(micros, turn))])
                 free[team] = ends[turn] = start + (BACKWARD_COST if turn.backward else FORWARD_COST)
-                found.append(Played(turn, start, ends[turn]))
+                found.append(TimedTurn(turn, start, ends[turn]))
     return sorted(found, key=lambda each: each.start)
 
 
-def _turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
+def _team_turns(micros: Sequence[StageGraph], team: int, steps: int) -> Iterator[Turn]:
     """What ``team`` computes, in order: each step forward of a mini-batch, backward of the one that is due."""
     for step in range(steps + micros[0].depth):
         for micro, stages in enumerate(micros):
@@ -63,7 +63,7 @@ def _turns(micros: Sequence[Stages], team: int, steps: int) -> Iterator[Turn]:
             yield from (Turn(s, mini * len(micros) + micro, back) for s, mini, back in passes if 0 <= mini < steps)
 
 
-def _needs(micros: Sequence[Stages], turn: Turn) -> Iterator[Turn]:
+def _needed_turns(micros: Sequence[StageGraph], turn: Turn) -> Iterator[Turn]:
     """Turns that must be over before ``turn``."""
     stages = micros[turn.micro % len(micros)]
     for other in (stages.after if turn.backward else stages.waits)[turn.stage]:

@@ -20,13 +20,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from netpart.graph.partition import Partition
-from netpart.program.arena import held
+from netpart.program.arena import owning_buffer
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Instruction, Update
-from netpart.program.schedules.schedule import DELAYED, order_of
-from netpart.program.schedules.stages import Stage, Stages
+from netpart.program.schedules.schedule import DELAYED, schedule_order
+from netpart.program.schedules.stages import StageGraph, TeamStage
 
-Copies = dict[int, int]
+BufferCopies = dict[int, int]
 """How many mini-batches each buffer is held for, where that is more than one."""
 
 
@@ -35,18 +35,18 @@ def parameter_delays(partition: Partition) -> dict[str, int]:
 
     That is the delay of the stage that reads it; the greatest of those whose gradients have to be there together.
     """
-    if order_of(partition.job) != DELAYED or "train" not in partition.phases:
+    if schedule_order(partition.job) != DELAYED or "train" not in partition.phases:
         return {}
     graph, found = partition.graph, dict[str, int]()
-    stages = Stages(graph, delayed=True)
+    stages = StageGraph(graph, delayed=True)
     for node in graph.net.nodes:
-        delay = stages.delay(Stage(stages.levels[node.index], stages.team(node.index)))
+        delay = stages.delay(TeamStage(stages.levels[node.index], stages.team(node.index)))
         found.update({p.name: max(delay, found.get(p.name, 0)) for p in node.params})
-    together = [[name for name in each if name in found] for each in _joined(partition)]
-    return agreed(found, together)
+    together = [[name for name in each if name in found] for each in _updated_together(partition)]
+    return align_delays(found, together)
 
 
-def _joined(partition: Partition) -> Iterator[Collection[str]]:
+def _updated_together(partition: Partition) -> Iterator[Collection[str]]:
     """Parameters that are updated together: of a bucket, of a running variance and its mean, of a clipped norm."""
     yield from ([cell.parameter.name for cell in bucket.cells] for bucket in partition.buckets)
     for parameter in partition.parameters:
@@ -56,7 +56,7 @@ def _joined(partition: Partition) -> Iterator[Collection[str]]:
         yield partition.trained
 
 
-def agreed(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[str, int]:
+def align_delays(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[str, int]:
     """``delays`` with the greatest of each group for all of it, whatever groups it shares members with."""
     before = -1
     while before != (before := sum(delays.values())):
@@ -66,10 +66,10 @@ def agreed(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[
     return delays
 
 
-def copies(
+def count_buffer_copies(
     buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]],
     places: Mapping[int, int],
-) -> Copies:  # fmt: skip
+) -> BufferCopies:  # fmt: skip
     """The buffers of which each mini-batch that is under way needs one of its own.
 
     ``read[h]`` are the views that the update of holding h touches; ``places`` says which buffers lie in the place of
@@ -81,7 +81,7 @@ def copies(
     for instruction in instructions:
         more = read[instruction.holding] if isinstance(instruction, Update) else ()
         for view in chain(instruction.views, more):
-            b = held(buffers, view.buffer)
+            b = owning_buffer(buffers, view.buffer)
             touched.setdefault(places.get(b, b), set()).add(instruction.delay)
     several = {b: max(delays) - min(delays) + 1 for b, delays in touched.items() if len(delays) > 1}
     return several | {b: several[place] for b, place in places.items() if place in several}

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from netpart.program.schedules.stages import Stage, Stages
+from netpart.program.schedules.stages import StageGraph, TeamStage
 from netpart.proto.job_pb2 import JobProto, Schedule
 
 ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
@@ -28,12 +28,12 @@ FORWARD_COST, BACKWARD_COST = 1, 2
 class Turn(NamedTuple):
     """One pass of one stage over one micro-batch."""
 
-    stage: Stage
+    stage: TeamStage
     micro: int
     backward: bool
 
 
-class Played(NamedTuple):
+class TimedTurn(NamedTuple):
     """When a Turn is computed in the rehearsal."""
 
     turn: Turn
@@ -41,18 +41,18 @@ class Played(NamedTuple):
     end: int
 
 
-def order_of(job: JobProto) -> str:
+def schedule_order(job: JobProto) -> str:
     """The order that ``job`` asks for."""
     return Schedule.Order.Name(job.neuralnet.schedule)
 
 
-class Rehearsal:
+class ScheduleSimulation:
     """Plays forward and backward of micro-batches, each with its stages, on teams that work at the same pace.
 
     ``trains`` says that backward is computed as well.
     """
 
-    def __init__(self, micros: Sequence[Stages], order: str, trains: bool = True) -> None:
+    def __init__(self, micros: Sequence[StageGraph], order: str, trains: bool = True) -> None:
         self.micros, self.flushes, self.trains = micros, order == GPIPE, trains
         self.teams = sorted({stage.team for stages in micros for stage in stages.before})
         self.limits = {team: self.limit(team) for team in self.teams}
@@ -128,7 +128,7 @@ class Rehearsal:
             self.missing[freed] -= 1
             self.offer(freed)
 
-    def play(self) -> Iterator[Played]:
+    def play(self) -> Iterator[TimedTurn]:
         """All turns in the order in which they begin."""
         free, running, now = set(self.teams), list[tuple[int, Turn]](), 0
         while True:
@@ -138,7 +138,7 @@ class Rehearsal:
                     free.discard(team)
                     end = now + (BACKWARD_COST if turn.backward else FORWARD_COST)
                     heappush(running, (end, turn))
-                    yield Played(turn, now, end)
+                    yield TimedTurn(turn, now, end)
             if not running:
                 return
             now = running[0][0]
@@ -148,16 +148,16 @@ class Rehearsal:
                 self.finish(over)
 
 
-def turns_of(worker: int, micros: Sequence[Stages], order: str, trains: bool = True) -> list[Turn]:
+def worker_turns(worker: int, micros: Sequence[StageGraph], order: str, trains: bool = True) -> list[Turn]:
     """What ``worker`` computes, in order, of micro-batches with the given stages."""
     team = micros[0].of_worker(worker)
     if order == DELAYED:
-        return list(_one_by_one(micros, team, trains))
-    played = Rehearsal(micros, order, trains).play()
+        return list(_sequential_turns(micros, team, trains))
+    played = ScheduleSimulation(micros, order, trains).play()
     return [each.turn for each in played if each.turn.stage.team == team]
 
 
-def _one_by_one(micros: Sequence[Stages], team: int, trains: bool) -> Iterator[Turn]:
+def _sequential_turns(micros: Sequence[StageGraph], team: int, trains: bool) -> Iterator[Turn]:
     """Each micro-batch forward and then backward: in a delayed step, backward of an earlier mini-batch."""
     for micro, stages in enumerate(micros):
         own = stages.of_team.get(team, [])

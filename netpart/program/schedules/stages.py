@@ -16,24 +16,24 @@ from functools import cached_property
 from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
-from netpart.graph.partition import Micro
+from netpart.graph.partition import MicroBatch
 
 
-class Stage(NamedTuple):
+class TeamStage(NamedTuple):
     """What ``team`` computes at one depth: ``level`` is how often a tensor has changed teams by then."""
 
     level: int
     team: int
 
 
-def stages_of(micros: Sequence[Micro], delayed: bool = False) -> list[Stages]:
+def stage_graphs(micros: Sequence[MicroBatch], delayed: bool = False) -> list[StageGraph]:
     """The stages of each micro-batch; those with one graph share theirs."""
-    made = {id(micro.graph): Stages(micro.graph, delayed) for micro in micros}
+    made = {id(micro.graph): StageGraph(micro.graph, delayed) for micro in micros}
     return [made[id(micro.graph)] for micro in micros]
 
 
 @dataclass
-class Stages:
+class StageGraph:
     """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` what each stage reads.
 
     ``delayed``: they train on the gradients of earlier mini-batches.
@@ -42,13 +42,13 @@ class Stages:
     graph: Graph
     delayed: bool = False
     levels: list[int] = field(init=False, default_factory=list)
-    before: dict[Stage, set[Stage]] = field(init=False)
+    before: dict[TeamStage, set[TeamStage]] = field(init=False)
 
     def __post_init__(self) -> None:
         nodes = range(len(self.graph.net.nodes))
         for node in nodes:
             self.levels.append(max((self.arrival(s, self.team(node)) for s in self.sources(node)), default=0))
-        self.before = {Stage(self.levels[node], self.team(node)): set() for node in nodes}
+        self.before = {TeamStage(self.levels[node], self.team(node)): set() for node in nodes}
         for node in nodes:
             for source in self.sources(node):
                 came = self.holding(source, self.team(node))
@@ -67,35 +67,35 @@ class Stages:
         """The level from which on ``team`` can have what ``node`` makes."""
         return self.levels[node] + (self.team(node) != team)
 
-    def holding(self, node: int, team: int) -> Stage:
+    def holding(self, node: int, team: int) -> TeamStage:
         """The stage in which ``team`` makes what ``node`` makes, or waits for it: the first that can."""
         earliest = self.arrival(node, team)
         stages = self.of_team[team]
         return next((stage for stage in stages if stage.level >= earliest), stages[-1])
 
-    def of(self, part: Part) -> Stage:
+    def of(self, part: Part) -> TeamStage:
         """The stage of a part: a helper belongs to who makes what it holds, or to where it has arrived."""
         return self.holding(part.node, self.of_worker(part.worker))
 
     @cached_property
-    def of_team(self) -> dict[int, list[Stage]]:
+    def of_team(self) -> dict[int, list[TeamStage]]:
         """The stages of each team from the first level to the last."""
-        found: dict[int, list[Stage]] = {}
+        found: dict[int, list[TeamStage]] = {}
         for stage in sorted(self.before):
             found.setdefault(stage.team, []).append(stage)
         return found
 
     @cached_property
-    def after(self) -> dict[Stage, set[Stage]]:
+    def after(self) -> dict[TeamStage, set[TeamStage]]:
         """The stages that read what a stage makes, and the next one of its team."""
-        found: dict[Stage, set[Stage]] = {stage: set() for stage in self.before}
+        found: dict[TeamStage, set[TeamStage]] = {stage: set() for stage in self.before}
         for stage, sources in self.waits.items():
             for source in sources:
                 found[source].add(stage)
         return found
 
     @cached_property
-    def waits(self) -> dict[Stage, set[Stage]]:
+    def waits(self) -> dict[TeamStage, set[TeamStage]]:
         """What must be computed before a stage can be: what it reads, and the one before it of its team."""
         found = {stage: set(sources) for stage, sources in self.before.items()}
         for stages in self.of_team.values():
@@ -116,7 +116,7 @@ class Stages:
         first, own = self.of_team[team][0], len(self.of_team[team])
         return -(-self.behind[first] // own)
 
-    def delay(self, stage: Stage) -> int:
+    def delay(self, stage: TeamStage) -> int:
         """Mini-batches by which backward of a stage is behind its forward: 0 at the end of the net, K - 1 at the
         first of a chain of K stages."""
         return self.behind[stage] - 1 if self.delayed else 0
@@ -127,9 +127,9 @@ class Stages:
         return max(map(self.delay, self.before), default=0)
 
     @cached_property
-    def behind(self) -> dict[Stage, int]:
+    def behind(self) -> dict[TeamStage, int]:
         """Stages of the longest way from each one, itself included, to the end of the net."""
-        longest: dict[Stage, int] = {}
+        longest: dict[TeamStage, int] = {}
         for stage in sorted(self.before, reverse=True):
             longest[stage] = 1 + max((longest[s] for s in self.after[stage]), default=0)
         return longest

@@ -56,7 +56,7 @@ class Communicators:
         for ranks in sorted(self.found):
             with self.told(f"a communicator of ranks {', '.join(map(str, ranks))}"):
                 make = partial(self.nccl.NcclCommunicator, len(ranks), ids[ranks], ranks.index(self.rank))
-                self.found[ranks] = _within(seconds, make, self.xp.cuda.Device())
+                self.found[ranks] = _call_with_timeout(seconds, make, self.xp.cuda.Device())
 
     @contextmanager
     def told(self, wanted: str) -> Iterator[None]:
@@ -74,7 +74,7 @@ class Communicators:
         self.found.clear()
 
 
-def _within(seconds: float, make: Callable[[], Any], device: Any) -> Any:
+def _call_with_timeout(seconds: float, make: Callable[[], Any], device: Any) -> Any:
     """What ``make`` returns, on ``device``, in a thread that is left alone if it takes longer: nobody can interrupt
     it. Raises what it raises, and TimeoutError."""
     found: list[Any] = []

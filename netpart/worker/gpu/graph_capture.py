@@ -8,16 +8,16 @@ from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
-from netpart.worker.actions import RUN, Action, Bound, Turn
-from netpart.worker.gpu.graph_lanes import Branches, dealt
-from netpart.worker.gpu.graph_trial import Trial
-from netpart.worker.memory_access import dependences
+from netpart.worker.actions import RUN, Action, BoundProgram, Turn
+from netpart.worker.gpu.graph_lanes import LaneSchedule, assign_lanes
+from netpart.worker.gpu.graph_trial import GraphTrial
+from netpart.worker.memory_access import find_dependences
 
 WIDE = 64 << 20
 """Bytes of scratch with which an action is not worth a workspace beside the first: its kernels fill the device."""
 
 
-class Replay:
+class GraphReplay:
     """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed.
 
     They are captured twice where some of them can run beside each other: dealt to lanes, and one after another. The
@@ -26,8 +26,8 @@ class Replay:
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
         """Says of each action on which lane it is."""
-        self.device, self.actions, self.groups = device, actions, together(actions)
-        self.branches = branches(self.groups)
+        self.device, self.actions, self.groups = device, actions, group_table_rows(actions)
+        self.branches = schedule_groups(self.groups)
         for lane, group in zip(self.branches.lanes, self.groups, strict=True):
             for action in group:
                 action.lane = lane
@@ -46,7 +46,7 @@ class Replay:
     @cached_property
     def runs(self) -> list[Callable[[], None]]:
         """What to call, once actions have their scratch."""
-        return list(map(call, self.groups))
+        return list(map(make_group_call, self.groups))
 
     def play(self) -> None:
         """Enqueues the kernels one after another."""
@@ -60,7 +60,7 @@ class Replay:
         for lane in range(max(self.branches.lanes), -1, -1):  # streams are made here, not in a capture
             self.device.turn(lane)
         beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
-        return Trial(self.device.xp, [beside, self.captured(self.play)])
+        return GraphTrial(self.device.xp, [beside, self.captured(self.play)])
 
     def captured(self, play: Callable[[], None]) -> Any:
         """The graph of all that ``play`` enqueues; nothing of it is done yet."""
@@ -76,7 +76,7 @@ class Replay:
         return stream.end_capture()
 
 
-def together(actions: list[Action]) -> list[list[Action]]:
+def group_table_rows(actions: list[Action]) -> list[list[Action]]:
     """Those that have something to call, one by one; but all that follow each other and are rows of one ``table``."""
     found: list[list[Action]] = []
     for table, group in groupby((a for a in actions if a.run), key=lambda action: getattr(action.run, "table", None)):
@@ -85,48 +85,48 @@ def together(actions: list[Action]) -> list[list[Action]]:
     return found
 
 
-def call(group: list[Action]) -> Callable[[], None]:
-    """What to call for those that are ``together``."""
+def make_group_call(group: list[Action]) -> Callable[[], None]:
+    """What to call for those that are ``group_table_rows``."""
     runs: list[Any] = [action.run for action in group]
     table = getattr(runs[0], "table", None)
     found: Callable[[], None] = runs[0] if table is None else table.gather(runs)
     return found
 
 
-def branches(groups: list[list[Action]]) -> Branches:
+def schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
     """How to deal them to lanes."""
     touched = []
     for group in groups:
         known = [action.touched for action in group if action.touched is not None]
         touched.append(tuple(span for spans in known for span in spans) if len(known) == len(group) else None)
     fixed = [any(action.scratch > WIDE for action in group) for group in groups]
-    return dealt(dependences(touched), fixed)
+    return assign_lanes(find_dependences(touched), fixed)
 
 
-def replayed(device: Any, bound: Bound) -> list[Turn]:
+def replay_bound_turns(device: Any, bound: BoundProgram) -> list[Turn]:
     """The turns of ``bound`` as they are played when nobody traces: on a GPU by graphs."""
     if device is None:
         return bound.turns
     for running in bound.running:
-        running.then_replayed = [action for _, action in replays(device, [(0, action) for action in running.then])]
-    return [replays(device, turn) for turn in bound.turns]
+        running.then_replayed = [action for _, action in replay_turn(device, [(0, action) for action in running.then])]
+    return [replay_turn(device, turn) for turn in bound.turns]
 
 
-def replays(device: Any, turn: Turn) -> Turn:
+def replay_turn(device: Any, turn: Turn) -> Turn:
     """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, as one."""
     found: Turn = []
-    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], _repeatable(item[1]))):
+    for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], _is_capturable(item[1]))):
         actions = [action for _, action in group]
-        found += [(delay, action) for action in ([_merged(device, actions)] if repeated else actions)]
+        found += [(delay, action) for action in ([_merge_actions(device, actions)] if repeated else actions)]
     return found
 
 
-def _repeatable(action: Action) -> bool:
+def _is_capturable(action: Action) -> bool:
     """True if a graph can do what ``action`` does."""
     return action.kind == RUN and action.captured
 
 
-def _merged(device: Any, actions: list[Action]) -> Action:
+def _merge_actions(device: Any, actions: list[Action]) -> Action:
     """One action that replays several."""
     names = f"{actions[0].name} to {actions[-1].name}" if len(actions) > 1 else actions[0].name
-    return Action(RUN, names, run=Replay(device, actions))
+    return Action(RUN, names, run=GraphReplay(device, actions))

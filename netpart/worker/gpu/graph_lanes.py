@@ -25,7 +25,7 @@ BEGIN = -1
 
 
 @dataclass(frozen=True)
-class Branches:
+class LaneSchedule:
     """Steps on ``lanes``: each comes after those of its lane before it, and after those ``after``, of other lanes or
     the BEGIN. The end comes after ``ends``, the last of lanes other than 0."""
 
@@ -35,7 +35,7 @@ class Branches:
 
     def enqueue(self, device: Any, runs: Sequence[Callable[[], None]]) -> None:
         """Enqueues ``runs``, one for each step, while the stream of ``device`` captures."""
-        marks = {BEGIN: _marked(device, device.stream)}
+        marks = {BEGIN: _record_event(device, device.stream)}
         awaited = set(self.ends).union(*self.after)
         for n, run in enumerate(runs):
             stream = device.turn(self.lanes[n])
@@ -43,25 +43,25 @@ class Branches:
                 stream.wait_event(marks[i])
             run()
             if n in awaited:
-                marks[n] = _marked(device, stream)
+                marks[n] = _record_event(device, stream)
         stream = device.turn(0)
         for i in self.ends:
             stream.wait_event(marks[i])
 
 
-def _marked(device: Any, stream: Any) -> Any:
+def _record_event(device: Any, stream: Any) -> Any:
     """An event behind what ``stream`` was told."""
     return stream.record(device.xp.cuda.Event(disable_timing=True))
 
 
-def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branches:
+def assign_lanes(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> LaneSchedule:
     """Steps on lanes, given what each comes directly after; a ``fixed`` one is on lane 0.
 
     List scheduling (Graham 1966) in the order in which they come, as if all took equally long: each goes to the lane
     where it can start first, if possible to one whose last step it comes after anyway. Raises NetpartError for a
     number of lanes that is none.
     """
-    ends, tails, behind, lanes = list[int](), [BEGIN] * _most(), list[int](), list[int]()
+    ends, tails, behind, lanes = list[int](), [BEGIN] * _max_lanes(), list[int](), list[int]()
     for n, before in enumerate(dependences):
         behind.append(0)
         for i in before:
@@ -74,10 +74,10 @@ def dealt(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) -> Branch
         ends.append(start + 1)
         lanes.append(lane)
         tails[lane] = n
-    return Branches(lanes, _waits(dependences, lanes), [tail for tail in tails[1:] if tail != BEGIN])
+    return LaneSchedule(lanes, _cross_lane_waits(dependences, lanes), [tail for tail in tails[1:] if tail != BEGIN])
 
 
-def _most() -> int:
+def _max_lanes() -> int:
     """Lanes at most. Raises NetpartError."""
     wanted = os.environ.get(VARIABLE, str(LANES))
     if not wanted.isdecimal() or int(wanted) < 1:
@@ -85,7 +85,7 @@ def _most() -> int:
     return int(wanted)
 
 
-def _waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:
+def _cross_lane_waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:
     """What each step waits for, beside those of its lane before it."""
     found, begun = list[tuple[int, ...]](), {0}
     for before, lane in zip(dependences, lanes, strict=True):

@@ -10,7 +10,7 @@ TRIED = 5
 """Launches of each graph that are timed; the first of them also brings it to the device."""
 
 
-class Trial:
+class GraphTrial:
     """``graphs`` in turn, until each was timed often enough; from then on the one with the shortest time, of several
     the first. Nobody waits for a time: it is looked at once the device has come there."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE, REDUCE_SCATTER
-from netpart.kernels.op import Array, chain
+from netpart.kernels.op import Array, chain_ops
 from netpart.program.exchange import Exchange
 from netpart.worker.gpu.communicators import Communicators, Ranks
 
@@ -45,11 +45,11 @@ class NcclCall:
         owner.want(kernels.xp, ranks)
         self.sizes, self.nbytes, self.memory = found.sizes, 0, list[Array]()
         self.begun, self.ended = (owner.xp.cuda.Event(disable_timing=True) for _ in range(2))
-        out, back = _brought(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
+        out, back = _member_blocks(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
         self.out, packed = self.laid(out, local)
-        self.pack = chain(*(kernels.copy(run, block) for block, run in packed)).run
+        self.pack = chain_ops(*(kernels.copy(run, block) for block, run in packed)).run
         self.back, packed = self.laid(back, target)
-        self.unpack = chain(*(kernels.copy(block, run) for block, run in packed)).run
+        self.unpack = chain_ops(*(kernels.copy(block, run) for block, run in packed)).run
 
     def laid(self, blocks: Sequence[int], arrays: Blocks) -> tuple[Addresses, list[tuple[Array, Array]]]:
         """The addresses of ``blocks`` in one run of memory: where they lie, or else in memory of their own, with each
@@ -112,7 +112,7 @@ SPREADING, GATHERING = (ALL_GATHER, BROADCAST), (REDUCE_SCATTER, REDUCE)
 """Those in which a member brings, or gets, only the block of its place."""
 
 
-def _brought(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], Sequence[int]]:
+def _member_blocks(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], Sequence[int]]:
     """The blocks that the member at ``place`` brings, and those that it gets."""
     every = range(blocks)
     own = every[place : place + 1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netpart.kernels.op import Array
-from netpart.kernels.verbs import place
+from netpart.kernels.verbs import data_address
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -23,7 +23,7 @@ ROOMS = 4
 """Arrivals that may be on their way to the device before this thread waits for the first of them."""
 
 
-class Room:
+class PinnedBuffer:
     """Pinned memory that grows with what is put there; ``copied`` is behind the last copy out of it."""
 
     def __init__(self, xp: Any) -> None:
@@ -39,7 +39,7 @@ class Room:
         return self.bytes[:nbytes].view(dtype).reshape(shape)
 
 
-class Copies:
+class DeviceCopies:
     """copy(dst, src) for arrays of the device that come again and again; a kernel is bound when a pair comes first."""
 
     def __init__(self, kernels: Kernels) -> None:
@@ -47,13 +47,13 @@ class Copies:
         kernels.copy(*kernels.xp.empty((2, 1), kernels.dtype))  # loads the source of all
 
     def __call__(self, dst: Array, src: Array) -> None:
-        pair = place(dst), place(src), src.shape, src.strides
+        pair = data_address(dst), data_address(src), src.shape, src.strides
         if pair not in self.bound:
             self.bound[pair] = self.kernels.copy(dst, src).run
         self.bound[pair]()
 
 
-class Staging:
+class PinnedStaging:
     """The rooms of one worker, and memory of the device for the largest message.
 
     ``kernels`` are those of the device; all copies are enqueued on the current stream.
@@ -61,8 +61,8 @@ class Staging:
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels, self.xp = kernels, kernels.xp
-        self.leaving, self.arriving = Room(self.xp), cycle([Room(self.xp) for _ in range(ROOMS)])
-        self.memory, self.copy = self.xp.empty(0, np.uint8), Copies(kernels)
+        self.leaving, self.arriving = PinnedBuffer(self.xp), cycle([PinnedBuffer(self.xp) for _ in range(ROOMS)])
+        self.memory, self.copy = self.xp.empty(0, np.uint8), DeviceCopies(kernels)
 
     def to_host(self, array: Array) -> Array:
         """An array of the device, on the host until the next call; waits for what was enqueued before, as it must."""
@@ -75,7 +75,7 @@ class Staging:
     def like(self, array: Array) -> Array:
         """An array of the device without gaps, for what is enqueued before the next call."""
         if array.nbytes > self.memory.nbytes:
-            self.memory, self.copy = self.xp.empty(array.nbytes, np.uint8), Copies(self.kernels)
+            self.memory, self.copy = self.xp.empty(array.nbytes, np.uint8), DeviceCopies(self.kernels)
         return self.memory[: array.nbytes].view(array.dtype).reshape(array.shape)
 
     def to_device(self, array: Array) -> Array:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.data.make.digits import COUNT, SIDE, _load, make_digits
+from netpart.data.make.digits import COUNT, SIDE, _load_digit_images, make_digits
 from netpart.data.make.image_store import MEAN, TEST, TRAIN
 from netpart.data.stores.mean import read_mean
 from netpart.data.stores.record import Record, decode_record
@@ -53,7 +53,7 @@ def test_pixels_that_lie_between_two_greys_are_the_same_everywhere() -> None:
     down, rest = np.divmod(value, whole)
     assert np.count_nonzero(2 * rest == whole) > 10
     up = (2 * rest > whole) | ((2 * rest == whole) & (down % 2 == 1))
-    assert np.array_equal(_load()[0], down + up)
+    assert np.array_equal(_load_digit_images()[0], down + up)
 
 
 def test_images_use_the_whole_range_and_the_order_is_mixed(folder: Path) -> None:

@@ -13,10 +13,21 @@ import pytest
 from numpy.typing import NDArray
 
 from netpart.data.make.anatomy import Anatomy, Disease
-from netpart.data.make.phantom import ALTERED, ATROPHY, CLASSES, LOSS, PUSH, SHRINK, TASKS, cohort, make_phantom, spread
-from netpart.data.scans.nifti import Scan
-from netpart.data.scans.scans import read_table
-from netpart.spec import whole
+from netpart.data.make.phantom import (
+    ALTERED,
+    ATROPHY,
+    CLASSES,
+    LOSS,
+    PUSH,
+    SHRINK,
+    TASKS,
+    draw_cohort,
+    make_phantom,
+    shuffled_quantiles,
+)
+from netpart.data.scans.nifti import NiftiScan
+from netpart.data.scans.scans import read_scan_table
+from netpart.spec import whole_region
 
 pytest.importorskip("nilearn")
 
@@ -68,14 +79,14 @@ def test_a_threshold_on_the_altered_volume_alone_is_not_enough(task: str, anatom
     assert anatomy.fluid(anatomy.ill(Disease(PUSH, SHRINK, loss=0.4))) == anatomy.fluid(
         anatomy.ill(Disease(PUSH, SHRINK))
     )
-    people = list(cohort(COHORT, SEED))
+    people = list(draw_cohort(COHORT, SEED))
     atrophy = [np.array([p.atrophy for p in people if p.group == group]) for group in TASKS[task]]
     for measure in (atrophy, [np.interp(values, grid, fluids) for values in atrophy]):
         assert 0.6 < area(measure[0], measure[1]) <= MOST[task]
 
 
 def test_classes_have_the_means_that_are_said_and_vary_alike() -> None:
-    people = list(cohort(COHORT, SEED))
+    people = list(draw_cohort(COHORT, SEED))
     for group, means in CLASSES.items():
         for what in (ATROPHY, LOSS):
             values = np.array([getattr(person, what) for person in people if person.group == group])
@@ -87,7 +98,7 @@ def test_classes_have_the_means_that_are_said_and_vary_alike() -> None:
 
 def test_a_subject_is_in_one_split_only_and_both_have_all_classes(folder: Path) -> None:
     for task in TASKS:
-        train, test = (read_table(folder / f"{task}-{split}.csv") for split in ("train", "test"))
+        train, test = (read_scan_table(folder / f"{task}-{split}.csv") for split in ("train", "test"))
         assert not {s.path for s in train} & {s.path for s in test}
         assert len(train) + len(test) == SUBJECTS // 2
         assert Counter(s.label for s in test) == {0: 1, 1: 1}
@@ -99,16 +110,18 @@ def test_a_subject_is_in_one_split_only_and_both_have_all_classes(folder: Path) 
 
 
 def test_scans_differ_and_lie_where_the_template_lies(folder: Path, anatomy: Anatomy) -> None:
-    table = [s for task in TASKS for split in ("train", "test") for s in read_table(folder / f"{task}-{split}.csv")]
-    scans = [Scan(labelled.path) for labelled in table[:6]]
-    volumes = [scan.read(whole(scan.shape)) for scan in scans]
+    table = [
+        s for task in TASKS for split in ("train", "test") for s in read_scan_table(folder / f"{task}-{split}.csv")
+    ]
+    scans = [NiftiScan(labelled.path) for labelled in table[:6]]
+    volumes = [scan.read(whole_region(scan.shape)) for scan in scans]
     for scan, values in zip(scans, volumes, strict=True):
         assert np.allclose(scan.affine, anatomy.affine)
         overlap = (values > 0) & anatomy.brain
         assert overlap.sum() > 0.85 * anatomy.brain.sum()
     assert all(np.corrcoef(a.ravel(), b.ravel())[0, 1] < 0.99 for a, b in pairwise(volumes))
-    altered = Scan(folder / ALTERED)
-    assert np.array_equal(altered.read(whole(altered.shape)) > 0, anatomy.altered)
+    altered = NiftiScan(folder / ALTERED)
+    assert np.array_equal(altered.read(whole_region(altered.shape)) > 0, anatomy.altered)
 
 
 def test_a_cohort_is_the_same_each_time_and_another_with_another_seed(folder: Path, tmp_path: Path) -> None:
@@ -123,7 +136,7 @@ def test_a_cohort_is_the_same_each_time_and_another_with_another_seed(folder: Pa
 
 
 def test_quantiles_come_in_an_order_of_their_own() -> None:
-    one, two = spread(50, 0, 0), spread(50, 0, 1)
+    one, two = shuffled_quantiles(50, 0, 0), shuffled_quantiles(50, 0, 1)
     assert np.allclose(np.sort(one), np.sort(two))
     assert not np.array_equal(one, two)
-    assert spread(0, 0, 0).size == 0
+    assert shuffled_quantiles(0, 0, 0).size == 0

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from netpart.data.scans import nifti
-from netpart.data.scans.nifti import Scan, save_volume
+from netpart.data.scans.nifti import NiftiScan, save_volume
 from netpart.errors import DataError
 
 nibabel = pytest.importorskip("nibabel")
@@ -37,7 +37,7 @@ def test_a_box_is_the_same_in_whatever_order_the_file_has_it(
     order: tuple[int, ...], ending: str, tmp_path: Path
 ) -> None:
     for k, flips in enumerate(product((1, -1), repeat=3)):
-        scan = Scan(stored(tmp_path / f"{k}.{ending}", order, flips))
+        scan = NiftiScan(stored(tmp_path / f"{k}.{ending}", order, flips))
         assert scan.shape == VOLUME.shape
         assert np.allclose(scan.affine, AFFINE)
         assert np.array_equal(scan.read(((0, 5), (0, 4), (0, 6))), VOLUME)
@@ -46,7 +46,7 @@ def test_a_box_is_the_same_in_whatever_order_the_file_has_it(
 
 def test_slabs_make_the_volume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nifti, "SLAB", 50)
-    scan = Scan(stored(tmp_path / "a.nii", (2, 0, 1), (1, -1, 1)))
+    scan = NiftiScan(stored(tmp_path / "a.nii", (2, 0, 1), (1, -1, 1)))
     slabs = list(scan.slabs())
     assert len(slabs) > 1
     assert np.array_equal(np.concatenate(slabs, axis=next(a for a in range(3) if differs(slabs, a))), VOLUME)
@@ -62,7 +62,7 @@ def test_a_plain_file_is_not_read_where_nobody_looks(tmp_path: Path) -> None:
     save_volume(path, VOLUME, AFFINE)
     with open(path, "r+b") as file:
         file.truncate(path.stat().st_size - VOLUME[:, :, -1].nbytes)
-    scan = Scan(path)
+    scan = NiftiScan(path)
     assert np.array_equal(scan.read(((0, 5), (0, 4), (0, 5))), VOLUME[:, :, :5])
     with pytest.raises(DataError, match="copy the file anew"):
         scan.read(((0, 5), (0, 4), (0, 6)))
@@ -72,14 +72,14 @@ def test_a_plain_file_is_not_read_where_nobody_looks(tmp_path: Path) -> None:
 def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
     save_volume(tmp_path / name, VOLUME.astype(np.float32), AFFINE)
     save_volume(tmp_path / "b" / name, VOLUME.astype(np.float32), AFFINE)
-    assert np.array_equal(Scan(tmp_path / name).read(((0, 5), (0, 4), (0, 6))), VOLUME)
+    assert np.array_equal(NiftiScan(tmp_path / name).read(((0, 5), (0, 4), (0, 6))), VOLUME)
     assert (tmp_path / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert np.allclose(nibabel.load(tmp_path / name).affine, AFFINE)
 
 
 def test_a_volume_alone_in_time_is_a_volume(tmp_path: Path) -> None:
     nibabel.save(nibabel.Nifti1Image(VOLUME[..., None], AFFINE), tmp_path / "one.nii")
-    assert np.array_equal(Scan(tmp_path / "one.nii").read(((0, 5), (0, 4), (0, 6))), VOLUME)
+    assert np.array_equal(NiftiScan(tmp_path / "one.nii").read(((0, 5), (0, 4), (0, 6))), VOLUME)
 
 
 def test_what_is_no_scan_is_told(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_what_is_no_scan_is_told(tmp_path: Path) -> None:
     nibabel.save(nibabel.Nifti1Image(np.stack([VOLUME, VOLUME], -1), AFFINE), tmp_path / "two.nii")
     for name, message in (("absent.nii", "got nothing there"), ("text.nii", "expected a NIfTI"), ("two.nii", "axes")):
         with pytest.raises(DataError, match=message):
-            Scan(tmp_path / name)
+            NiftiScan(tmp_path / name)
 
 
 def damaged(path: Path, at: int, some: bytes) -> Path:
@@ -101,7 +101,7 @@ def damaged(path: Path, at: int, some: bytes) -> Path:
 
 def read_whole(path: Path) -> NDArray[Any]:
     """All voxels of a scan."""
-    scan = Scan(path)
+    scan = NiftiScan(path)
     return scan.read(tuple((0, n) for n in scan.shape))
 
 
@@ -148,12 +148,12 @@ def test_a_gzip_file_that_ends_in_zeros_is_not_gone_through(size: int, tmp_path:
     save_volume(tmp_path / "a.nii.gz", VOLUME, AFFINE)
     os.truncate(tmp_path / "a.nii.gz", size)
     with pytest.raises(DataError, match=r"a\.nii\.gz: expected a gzip file, got one that ends in zeros"):
-        Scan(tmp_path / "a.nii.gz")
+        NiftiScan(tmp_path / "a.nii.gz")
 
 
 def test_a_volume_that_shrinks_is_an_error_that_names_it(tmp_path: Path) -> None:
     save_volume(tmp_path / "a.nii", VOLUME, AFFINE)
-    scan = Scan(tmp_path / "a.nii")
+    scan = NiftiScan(tmp_path / "a.nii")
     os.truncate(tmp_path / "a.nii", 400)
     with pytest.raises(DataError, match=r"a\.nii: expected .*, got "):
         scan.read(((0, 5), (0, 4), (0, 6)))
@@ -162,4 +162,4 @@ def test_a_volume_that_shrinks_is_an_error_that_names_it(tmp_path: Path) -> None
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.nii")
     with pytest.raises(DataError, match=r"a\.nii: expected a NIfTI file .*, got a pipe"):
-        Scan(tmp_path / "a.nii")
+        NiftiScan(tmp_path / "a.nii")

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import netpart.data.scans.scans as scans_module
-from netpart.data.resize import stretch
-from netpart.data.scans.augmentation import Change, Changes
-from netpart.data.scans.nifti import Scan, save_volume
-from netpart.data.scans.scans import Labelled, Scans, moments, read_table
+from netpart.data.resize import resize_array
+from netpart.data.scans.augmentation import Changes, ScanChange
+from netpart.data.scans.nifti import NiftiScan, save_volume
+from netpart.data.scans.scans import LabelledScan, ScanRows, read_scan_table, voxel_moments
 from netpart.errors import DataError
 from netpart.spec import Region, extent
 
@@ -33,22 +33,22 @@ def volumes(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, NDArra
     return found
 
 
-def table(volumes: list[tuple[Path, NDArray[Any]]]) -> list[Labelled]:
-    return [Labelled(path, k) for k, (path, _) in enumerate(volumes)]
+def table(volumes: list[tuple[Path, NDArray[Any]]]) -> list[LabelledScan]:
+    return [LabelledScan(path, k) for k, (path, _) in enumerate(volumes)]
 
 
-def changed(change: Change) -> Changes:
+def changed(change: ScanChange) -> Changes:
     return lambda step, lo, hi: [change] * (hi - lo)
 
 
-def read(scans: Scans, step: int, lo: int, hi: int, box: Region | None = None) -> NDArray[Any]:
+def read(scans: ScanRows, step: int, lo: int, hi: int, box: Region | None = None) -> NDArray[Any]:
     data = np.full((hi - lo, *(extent(box) if box else scans.shape)), np.nan)
     scans.read(step, lo, hi, data, None, box)
     return data
 
 
 def test_voxels_around_the_brain_stay_and_the_others_are_normal(volumes: Any) -> None:
-    data = read(Scans(table(volumes), SHAPE, batch=3), 0, 0, 3)
+    data = read(ScanRows(table(volumes), SHAPE, batch=3), 0, 0, 3)
     for row, (_, values) in zip(data[:, 0], volumes, strict=True):
         inside = row[values != 0]
         assert abs(inside.mean()) < 1e-5
@@ -57,29 +57,31 @@ def test_voxels_around_the_brain_stay_and_the_others_are_normal(volumes: Any) ->
 
 
 def test_a_volume_is_resampled_to_the_shape(volumes: Any) -> None:
-    data = read(Scans(table(volumes), SPACE, batch=3, normalise=False), 0, 0, 3)
+    data = read(ScanRows(table(volumes), SPACE, batch=3, normalise=False), 0, 0, 3)
     for row, (_, values) in zip(data[:, 0], volumes, strict=True):
-        assert np.allclose(row, stretch(values, SPACE), rtol=1e-5)
-    flat = read(Scans(table(volumes), SHAPE, batch=3, normalise=False), 0, 0, 3)
+        assert np.allclose(row, resize_array(values, SPACE), rtol=1e-5)
+    flat = read(ScanRows(table(volumes), SHAPE, batch=3, normalise=False), 0, 0, 3)
     assert np.array_equal(flat[:, 0], np.stack([values for _, values in volumes]))
 
 
 @pytest.mark.parametrize("flip", [0, 1])
 @pytest.mark.parametrize("box", [((0, 2), (1, 5), (3, 9)), ((1, 4), (0, 1), (0, 12)), ((3, 4), (4, 5), (11, 12))])
 def test_a_box_is_a_part_of_the_whole(flip: int, box: Region, volumes: Any) -> None:
-    scans = Scans(table(volumes), SPACE, batch=2, changes=changed(Change(bool(flip))))
+    scans = ScanRows(table(volumes), SPACE, batch=2, changes=changed(ScanChange(bool(flip))))
     whole = read(scans, 1, 0, 2)
     part = read(scans, 1, 0, 2, ((0, 1), *box))
     assert np.allclose(part, whole[(slice(None), slice(None), *(slice(*ends) for ends in box))], atol=1e-5)
 
 
 def test_a_mirrored_scan_has_its_sides_exchanged(volumes: Any) -> None:
-    plain, turned = (Scans(table(volumes), SPACE, batch=3, changes=changed(Change(flip))) for flip in (False, True))
+    plain, turned = (
+        ScanRows(table(volumes), SPACE, batch=3, changes=changed(ScanChange(flip))) for flip in (False, True)
+    )
     assert np.allclose(read(turned, 0, 0, 3)[:, :, ::-1], read(plain, 0, 0, 3), atol=1e-6)
 
 
 def test_rows_follow_the_table_around_its_end(volumes: Any) -> None:
-    scans, labels = Scans(table(volumes), SPACE, batch=2), np.zeros(2, np.int32)
+    scans, labels = ScanRows(table(volumes), SPACE, batch=2), np.zeros(2, np.int32)
     seen = []
     for step in range(3):
         scans.read(step, 0, 2, None, labels)
@@ -89,18 +91,18 @@ def test_rows_follow_the_table_around_its_end(volumes: Any) -> None:
 
 def test_moments_of_a_scan_that_does_not_vary_change_nothing(tmp_path: Path) -> None:
     save_volume(tmp_path / "flat.nii", np.full((2, 2, 2), 7, np.int16), np.eye(4))
-    assert moments(Scan(tmp_path / "flat.nii")) == (0.0, 1.0)
+    assert voxel_moments(NiftiScan(tmp_path / "flat.nii")) == (0.0, 1.0)
     save_volume(tmp_path / "nan.nii", np.full((2, 2, 2), np.nan, np.float32), np.eye(4))
     with pytest.raises(DataError, match="finite voxels"):
-        moments(Scan(tmp_path / "nan.nii"))
+        voxel_moments(NiftiScan(tmp_path / "nan.nii"))
 
 
 def test_a_drift_is_smooth_and_leaves_what_is_around_the_brain(volumes: Any) -> None:
     nodes = np.zeros((3, 3, 3))
     nodes[0], nodes[2] = -1.0, 1.0
     plain, drifted = (
-        read(Scans(table(volumes), SHAPE, batch=3, changes=changed(change)), 0, 0, 3)
-        for change in (Change(), Change(drift=nodes))
+        read(ScanRows(table(volumes), SHAPE, batch=3, changes=changed(change)), 0, 0, 3)
+        for change in (ScanChange(), ScanChange(drift=nodes))
     )
     assert not drifted[plain == 0].any()
     added = np.where(plain == 0, np.nan, drifted - plain)
@@ -108,20 +110,20 @@ def test_a_drift_is_smooth_and_leaves_what_is_around_the_brain(volumes: Any) -> 
     assert np.allclose(np.nanmean(added, axis=(0, 1, 3, 4)), expected, atol=1e-5)
 
 
-CHANGE = Change(True, np.random.default_rng(3).random((3, 3, 3)))
+CHANGE = ScanChange(True, np.random.default_rng(3).random((3, 3, 3)))
 
 
 def test_what_is_kept_on_disk_is_what_was_read(volumes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     boxes: list[Region] = [((0, 1), (0, 4), (0, 5), (0, 12)), ((0, 1), (1, 3), (0, 5), (2, 9))]
     each = [4 * 5 * 12 * 4, 2 * 5 * 7 * 4]
-    plain = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE))
-    kept = Scans(table(volumes), SPACE, batch=3, changes=changed(CHANGE), room=3 * each[0] + 2 * each[1])
+    plain = ScanRows(table(volumes), SPACE, batch=3, changes=changed(CHANGE))
+    kept = ScanRows(table(volumes), SPACE, batch=3, changes=changed(CHANGE), room=3 * each[0] + 2 * each[1])
     first = [[read(scans, 0, 0, 3, box) for box in boxes] for scans in (plain, kept)]
     opened = list[str]()
 
-    def noted(path: Path) -> Scan:
+    def noted(path: Path) -> NiftiScan:
         opened.append(path.name)
-        return Scan(path)
+        return NiftiScan(path)
 
     monkeypatch.setattr(scans_module, "Scan", noted)
     again = [read(kept, 1, 0, 3, box) for box in boxes]
@@ -143,28 +145,31 @@ WRONG = {
 def test_a_wrong_table_is_told(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DataError, match=message):
-        read_table(tmp_path / "t.csv")
+        read_scan_table(tmp_path / "t.csv")
 
 
 def test_a_class_too_many_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("path,label\na,1\nb,7\n")
-    assert [scan.label for scan in read_table(tmp_path / "t.csv", 8)] == [1, 7]
+    assert [scan.label for scan in read_scan_table(tmp_path / "t.csv", 8)] == [1, 7]
     with pytest.raises(
         DataError, match=r"t\.csv:3: expected a class from 0 to 6, got 7; correct it, or give the layer"
     ):
-        read_table(tmp_path / "t.csv", 7)
+        read_scan_table(tmp_path / "t.csv", 7)
 
 
 def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("path,label\nx/a.nii,1\n/b.nii,0\n")
-    assert read_table(tmp_path / "t.csv") == [Labelled(tmp_path / "x" / "a.nii", 1), Labelled(Path("/b.nii"), 0)]
+    assert read_scan_table(tmp_path / "t.csv") == [
+        LabelledScan(tmp_path / "x" / "a.nii", 1),
+        LabelledScan(Path("/b.nii"), 0),
+    ]
     with pytest.raises(DataError, match="nothing there"):
-        read_table(tmp_path / "u.csv")
+        read_scan_table(tmp_path / "u.csv")
 
 
 @pytest.mark.parametrize("label", ["9" * 5000, "2147483648", "x" * 200_000, '"'])
 def test_a_label_that_no_class_has_is_told(label: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"a,1\nb,{label}\n")
     with pytest.raises(DataError, match=r"t\.csv:(2:)? expected .*, got ") as raised:
-        read_table(tmp_path / "t.csv")
+        read_scan_table(tmp_path / "t.csv")
     assert len(str(raised.value)) < 400

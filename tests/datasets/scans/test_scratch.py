@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netpart.data.scans.scratch import Scratch
+from netpart.data.scans.scratch import ScratchArrays
 from netpart.errors import DataError
 
 SHAPE = (3, 4)
@@ -16,7 +16,7 @@ ARRAYS = np.random.default_rng(1).random((5, *SHAPE)).astype(np.float32)
 
 
 def test_arrays_come_back_as_long_as_there_was_room() -> None:
-    scratch = Scratch(5, SHAPE, room=3 * 48 + 47)
+    scratch = ScratchArrays(5, SHAPE, room=3 * 48 + 47)
     assert scratch.nbytes == 3 * 48
     for number in (4, 2, 0):
         scratch.put(number, ARRAYS[number].T.copy().T)
@@ -27,7 +27,7 @@ def test_arrays_come_back_as_long_as_there_was_room() -> None:
 
 def test_without_room_there_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/nowhere")
-    scratch = Scratch(5, SHAPE, room=47)
+    scratch = ScratchArrays(5, SHAPE, room=47)
     scratch.put(0, ARRAYS[0])
     assert scratch.get(0) is None
 
@@ -35,7 +35,7 @@ def test_without_room_there_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_file_has_no_name_and_ends_with_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     before = len(os.listdir("/proc/self/fd"))
-    scratch = Scratch(5, SHAPE, room=1000)
+    scratch = ScratchArrays(5, SHAPE, room=1000)
     scratch.put(1, ARRAYS[1])
     assert not list(tmp_path.iterdir())
     assert len(os.listdir("/proc/self/fd")) == before + 1
@@ -46,9 +46,9 @@ def test_the_file_has_no_name_and_ends_with_its_owner(tmp_path: Path, monkeypatc
 def test_a_folder_or_disk_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/nowhere")
     with pytest.raises(DataError, match=r"/nowhere: expected room for 0\.0 MiB of scans, got nothing there"):
-        Scratch(5, SHAPE, room=1000)
+        ScratchArrays(5, SHAPE, room=1000)
     monkeypatch.delenv("TMPDIR")
-    scratch = Scratch(5, SHAPE, room=1000)
+    scratch = ScratchArrays(5, SHAPE, room=1000)
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(DataError, match="got no space left on device; let TMPDIR"):
         scratch.put(1, ARRAYS[1])

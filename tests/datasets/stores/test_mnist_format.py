@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.data.resize import resize
+from netpart.data.resize import resize_images
 from netpart.data.stores.mnist_format import mnist_decoder, mnist_shape
 from netpart.data.stores.record import Record, encode_record
 from netpart.errors import DataError
@@ -33,7 +33,7 @@ def test_pixels_become_x_over_a_minus_b() -> None:
 def test_resizing_comes_before_the_norm() -> None:
     image = pixels(1, (4, 4))[0]
     values, _ = mnist_decoder(2.0, 3.0, size=7)(encode_record(Record.of(image)))
-    np.testing.assert_array_equal(values, resize(image, 7, 7) / 2 - 3)
+    np.testing.assert_array_equal(values, resize_images(image, 7, 7) / 2 - 3)
 
 
 def test_too_few_pixels_are_refused() -> None:

@@ -4,26 +4,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data.stores.protobuf_wire import delimited, integer, read_fields, read_varint, signed32, varint
+from netpart.data.stores.protobuf_wire import (
+    encode_delimited,
+    encode_varint,
+    encode_varint_field,
+    read_fields,
+    read_varint,
+    varint_to_int32,
+)
 from netpart.errors import DataError
 
 
 @given(st.integers(0, 2**64 - 1), st.binary(max_size=3), st.binary(max_size=3))
 def test_a_varint_is_read_where_it_stands(value: int, before: bytes, after: bytes) -> None:
-    encoded = varint(value)
+    encoded = encode_varint(value)
     assert read_varint(before + encoded + after, len(before)) == (value, len(before) + len(encoded))
 
 
 @given(st.integers(-(2**31), 2**31 - 1))
 def test_a_negative_int32_takes_ten_bytes_as_in_protocol_buffers(value: int) -> None:
-    encoded = varint(value)
-    assert signed32(read_varint(encoded, 0)[0]) == value
+    encoded = encode_varint(value)
+    assert varint_to_int32(read_varint(encoded, 0)[0]) == value
     assert (len(encoded) == 10) == (value < 0)
 
 
 @given(st.integers(1, 2**29 - 1), st.binary(max_size=300), st.integers(0, 2**31 - 1))
 def test_fields_come_back_in_order(number: int, payload: bytes, value: int) -> None:
-    fields = list(read_fields(delimited(number, payload) + integer(number, value)))
+    fields = list(read_fields(encode_delimited(number, payload) + encode_varint_field(number, value)))
     assert fields == [(number, 2, payload), (number, 0, value)]
 
 

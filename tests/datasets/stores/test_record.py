@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data.stores.protobuf_wire import delimited, integer, varint
+from netpart.data.stores.protobuf_wire import encode_delimited, encode_varint, encode_varint_field
 from netpart.data.stores.record import Record, decode_record, encode_record
 from netpart.errors import DataError
 from netpart.proto import record_pb2
@@ -47,8 +47,8 @@ def test_the_wrapper_of_singa_0_1_is_taken_off(record: Record) -> None:
 
 @given(RECORDS)
 def test_cut_at_any_byte_it_is_the_fields_before_it_or_a_data_error(record: Record) -> None:
-    fields = [integer(1, n) for n in record.shape] + [integer(2, record.label)]
-    fields += [delimited(number, value) for number, value in ((3, record.pixel), (4, record.data)) if value]
+    fields = [encode_varint_field(1, n) for n in record.shape] + [encode_varint_field(2, record.label)]
+    fields += [encode_delimited(number, value) for number, value in ((3, record.pixel), (4, record.data)) if value]
     ends = [len(b"".join(fields[:n])) for n in range(len(fields) + 1)]
     encoded = encode_record(record)
     for length in range(len(encoded)):
@@ -71,22 +71,31 @@ def test_any_bytes_are_a_record_or_a_data_error(value: bytes) -> None:
 @given(RECORDS, st.binary(max_size=20), st.integers(0, 2**31))
 def test_unknown_fields_are_skipped(record: Record, payload: bytes, number: int) -> None:
     unknown = (
-        delimited(99, payload) + integer(7, number) + varint(8 << 3 | 1) + b"12345678" + varint(9 << 3 | 5) + b"1234"
+        encode_delimited(99, payload)
+        + encode_varint_field(7, number)
+        + encode_varint(8 << 3 | 1)
+        + b"12345678"
+        + encode_varint(9 << 3 | 5)
+        + b"1234"
     )
     assert decode_record(unknown + encode_record(record) + unknown) == record
 
 
 @given(st.lists(INT32, max_size=5), FLOATS)
 def test_packed_and_unpacked_fields_are_the_same(shape: list[int], values: list[float]) -> None:
-    packed = delimited(1, b"".join(map(varint, shape))) + delimited(4, struct.pack(f"<{len(values)}f", *values))
-    loose = b"".join(integer(1, n) for n in shape) + b"".join(b"\x25" + struct.pack("<f", v) for v in values)
+    packed = encode_delimited(1, b"".join(map(encode_varint, shape))) + encode_delimited(
+        4, struct.pack(f"<{len(values)}f", *values)
+    )
+    loose = b"".join(encode_varint_field(1, n) for n in shape) + b"".join(
+        b"\x25" + struct.pack("<f", v) for v in values
+    )
     assert decode_record(packed) == decode_record(loose)
     assert decode_record(packed).shape == tuple(shape)
 
 
 def test_half_a_float_is_refused() -> None:
     with pytest.raises(DataError, match="packed floats of 4 bytes, got 6 bytes"):
-        decode_record(delimited(4, b"\x00" * 6))
+        decode_record(encode_delimited(4, b"\x00" * 6))
 
 
 def test_arrays_become_pixels_or_floats() -> None:

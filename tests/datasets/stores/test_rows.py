@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netpart.data.stores.decode import csv_decoder, record_decoder
 from netpart.data.stores.record import Record, encode_record
-from netpart.data.stores.record_store import Store
+from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import KvWriter, open_store
 from netpart.errors import DataError
@@ -26,11 +26,11 @@ BOXES = st.tuples(*(st.tuples(st.integers(0, n), st.integers(0, n)).map(lambda p
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> RecordStore:
     return open_store("kvfile", image_store(tmp_path_factory.mktemp("rows") / "train.bin", IMAGES))
 
 
-def reader(store: Store, **kwargs: Any) -> RowReader:
+def reader(store: RecordStore, **kwargs: Any) -> RowReader:
     return RowReader(store, record_decoder(SHAPE), **kwargs)
 
 
@@ -49,13 +49,13 @@ def backwards(epoch: int) -> NDArray[np.int64]:
 
 
 @given(batch=st.integers(1, 20), skip=st.integers(0, 50), step=st.integers(0, 1000))
-def test_rows_follow_the_file_and_wrap_across_its_end(store: Store, batch: int, skip: int, step: int) -> None:
+def test_rows_follow_the_file_and_wrap_across_its_end(store: RecordStore, batch: int, skip: int, step: int) -> None:
     rows = reader(store, batch=batch, skip=skip)
     assert rows.indices(step, 0, batch).tolist() == [(skip + step * batch + r) % COUNT for r in range(batch)]
 
 
 @given(batch=st.integers(1, 20), skip=st.integers(0, 50), steps=st.lists(st.integers(0, 40), min_size=1, max_size=5))
-def test_a_shuffled_epoch_takes_every_record_once(store: Store, batch: int, skip: int, steps: list[int]) -> None:
+def test_a_shuffled_epoch_takes_every_record_once(store: RecordStore, batch: int, skip: int, steps: list[int]) -> None:
     rows = reader(store, batch=batch, skip=skip, shuffle_key=backwards)
     for step in steps:  # in any order: a resumed run starts in the middle
         places = [skip % COUNT + step * batch + r for r in range(batch)]
@@ -63,7 +63,7 @@ def test_a_shuffled_epoch_takes_every_record_once(store: Store, batch: int, skip
         assert rows.indices(step, 0, batch).tolist() == expected
 
 
-def test_the_order_of_an_epoch_is_asked_for_once(store: Store) -> None:
+def test_the_order_of_an_epoch_is_asked_for_once(store: RecordStore) -> None:
     asked: list[int] = []
 
     def order(epoch: int) -> NDArray[np.int64]:
@@ -87,7 +87,7 @@ def test_the_order_of_an_epoch_is_asked_for_once(store: Store) -> None:
     budget=BUDGETS,
 )
 def test_the_parts_of_every_cut_make_the_whole(
-    store: Store, batch: int, step: int, skip: int, shuffled: bool, cuts: list[int], column: int, budget: int
+    store: RecordStore, batch: int, step: int, skip: int, shuffled: bool, cuts: list[int], column: int, budget: int
 ) -> None:
     def fresh() -> RowReader:
         return reader(
@@ -114,7 +114,7 @@ def test_the_parts_of_every_cut_make_the_whole(
     per_element=st.booleans(),
 )
 def test_elements_are_normalised_and_cropped(
-    store: Store, box: Region, lo: int, rows: int, dtype: Any, budget: int, per_element: bool
+    store: RecordStore, box: Region, lo: int, rows: int, dtype: Any, budget: int, per_element: bool
 ) -> None:
     mean: Any = IMAGES.mean(axis=0) if per_element else 127.5
     std: Any = IMAGES.std(axis=0) + 1 if per_element else 64.0
@@ -127,7 +127,7 @@ def test_elements_are_normalised_and_cropped(
     np.testing.assert_array_equal(label, places)
 
 
-def test_each_output_may_be_left_out(store: Store) -> None:
+def test_each_output_may_be_left_out(store: RecordStore) -> None:
     rows = reader(store, batch=3)
     data, label = np.zeros((3, *SHAPE), np.float32), np.zeros(3, np.int32)
     rows.read(1, 0, 3, None, label)
@@ -138,7 +138,7 @@ def test_each_output_may_be_left_out(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("budget", "decodings"), [(2**20, COUNT), (10, 1 + 3 * 6)])
-def test_records_are_decoded_once_if_they_fit_the_budget(store: Store, budget: int, decodings: int) -> None:
+def test_records_are_decoded_once_if_they_fit_the_budget(store: RecordStore, budget: int, decodings: int) -> None:
     seen: list[bytes] = []
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
@@ -153,18 +153,18 @@ def test_records_are_decoded_once_if_they_fit_the_budget(store: Store, budget: i
 
 
 @pytest.mark.parametrize("shape", [(1, *SHAPE), (3, *SHAPE[::-1]), (3,)])
-def test_an_output_of_another_shape_is_refused(store: Store, shape: tuple[int, ...]) -> None:
+def test_an_output_of_another_shape_is_refused(store: RecordStore, shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="data_out: expected shape"):
         reader(store, batch=3).read(0, 0, 3, np.zeros(shape), None)
 
 
 @pytest.mark.parametrize("box", [((0, 3),), ((0, 4), (0, 4)), ((-1, 2), (0, 4))])
-def test_a_box_outside_the_row_is_refused(store: Store, box: Region) -> None:
+def test_a_box_outside_the_row_is_refused(store: RecordStore, box: Region) -> None:
     with pytest.raises(ValueError, match="box: expected a region"):
         reader(store, batch=3).read(0, 0, 3, None, None, box)
 
 
-def test_a_mean_of_another_shape_is_refused(store: Store) -> None:
+def test_a_mean_of_another_shape_is_refused(store: RecordStore) -> None:
     with pytest.raises(DataError, match=r"expected a mean of shape \(3, 4\), got \(4, 3\)"):
         reader(store, batch=3, mean=np.zeros((4, 3)))
 

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from netpart.errors import ConfigError, NetpartError
-from netpart.launch.control.address import host_and_port, listening, numbered, reachable, tcp_address, way_to
+from netpart.launch.control.address import (
+    host_and_port,
+    numeric_host,
+    resolve_bind_address,
+    resolve_peer_address,
+    source_address,
+    tcp_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +64,13 @@ def test_a_port_may_be_left_open() -> None:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:5", "tcp://[::1]:5", "tcp://[fd00::7]:5", "tcp://10.9.8.7:5"])
 def test_a_number_is_what_it_is(address: str) -> None:
-    assert listening(address, "F") == address
+    assert resolve_bind_address(address, "F") == address
 
 
 @pytest.mark.parametrize(("address", "number"), [("tcp://0.0.0.0:5", "0.0.0.0"), ("tcp://[::]:5", "::")])
 def test_every_address_is_none(address: str, number: str) -> None:
     with pytest.raises(ConfigError, match=f"^F: expected an address of this host, got {number}; give the one"):
-        listening(address, "F")
+        resolve_bind_address(address, "F")
 
 
 Names = dict[str, list[str]]
@@ -85,12 +92,15 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Names], None]:
 
 def test_names_mean_ipv4_where_they_have_it(known: Callable[[Names], None]) -> None:
     known({"both": ["fd00::7", "10.0.0.7"], "six": ["fd00::7"], "localhost": ["::1", "127.0.0.1"], "self": ["::1"]})
-    assert listening("tcp://both:5", "F") == "tcp://10.0.0.7:5"
-    assert listening("tcp://six:5", "F") == "tcp://[fd00::7]:5"
-    assert listening("tcp://localhost:5", "F") == "tcp://127.0.0.1:5"
-    assert [reachable(f"tcp://{name}:5", "F") for name in ("both", "six")] == ["tcp://both:5", "tcp://[fd00::7]:5"]
+    assert resolve_bind_address("tcp://both:5", "F") == "tcp://10.0.0.7:5"
+    assert resolve_bind_address("tcp://six:5", "F") == "tcp://[fd00::7]:5"
+    assert resolve_bind_address("tcp://localhost:5", "F") == "tcp://127.0.0.1:5"
+    assert [resolve_peer_address(f"tcp://{name}:5", "F") for name in ("both", "six")] == [
+        "tcp://both:5",
+        "tcp://[fd00::7]:5",
+    ]
     with pytest.raises(ConfigError, match="expected an address of this host, got ::1; give the one"):
-        listening("tcp://self:5", "F")
+        resolve_bind_address("tcp://self:5", "F")
 
 
 def test_a_name_that_nobody_knows_yet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,24 +108,24 @@ def test_a_name_that_nobody_knows_yet(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror("Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    assert reachable("tcp://pod-0.job:5", "F") == "tcp://pod-0.job:5"
+    assert resolve_peer_address("tcp://pod-0.job:5", "F") == "tcp://pod-0.job:5"
     with pytest.raises(NetpartError, match="F: expected a host that is known, got Name or service not known for pod-0"):
-        listening("tcp://pod-0.job:5", "F")
+        resolve_bind_address("tcp://pod-0.job:5", "F")
 
 
 def test_the_way_to_oneself() -> None:
-    assert way_to("127.0.0.1") == "127.0.0.1"
+    assert source_address("127.0.0.1") == "127.0.0.1"
     if socket.has_ipv6:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
             try:
                 probe.bind(("::1", 0))
             except OSError as error:
                 pytest.skip(f"this host has no ::1: {error}")
-        assert way_to("::1") == "::1"
+        assert source_address("::1") == "::1"
 
 
 def test_a_scope_is_named() -> None:
     index, name = socket.if_nameindex()[0]
-    assert numbered(("fe80::1", 5, 0, index)) == f"fe80::1%{name}"
-    assert numbered((f"fe80::1%{name}", 5, 0, index)) == f"fe80::1%{name}"
-    assert numbered(("fd00::1", 5, 0, 0)) == "fd00::1"
+    assert numeric_host(("fe80::1", 5, 0, index)) == f"fe80::1%{name}"
+    assert numeric_host((f"fe80::1%{name}", 5, 0, index)) == f"fe80::1%{name}"
+    assert numeric_host(("fd00::1", 5, 0, 0)) == "fd00::1"

@@ -13,13 +13,13 @@ from netpart.launch.control.cores import (
     HERE,
     THREAD_VARIABLES,
     WAIT,
-    adopted,
-    cores,
-    crowded,
-    host,
-    processes_here,
-    shared,
-    threads_of,
+    available_cores,
+    child_thread_variables,
+    count_local_processes,
+    host_identity,
+    kernel_threads,
+    oversubscription_warning,
+    own_thread_variables,
 )
 
 
@@ -31,12 +31,12 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_gets_an_even_share_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(8))
-    assert [threads_of(shared(n)) for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
+    assert [kernel_threads(child_thread_variables(n)) for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
 
 
 def test_nobody_waits_actively_beside_others() -> None:
-    assert WAIT not in shared(1)
-    assert shared(2)[WAIT] == "passive"
+    assert WAIT not in child_thread_variables(1)
+    assert child_thread_variables(2)[WAIT] == "passive"
 
 
 def test_what_is_asked_for_goes_before_the_environment_and_that_before_a_share(
@@ -44,20 +44,20 @@ def test_what_is_asked_for_goes_before_the_environment_and_that_before_a_share(
 ) -> None:
     for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, "5")
-    assert threads_of(shared(2)) == 5
-    assert threads_of(shared(2, 3)) == 3
+    assert kernel_threads(child_thread_variables(2)) == 5
+    assert kernel_threads(child_thread_variables(2, 3)) == 3
 
 
 def test_what_openmp_is_told_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert {shared(1)[name] for name in THREAD_VARIABLES} == {"3"}
+    assert {child_thread_variables(1)[name] for name in THREAD_VARIABLES} == {"3"}
 
 
 def test_the_first_of_nested_numbers_counts_and_nothing_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(THREAD_VARIABLES[0], "4, 2")
     monkeypatch.setenv(THREAD_VARIABLES[1], "")
-    assert threads_of(shared(1)) == 4
-    assert shared(1)[THREAD_VARIABLES[1]] == "4, 2"
+    assert kernel_threads(child_thread_variables(1)) == 4
+    assert child_thread_variables(1)[THREAD_VARIABLES[1]] == "4, 2"
 
 
 @pytest.mark.parametrize("name", THREAD_VARIABLES)
@@ -65,18 +65,18 @@ def test_the_first_of_nested_numbers_counts_and_nothing_is_no_number(monkeypatch
 def test_what_is_no_number_of_threads(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, text)
     with pytest.raises(ConfigError, match=f"{name}: expected a number from 1, got '{text}'; unset it, or write --thr"):
-        shared(2)
-    assert threads_of(shared(2, 3)) == 3
+        child_thread_variables(2)
+    assert kernel_threads(child_thread_variables(2, 3)) == 3
 
 
 def test_processes_of_one_host_name_it_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert host() == host()
+    assert host_identity() == host_identity()
     monkeypatch.setattr("netpart.launch.control.cores.BOOT", Path("/absent"))
-    assert host() == socket.gethostname()
+    assert host_identity() == socket.gethostname()
 
 
 def test_without_a_word_a_process_takes_all_cores() -> None:
-    assert threads_of({}) == threads_of({THREAD_VARIABLES[0]: "many"}) == cores()
+    assert kernel_threads({}) == kernel_threads({THREAD_VARIABLES[0]: "many"}) == available_cores()
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_without_a_word_a_process_takes_all_cores() -> None:
     ],
 )
 def test_launchers_tell_how_many_processes_are_here(environment: dict[str, str], count: int) -> None:
-    assert processes_here(environment) == count
+    assert count_local_processes(environment) == count
 
 
 @pytest.mark.parametrize("text", ["", "0", "two", "2(x)", "2,,2"])
 def test_what_is_no_number_of_processes(text: str) -> None:
     with pytest.raises(ConfigError, match="MPI_LOCALNRANKS: expected a number from 1, got"):
-        processes_here({"MPI_LOCALNRANKS": text})
+        count_local_processes({"MPI_LOCALNRANKS": text})
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,23 @@ def test_a_process_of_four_takes_its_share_of_what_their_launcher_has(
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range({0: mine, os.getppid(): launchers}[pid]))
     environment = {HERE[1]: "4"}
-    assert threads_of(adopted(environment)) == threads
-    assert threads_of(adopted(environment, 7)) == 7
-    assert adopted(environment)[WAIT] == "passive"
+    assert kernel_threads(own_thread_variables(environment)) == threads
+    assert kernel_threads(own_thread_variables(environment, 7)) == 7
+    assert own_thread_variables(environment)[WAIT] == "passive"
 
 
 def test_a_process_that_nobody_started_beside_others_takes_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(8))
-    assert threads_of(adopted({})) == 8
-    assert WAIT not in adopted({})
+    assert kernel_threads(own_thread_variables({})) == 8
+    assert WAIT not in own_thread_variables({})
 
 
 def test_many_workers_on_few_cores_are_warned_about_and_a_crowd_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(2))
-    assert crowded(16) == ""
-    assert crowded(128) == "128 workers on 2 cores: they take turns, so the run takes longer than with fewer"
+    assert oversubscription_warning(16) == ""
+    assert (
+        oversubscription_warning(128)
+        == "128 workers on 2 cores: they take turns, so the run takes longer than with fewer"
+    )
     with pytest.raises(ConfigError, match="at most 64 workers per core of this host, got 129 workers on 2 cores; run "):
-        crowded(129)
+        oversubscription_warning(129)

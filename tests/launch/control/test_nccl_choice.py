@@ -10,9 +10,9 @@ from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.launch.control import nccl_choice as nccl
 from netpart.launch.control.nccl_choice import settle_collectives
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import Collectives, Scheme
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.graph.jobs import data, job, layer, product
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,13 +22,13 @@ APART = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nccl, "missing", lambda: "")
+    monkeypatch.setattr(nccl, "missing_nccl", lambda: "")
 
 
 def cut(collectives: Collectives.Algorithm, workers: int = 4) -> Partition:
     conf = job(data(8), product("top", "data", 6), layer("loss", "kSoftmaxLoss", "top", "data"))
     conf.collectives, conf.neuralnet.scheme = collectives, Scheme.DATA
-    return partition(conf, workers)
+    return partition_by_scheme(conf, workers)
 
 
 def settled(collectives: Collectives.Algorithm, places: list[str], workers: int = 4) -> Collectives.Algorithm:
@@ -46,7 +46,7 @@ def test_auto_takes_nccl_where_every_worker_has_a_gpu_of_its_own() -> None:
 
 
 def test_one_worker_does_not_look_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nccl, "missing", lambda: pytest.fail("looked for NCCL"))
+    monkeypatch.setattr(nccl, "missing_nccl", lambda: pytest.fail("looked for NCCL"))
     assert settled(AUTO, APART[:1], 1) == AUTO
 
 
@@ -64,7 +64,7 @@ def test_asking_for_it_where_it_cannot_be_says_why(places: list[str], said: str)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nccl, "missing", lambda: "no NCCL")
+    monkeypatch.setattr(nccl, "missing_nccl", lambda: "no NCCL")
     assert settled(AUTO, APART) == AUTO
     with pytest.raises(ConfigError, match="got no NCCL"):
         settled(NCCL, APART)
@@ -72,7 +72,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 def test_workers_that_start_collectives_in_different_orders_have_none() -> None:
     """Its table of tokens is read by the scores, so its gradient is ready on one of them while the other goes on."""
-    found = load(ROOT / "graphs/gpt/gpt2-small-layers.conf")
+    found = read_job(ROOT / "graphs/gpt/gpt2-small-layers.conf")
     found.proto.collectives = NCCL
     with pytest.raises(ConfigError, match=r"in different orders: train: 2 workers wait .*\n  worker 0 stands at start"):
-        settle_collectives(partition(found.proto, 2, found.folder), APART[:2])
+        settle_collectives(partition_by_scheme(found.proto, 2, found.folder), APART[:2])

@@ -10,12 +10,19 @@ from typing import Any
 import pytest
 import zmq
 
-from netpart.launch.control.secure_link import GRACE_SECONDS, OPEN_SECONDS, Link, derived, own_pair, secure_server
-from netpart.launch.control.token import Token
-from netpart.launch.member.control_client import Control, dealer
+from netpart.launch.control.secure_link import (
+    GRACE_SECONDS,
+    OPEN_SECONDS,
+    LinkMonitor,
+    coordinator_keys,
+    derive_key_pair,
+    secure_server,
+)
+from netpart.launch.control.token import RunToken
+from netpart.launch.member.control_client import ControlClient, make_dealer
 from netpart.proto.control_pb2 import ControlProto
 
-TOKEN, OTHER = Token(b"t" * 16), Token(b"o" * 16)
+TOKEN, OTHER = RunToken(b"t" * 16), RunToken(b"o" * 16)
 DEADLINE, DEADLINE_MS = 30.0, 30_000
 
 
@@ -28,20 +35,20 @@ def context() -> Iterator[zmq.Context[Any]]:
 @pytest.fixture
 def router(context: zmq.Context[Any]) -> Iterator[zmq.Socket[bytes]]:
     with context.socket(zmq.ROUTER) as router:
-        secure_server(router, derived(TOKEN.secret)[1])
+        secure_server(router, derive_key_pair(TOKEN.secret)[1])
         router.bind("tcp://127.0.0.1:*")
         yield router
 
 
 @pytest.fixture
-def call(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Callable[[Token], Link]]:
+def call(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Callable[[RunToken], LinkMonitor]]:
     """Connects with a token, says something, and returns the link."""
-    links: list[Link] = []
+    links: list[LinkMonitor] = []
 
-    def call(token: Token) -> Link:
+    def call(token: RunToken) -> LinkMonitor:
         address = router.getsockopt_string(zmq.LAST_ENDPOINT)
-        socket = dealer(context, address, token, b"me")
-        links.append(Link(socket, monotonic()))
+        socket = make_dealer(context, address, token, b"me")
+        links.append(LinkMonitor(socket, monotonic()))
         socket.connect(address)
         socket.send(b"hello")
         return links[-1]
@@ -52,7 +59,7 @@ def call(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Calla
         link.socket.close(0)
 
 
-def until(true: Callable[[], bool], link: Link) -> None:
+def until(true: Callable[[], bool], link: LinkMonitor) -> None:
     """Waits for the next events of a link until something is true."""
     end = monotonic() + DEADLINE
     while not true():
@@ -60,7 +67,7 @@ def until(true: Callable[[], bool], link: Link) -> None:
         link.monitor.poll(50)
 
 
-def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[Token], Link]) -> None:
+def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[RunToken], LinkMonitor]) -> None:
     link = call(TOKEN)
     assert router.poll(DEADLINE_MS)
     assert router.recv_multipart() == [b"me", b"hello"]
@@ -69,26 +76,28 @@ def test_who_has_the_token_is_heard(router: zmq.Socket[bytes], call: Callable[[T
     assert not link.refused
 
 
-def test_who_has_another_one_is_refused_and_not_heard(router: zmq.Socket[bytes], call: Callable[[Token], Link]) -> None:
+def test_who_has_another_one_is_refused_and_not_heard(
+    router: zmq.Socket[bytes], call: Callable[[RunToken], LinkMonitor]
+) -> None:
     link = call(OTHER)
     until(lambda: link.look(0.0) or link.refused, link)
     assert not router.poll(100)
 
 
 def test_who_has_the_token_alone_is_not_taken_for_the_coordinator(
-    router: zmq.Socket[bytes], call: Callable[[Token], Link]
+    router: zmq.Socket[bytes], call: Callable[[RunToken], LinkMonitor]
 ) -> None:
     """The router has all that can be made of the token; the worker knows the key that the coordinator drew."""
-    drawn, _ = own_pair(None)
-    link = call(Token(TOKEN.secret, drawn.key))
+    drawn, _ = coordinator_keys(None)
+    link = call(RunToken(TOKEN.secret, drawn.key))
     until(lambda: link.look(0.0) or link.refused, link)
     assert not router.poll(100)
 
 
 def test_a_drawn_key_is_accepted(
-    context: zmq.Context[Any], router: zmq.Socket[bytes], call: Callable[[Token], Link]
+    context: zmq.Context[Any], router: zmq.Socket[bytes], call: Callable[[RunToken], LinkMonitor]
 ) -> None:
-    token, secret = own_pair(None)
+    token, secret = coordinator_keys(None)
     router.unbind(router.getsockopt_string(zmq.LAST_ENDPOINT))
     secure_server(router, secret)
     router.bind("tcp://127.0.0.1:*")
@@ -98,7 +107,7 @@ def test_a_drawn_key_is_accepted(
 
 
 def test_a_coordinator_that_ends_is_missed_after_a_moment(
-    router: zmq.Socket[bytes], call: Callable[[Token], Link]
+    router: zmq.Socket[bytes], call: Callable[[RunToken], LinkMonitor]
 ) -> None:
     link = call(TOKEN)
     until(lambda: link.look(0.0) or link.opened, link)
@@ -107,14 +116,14 @@ def test_a_coordinator_that_ends_is_missed_after_a_moment(
     assert link.look(GRACE_SECONDS + 0.1)
 
 
-def test_a_coordinator_that_never_answers_is_missed(call: Callable[[Token], Link]) -> None:
+def test_a_coordinator_that_never_answers_is_missed(call: Callable[[RunToken], LinkMonitor]) -> None:
     link = call(OTHER)
     assert link.look(monotonic() + OPEN_SECONDS + 0.1)
 
 
 def test_a_worker_is_told_by_its_heartbeat(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> None:
     lost = Event()
-    control = Control(context, router.getsockopt_string(zmq.LAST_ENDPOINT), 1, TOKEN, lost.set)
+    control = ControlClient(context, router.getsockopt_string(zmq.LAST_ENDPOINT), 1, TOKEN, lost.set)
     welcome = ControlProto()
     welcome.welcome.seed = 7
     control.send(ControlProto(stop=False))

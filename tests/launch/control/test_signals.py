@@ -10,8 +10,15 @@ from math import inf
 
 import pytest
 
-from netpart.errors import Interrupted
-from netpart.launch.control.signals import EAR, ENDING, held_back, listen, listening, stop_listening
+from netpart.errors import SignalInterrupt
+from netpart.launch.control.signals import (
+    ENDING,
+    SIGNAL_LISTENER,
+    defer_signals,
+    ignore_taken_signals,
+    interrupt_on_signals,
+    take_over_signals,
+)
 
 ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU]
 
@@ -19,21 +26,21 @@ ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIG
 @pytest.fixture(autouse=True)
 def nothing_was_heard() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in ENDING}
-    EAR.heard = -inf
+    SIGNAL_LISTENER.heard = -inf
     yield
-    assert (EAR.depth, EAR.kept) == (0, 0)
+    assert (SIGNAL_LISTENER.depth, SIGNAL_LISTENER.kept) == (0, 0)
     assert {number: signal.getsignal(number) for number in ENDING} == before
 
 
 def strike(number: int = signal.SIGINT) -> None:
     """Sends a signal to this thread, as a new one."""
-    EAR.heard = -inf
+    SIGNAL_LISTENER.heard = -inf
     signal.raise_signal(number)
 
 
 @pytest.mark.parametrize("number", [*ENDS, signal.SIGQUIT, signal.SIGRTMIN])
 def test_a_signal_is_raised(number: int) -> None:
-    with listening(), pytest.raises(Interrupted, match=r"^interrupted") as caught:
+    with interrupt_on_signals(), pytest.raises(SignalInterrupt, match=r"^interrupted") as caught:
         strike(number)
     assert caught.value.number == number
     assert isinstance(caught.value, KeyboardInterrupt)
@@ -45,12 +52,12 @@ def test_others_are_left_alone(number: int) -> None:
 
 
 def test_the_same_signal_twice_is_one() -> None:
-    with listening():
-        with pytest.raises(Interrupted):
+    with interrupt_on_signals():
+        with pytest.raises(SignalInterrupt):
             strike(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGCONT)
-        with pytest.raises(Interrupted):
+        with pytest.raises(SignalInterrupt):
             strike(signal.SIGTERM)
 
 
@@ -59,7 +66,7 @@ def test_who_answers_or_ignores_a_signal_keeps_it() -> None:
     mine = {signal.SIGUSR1: signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))}
     mine[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with listening():
+        with interrupt_on_signals():
             strike(signal.SIGUSR1)
             strike(signal.SIGHUP)
     finally:
@@ -72,36 +79,36 @@ def test_a_block_is_gone_through_before() -> None:
     done = list[str]()
 
     def play() -> None:
-        with held_back():
-            with held_back():
+        with defer_signals():
+            with defer_signals():
                 strike(signal.SIGTERM)
             done.append("the inner one")
         done.append("what comes after it")
 
-    with listening(), pytest.raises(Interrupted, match=r"^interrupted by SIGTERM$"):
+    with interrupt_on_signals(), pytest.raises(SignalInterrupt, match=r"^interrupted by SIGTERM$"):
         play()
     assert done == ["the inner one"]
 
 
 def test_a_block_at_the_end_asks_for_no_more() -> None:
-    with listening():
-        with held_back(ending=True):
+    with interrupt_on_signals():
+        with defer_signals(ending=True):
             strike()
-        with held_back():
+        with defer_signals():
             pass
 
 
 def fail() -> None:
-    with held_back():
+    with defer_signals():
         strike()
         raise ValueError("wrong")
 
 
 def test_an_error_of_the_block_goes_first() -> None:
-    with listening():
+    with interrupt_on_signals():
         with pytest.raises(ValueError, match="wrong"):
             fail()
-        with held_back():
+        with defer_signals():
             pass
 
 
@@ -109,9 +116,9 @@ def test_other_threads_neither_hear_nor_hold_back() -> None:
     found = list[object]()
 
     def elsewhere() -> None:
-        with held_back():
-            found.append(EAR.depth)
-        found.append(listen())
+        with defer_signals():
+            found.append(SIGNAL_LISTENER.depth)
+        found.append(take_over_signals())
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
@@ -120,9 +127,9 @@ def test_other_threads_neither_hear_nor_hold_back() -> None:
 
 
 def test_a_command_that_is_done_hears_nothing_more() -> None:
-    before = listen()
+    before = take_over_signals()
     try:
-        stop_listening()
+        ignore_taken_signals()
         os.kill(os.getpid(), signal.SIGUSR1)
         assert signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN
     finally:

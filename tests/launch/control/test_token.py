@@ -7,36 +7,36 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.control.token import Token, given, keep, parse
+from netpart.launch.control.token import RunToken, find_token, parse_token, write_token_file
 
-TOKEN, DRAWN = Token(bytes(range(16))), Token(bytes(range(16)), bytes(range(32)))
+TOKEN, DRAWN = RunToken(bytes(range(16))), RunToken(bytes(range(16)), bytes(range(32)))
 
 
 def test_it_is_kept_for_its_owner_alone_and_found_again(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("an old one")
-    path = keep(tmp_path / "token", DRAWN)
+    path = write_token_file(tmp_path / "token", DRAWN)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert given({"NETPART_TOKEN": "ff" * 16}, path) == DRAWN
+    assert find_token({"NETPART_TOKEN": "ff" * 16}, path) == DRAWN
 
 
 def test_it_comes_through_the_environment() -> None:
-    assert given({"NETPART_TOKEN": f" {TOKEN.text}\n"}) == TOKEN
-    assert given({}) is None
+    assert find_token({"NETPART_TOKEN": f" {TOKEN.text}\n"}) == TOKEN
+    assert find_token({}) is None
 
 
 @pytest.mark.parametrize(("text", "got"), [("secret", "other characters"), ("abcd", "4"), ("00" * 17, "34")])
 def test_what_is_no_token_is_not_repeated(text: str, got: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        given({"NETPART_TOKEN": text})
+        find_token({"NETPART_TOKEN": text})
     hint = "make one with `openssl rand -hex 16`"
     assert str(caught.value) == f"NETPART_TOKEN: expected 32 hexadecimal digits, got {got}; {hint}"
 
 
 def test_the_key_is_read_and_not_repeated() -> None:
-    assert parse(DRAWN.text, "F") == DRAWN
+    assert parse_token(DRAWN.text, "F") == DRAWN
     assert DRAWN.text not in repr(DRAWN)
     with pytest.raises(ConfigError, match=r"^F: expected 64 hexadecimal digits after the colon, got 4; copy"):
-        parse(f"{TOKEN.text}:abcd", "F")
+        parse_token(f"{TOKEN.text}:abcd", "F")
 
 
 def test_tickets_differ_and_carry_the_key() -> None:
@@ -46,12 +46,12 @@ def test_tickets_differ_and_carry_the_key() -> None:
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    path = keep(tmp_path / "token", TOKEN)
+    path = write_token_file(tmp_path / "token", TOKEN)
     path.chmod(0o640)
     with pytest.raises(ConfigError, match="expected a file that only its owner can read, got mode 640; chmod 600 it"):
-        given({}, path)
+        find_token({}, path)
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected a file with the run's token, got nothing there; the run says"):
-        given({}, tmp_path / "token")
+        find_token({}, tmp_path / "token")

@@ -6,7 +6,7 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.launch.control import transport_choice as transports
-from netpart.launch.control.transport_choice import choose, make
+from netpart.launch.control.transport_choice import choose_transport, make_transport
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport import host_memory
 from netpart.transport.shm import ShmTransport
@@ -24,7 +24,7 @@ cupy = emulated()
     ],
 )  # fmt: skip
 def test_choice(wanted: str, launcher: str, chosen: str) -> None:
-    assert choose(wanted, launcher) == chosen
+    assert choose_transport(wanted, launcher) == chosen
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_choice(wanted: str, launcher: str, chosen: str) -> None:
 )
 def test_what_cannot_be_is_refused(wanted: str, launcher: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        choose(wanted, launcher)
+        choose_transport(wanted, launcher)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_cannot_be_is_refused(wanted: str, launcher: str, says: str) -> Non
     ],
 )  # fmt: skip
 def test_workers_on_gpus_share_their_memory(wanted: str, places: list[str], chosen: str) -> None:
-    assert choose(wanted, "local", places) == chosen
+    assert choose_transport(wanted, "local", places) == chosen
 
 
 def test_who_has_a_gpu_shares_its_memory_with_those_that_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_who_has_a_gpu_shares_its_memory_with_those_that_reach_it(monkeypatch: p
     monkeypatch.setattr(cupy.cuda.runtime, "deviceCanAccessPeer", lambda one, other: {one, other} == {0, 1})
     places = ["cuda:0", "cuda:1", "cpu", "cuda:2", "cuda:0"]
     welcome = WelcomeProto(transport="cuda-ipc", workers=5, run_id=b"run-0001", device=",".join(places))
-    found = [make(welcome, rank) for rank in range(5)]
+    found = [make_transport(welcome, rank) for rank in range(5)]
     assert [type(transport) for transport in found].index(ShmTransport) == 2
     assert [sorted(transport.device_peers) for transport in found] == [[1, 4], [0, 4], [], [], [0, 1]]
     for transport in found:
@@ -68,14 +68,14 @@ def test_who_has_a_gpu_shares_its_memory_with_those_that_reach_it(monkeypatch: p
 
 
 def test_a_host_without_shared_memory_uses_zeromq(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_memory, "refusal", lambda: "this host is odd")
-    assert choose("auto", "local") == "zeromq"
+    monkeypatch.setattr(host_memory, "shared_memory_refusal", lambda: "this host is odd")
+    assert choose_transport("auto", "local") == "zeromq"
     with pytest.raises(ConfigError, match="this host is odd; use --transport zeromq"):
-        choose("shm", "local")
+        choose_transport("shm", "local")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("shm", ShmTransport), ("zeromq", ZeroMQTransport)])
 def test_a_worker_makes_what_the_coordinator_chose(name: str, kind: type) -> None:
-    with make(WelcomeProto(transport=name, workers=2, run_id=b"run-0001"), 1) as transport:
+    with make_transport(WelcomeProto(transport=name, workers=2, run_id=b"run-0001"), 1) as transport:
         assert type(transport) is kind
         assert transport.rank == 1

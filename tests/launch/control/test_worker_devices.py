@@ -7,7 +7,7 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.graph.cluster import Cluster
 from netpart.launch.control import worker_devices as devices
-from netpart.launch.control.worker_devices import asked, dealt, placed, set_devices
+from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices, set_devices
 from netpart.proto.job_pb2 import JobProto
 
 
@@ -22,7 +22,7 @@ def count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 def of(text: str, cluster: Cluster) -> list[str]:
     job = JobProto()
     set_devices(job, text)
-    return placed(dealt(asked(job), cluster))
+    return resolve_devices(assign_devices(requested_places(job), cluster))
 
 
 def test_workers_take_the_gpus_of_the_host_in_turn(count: int) -> None:
@@ -52,9 +52,9 @@ def test_servers_have_no_gpu(count: int) -> None:
 
 def test_the_gpus_of_a_job_count_where_there_are_any(count: int) -> None:
     """As SINGA's jobs have them; written for a host with GPUs they run on any."""
-    assert asked(JobProto(gpu=[1, 0])) == (["cuda:1", "cuda:0"] if count else ["auto"])
-    assert asked(JobProto(gpu=[1, -1], device="CUDA")) == ["cuda:1", "cpu"]
-    assert asked(JobProto(gpu=[1], device="CPU")) == ["cpu"]
+    assert requested_places(JobProto(gpu=[1, 0])) == (["cuda:1", "cuda:0"] if count else ["auto"])
+    assert requested_places(JobProto(gpu=[1, -1], device="CUDA")) == ["cuda:1", "cpu"]
+    assert requested_places(JobProto(gpu=[1], device="CPU")) == ["cpu"]
 
 
 @pytest.mark.parametrize("text", ["tpu", "cuda:", "cuda:x", "cpu:1", "cpu,", "auto,cpu", ""])
@@ -66,4 +66,4 @@ def test_what_is_no_device_is_refused(text: str) -> None:
 @pytest.mark.parametrize("count", [1, 3], indirect=True)
 def test_a_gpu_that_the_host_has_not_is_refused(count: int) -> None:
     with pytest.raises(ConfigError, match=f"--device: expected one of the {count} GPUs of this host, got cuda:3"):
-        placed(["cpu", "cuda:3"])
+        resolve_devices(["cpu", "cuda:3"])

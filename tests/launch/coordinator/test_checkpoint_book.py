@@ -15,12 +15,12 @@ import pytest
 from safetensors.numpy import load_file
 
 from netpart.checkpoint import safetensors_file
-from netpart.checkpoint.safetensors_file import join
-from netpart.checkpoint.steps import checkpoints, parse_step
-from netpart.errors import DataError, Diverged, Interrupted
+from netpart.checkpoint.safetensors_file import join_checkpoint
+from netpart.checkpoint.steps import list_checkpoints, parse_step
+from netpart.errors import DataError, SignalInterrupt, TrainingDiverged
 from netpart.graph.partition import Partition
-from netpart.launch.control.signals import EAR, listening
-from netpart.launch.coordinator.checkpoint_book import CheckpointBook, writers
+from netpart.launch.control.signals import SIGNAL_LISTENER, interrupt_on_signals
+from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
 from netpart.spec import extent, size
 from tests.worker.jobs import LENET, partition
 
@@ -33,8 +33,8 @@ def cut(request: pytest.FixtureRequest) -> Partition:
 
 
 def write_share(cut: Partition, path: Path, rank: int) -> None:
-    with join(path) as file:
-        for h in writers(cut)[rank]:
+    with join_checkpoint(path) as file:
+        for h in assign_checkpoint_writes(cut)[rank]:
             holding = cut.holdings[rank][h]
             values = np.full(extent(holding.home), 1.0 + rank, np.float32)
             file.write_region(holding.parameter.name, holding.home, values, holding.parameter.spec.shape)
@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
 
 def test_every_element_has_one_writer(cut: Partition) -> None:
     elements = {p.name: 0 for p in cut.parameters}
-    for rank, mine in enumerate(writers(cut)):
+    for rank, mine in enumerate(assign_checkpoint_writes(cut)):
         for h in mine:
             elements[cut.holdings[rank][h].parameter.name] += size(cut.holdings[rank][h].home)
     assert elements == {p.name: prod(p.spec.shape) for p in cut.parameters}
@@ -141,13 +141,13 @@ def test_a_signal_while_files_are_put_in_place_waits_for_all_of_it(
 
     def interrupted(*paths: Any, **named: Any) -> None:
         act(*paths, **named)
-        EAR.heard = -inf
+        SIGNAL_LISTENER.heard = -inf
         signal.raise_signal(signal.SIGINT)
 
     (tmp_path / "step00000005.safetensors").write_bytes(b"of an earlier run")
     book = CheckpointBook(cut, tmp_path)
     monkeypatch.setattr(os, call, interrupted)
-    with listening(), pytest.raises(Interrupted):
+    with interrupt_on_signals(), pytest.raises(SignalInterrupt):
         save(book, cut, 5)
     monkeypatch.undo()
     book.abandon()
@@ -164,13 +164,13 @@ def test_a_checkpoint_with_nan_is_not_put_in_place(tmp_path: Path, cut: Partitio
     good = save(book, cut, 5)
     path = book.open(10)[which]
     assert path is not None
-    with join(path) as file:
+    with join_checkpoint(path) as file:
         name = f"conv1/w1{'.momentum' if which else ''}"
         file.write_region(name, ((7, 8), (24, 25)), np.full((1, 1), np.inf, np.float32))
     book.written(10, 0)
     book.written(10, 1)
     with pytest.raises(
-        Diverged, match=f"^checkpoint of step 10: expected finite numbers, got nan or infinity in {name}:"
+        TrainingDiverged, match=f"^checkpoint of step 10: expected finite numbers, got nan or infinity in {name}:"
     ):
         book.written(10, 2)
     book.abandon()
@@ -193,7 +193,7 @@ def test_what_is_left_of_a_run_is_told(tmp_path: Path, cut: Partition) -> None:
 
 def steps(folder: Path) -> list[int]:
     """The steps of all checkpoints, each of which has its updater."""
-    found = checkpoints(folder)
+    found = list_checkpoints(folder)
     assert [path.with_suffix(".updater") for path in found] == sorted(folder.glob("*.updater"))
     return [parse_step(path) for path in found]
 
@@ -235,7 +235,7 @@ def test_a_run_that_goes_on_keeps_no_more_either(tmp_path: Path) -> None:
     all_of_them = CheckpointBook(partition(LENET, WORKERS), tmp_path)
     for step in (1, 2, 3):
         save(all_of_them, cut, step)
-    book = CheckpointBook(cut, tmp_path, checkpoints(tmp_path), tmp_path / "step00000003.safetensors")
+    book = CheckpointBook(cut, tmp_path, list_checkpoints(tmp_path), tmp_path / "step00000003.safetensors")
     for step in (3, 4, 5):
         save(book, cut, step)
         assert steps(tmp_path) == [step]

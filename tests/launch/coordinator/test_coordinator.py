@@ -12,11 +12,11 @@ import zmq
 from netpart.checkpoint.steps import step_file
 from netpart.errors import WorkerFailed
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.serve import served
-from netpart.launch.coordinator.conversation import Options
+from netpart.graph.passes.serve import add_job_servers
+from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.proto.control_pb2 import BeatProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from tests.worker.jobs import LENET
 
 
@@ -27,8 +27,8 @@ def context() -> Iterator[zmq.Context[zmq.Socket[bytes]]]:
 
 
 def coordinator(context: zmq.Context[zmq.Socket[bytes]], folder: Path, *overrides: str) -> Coordinator:
-    cut = served(partition_job(loads(LENET, overrides=overrides).proto, 1))
-    options = Options(folder, folder, 1, "cpu", 5.0, 1)
+    cut = add_job_servers(partition_job(read_job_text(LENET, overrides=overrides).proto, 1))
+    options = RunOptions(folder, folder, 1, "cpu", 5.0, 1)
     made = Coordinator(cut, options, context, lambda event: None)
     made.socket.close()
     return made

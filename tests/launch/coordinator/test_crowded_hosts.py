@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.launch.coordinator.crowded_hosts import Crowd, crowds
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.crowded_hosts import OversubscribedHost, find_oversubscribed_hosts
+from netpart.launch.coordinator.watch import MemberRecord
 
 
-def member(rank: int, threads: int, cores: range, host: str = "a", device: str = "cpu") -> Member:
-    return Member(rank, threads=threads, cores=frozenset(cores), host=host, device=device)
+def member(rank: int, threads: int, cores: range, host: str = "a", device: str = "cpu") -> MemberRecord:
+    return MemberRecord(rank, threads=threads, cores=frozenset(cores), host=host, device=device)
 
 
 def test_threads_of_a_host_are_counted_together() -> None:
     two, other = range(2), range(2)
-    assert crowds([member(0, 2, two), member(1, 2, two), member(2, 2, other, "b")]) == (Crowd((0, 1), 2),)
-    assert crowds([member(0, 2, two), member(1, 1, two)])[0].share == 1
-    assert crowds([member(0, 500, range(8))]) == (Crowd((0,), 8),)
-    assert [crowd.ranks for crowd in crowds([member(k, 3, two, "ab"[k % 2]) for k in range(4)])] == [(0, 2), (1, 3)]
+    assert find_oversubscribed_hosts([member(0, 2, two), member(1, 2, two), member(2, 2, other, "b")]) == (
+        OversubscribedHost((0, 1), 2),
+    )
+    assert find_oversubscribed_hosts([member(0, 2, two), member(1, 1, two)])[0].share == 1
+    assert find_oversubscribed_hosts([member(0, 500, range(8))]) == (OversubscribedHost((0,), 8),)
+    assert [crowd.ranks for crowd in find_oversubscribed_hosts([member(k, 3, two, "ab"[k % 2]) for k in range(4)])] == [
+        (0, 2),
+        (1, 3),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -31,5 +36,5 @@ def test_threads_of_a_host_are_counted_together() -> None:
     ],
     ids=["as many as cores", "bound to their own", "no fewer can be", "one computes on a GPU", "two hosts"],
 )
-def test_who_has_a_core_for_each_thread_is_no_crowd(members: list[Member]) -> None:
-    assert crowds(members) == ()
+def test_who_has_a_core_for_each_thread_is_no_crowd(members: list[MemberRecord]) -> None:
+    assert find_oversubscribed_hosts(members) == ()

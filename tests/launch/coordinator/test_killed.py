@@ -9,7 +9,7 @@ from pathlib import Path
 
 from netpart.graph.cluster import Cluster
 from netpart.launch.coordinator.blame import Blame
-from netpart.launch.coordinator.watch import Member
+from netpart.launch.coordinator.watch import MemberRecord
 from netpart.launch.teams.processes import ProcessTeam
 
 
@@ -17,16 +17,16 @@ def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:
     """The process dies of a signal a moment after it is asked about."""
     command = [sys.executable, "-c", "import os, signal; input(); os.kill(os.getpid(), signal.SIGKILL)"]
     team = ProcessTeam(1, tmp_path)
-    blame = Blame([Member(0), Member(1)], Cluster(2), team)
+    blame = Blame([MemberRecord(0), MemberRecord(1)], Cluster(2), team)
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         team.processes.append(process)
         team.watches.append(os.pidfd_open(process.pid))
         try:
-            assert blame.killed(Member(1), 0.0) == {}
+            assert blame.killed(MemberRecord(1), 0.0) == {}
             assert process.stdin is not None
             process.stdin.write(b"\n")
             process.stdin.flush()
-            (how,) = blame.killed(Member(1), 30.0).values()
+            (how,) = blame.killed(MemberRecord(1), 30.0).values()
             assert "SIGKILL" in how
         finally:
             team.kill()

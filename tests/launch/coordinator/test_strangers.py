@@ -14,16 +14,16 @@ import pytest
 import zmq
 
 from netpart.errors import NetpartError, WorkerFailed
-from netpart.launch.control.framing import pack, unpack
-from netpart.launch.control.seats import HEART, KNOCK, VOICE, identity
-from netpart.launch.control.secure_link import derived, secure_server
-from netpart.launch.control.token import Token, given
+from netpart.launch.control.framing import pack_message, unpack_message
+from netpart.launch.control.seats import HEART, KNOCK, VOICE, socket_identity
+from netpart.launch.control.secure_link import derive_key_pair, secure_server
+from netpart.launch.control.token import RunToken, find_token
 from netpart.launch.coordinator import coordinator
 from netpart.launch.coordinator.coordinator import Coordinator
-from netpart.launch.member.control_client import Control, dealer
-from netpart.launch.member.join import Invitation, knock
+from netpart.launch.member.control_client import ControlClient, make_dealer
+from netpart.launch.member.join import Invitation, request_seat
 from netpart.launch.report.events import Event, Joined, Noticed, Summary
-from netpart.launch.run import run
+from netpart.launch.run import run_job
 from netpart.launch.teams.meeting import Meeting
 from netpart.proto.control_pb2 import (
     BeatProto,
@@ -41,11 +41,11 @@ from netpart.proto.control_pb2 import (
     SpokenProto,
     UpdatesProto,
 )  # fmt: skip
-from netpart.proto.reader import load
-from netpart.transport.sockets import bind, connect, limited
+from netpart.proto.reader import read_job
+from netpart.transport.sockets import bind_socket, connect_socket, limited_socket
 from tests.end2end.running import mlp
 
-TOKEN = Token(b"t" * 16)
+TOKEN = RunToken(b"t" * 16)
 DEADLINE, DEADLINE_MS = 30.0, 30_000
 
 
@@ -57,17 +57,19 @@ def free_port() -> int:
 class Waiting:
     """A run in a thread that waits for the only worker that it has."""
 
-    def __init__(self, folder: Path, pool: ThreadPoolExecutor, context: zmq.Context[Any], token: Token | None) -> None:
+    def __init__(
+        self, folder: Path, pool: ThreadPoolExecutor, context: zmq.Context[Any], token: RunToken | None
+    ) -> None:
         self.address, self.events, self.context = f"tcp://127.0.0.1:{free_port()}", Queue[Event](), context
         self.token, self.folder = TOKEN, folder / "run"
         meeting = Meeting(self.address, token=token, wait=DEADLINE)
         self.end: Future[Summary] = pool.submit(
-            run, load(mlp(folder, train_steps=1)), 1, launcher="join", listener=self.events.put, workspace=self.folder,
-            meeting=meeting,
+            run_job, read_job(mlp(folder, train_steps=1)), 1, launcher="join", listener=self.events.put,
+            workspace=self.folder, meeting=meeting,
         )  # fmt: skip
         self.until("Invited")
         if token is None:
-            made = given({}, self.folder / "token")
+            made = find_token({}, self.folder / "token")
             assert made is not None
             self.token = made
 
@@ -83,20 +85,20 @@ class Waiting:
         assert isinstance(event, Noticed)
         return event.text
 
-    def knock(self) -> tuple[int, Token]:
-        return knock(self.context, Invitation(self.address, self.token, wait=DEADLINE))
+    def knock(self) -> tuple[int, RunToken]:
+        return request_seat(self.context, Invitation(self.address, self.token, wait=DEADLINE))
 
     def voice(self, name: bytes) -> zmq.Socket[bytes]:
         """A connection of somebody who has the token, under any name."""
-        made = dealer(self.context, self.address, self.token, name)
+        made = make_dealer(self.context, self.address, self.token, name)
         made.linger = 1000
-        connect(made, self.address)
+        connect_socket(made, self.address)
         return made
 
     def check_it_goes_on(self) -> None:
         """The seat is free, and who takes it gets a plan."""
         rank, ticket = self.knock()
-        control = Control(self.context, self.address, rank, ticket)
+        control = ControlClient(self.context, self.address, rank, ticket)
         assert control.hello().welcome.plan
         control.send(ControlProto(failed=FailedProto(rank=rank, kind="NetpartError", message="this was enough")))
         with pytest.raises(WorkerFailed, match=r"worker 0 \(.*\): .*this was enough"):
@@ -105,13 +107,13 @@ class Waiting:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[Token | None], Waiting]]:
+def start(tmp_path: Path) -> Iterator[Callable[[RunToken | None], Waiting]]:
     with ThreadPoolExecutor(1) as pool, zmq.Context() as context:
         yield lambda token: Waiting(tmp_path, pool, context, token)
 
 
 @pytest.fixture
-def waiting(start: Callable[[Token | None], Waiting]) -> Waiting:
+def waiting(start: Callable[[RunToken | None], Waiting]) -> Waiting:
     return start(TOKEN)
 
 
@@ -120,9 +122,9 @@ def waiting(start: Callable[[Token | None], Waiting]) -> Waiting:
     [
         ([b"\xff\xff"], "expected a message of the control plane, got 2 other bytes"),
         ([b""], "expected a message of the control plane, got an empty one"),
-        (pack(ControlProto(stop=True)), "expected a wish to join, got stop"),
+        (pack_message(ControlProto(stop=True)), "expected a wish to join, got stop"),
         (
-            [pack(ControlProto(join=JoinProto(version="abc")))[0].replace(b"abc", b"\xf0(a")],
+            [pack_message(ControlProto(join=JoinProto(version="abc")))[0].replace(b"abc", b"\xf0(a")],
             "expected text in UTF-8, got other bytes as version",
         ),
     ],
@@ -131,7 +133,7 @@ def test_a_join_that_is_none_is_refused(waiting: Waiting, parts: list[bytes], wh
     with waiting.voice(KNOCK + TOKEN.secret + b"1234") as door:
         door.send_multipart(parts)
         assert door.poll(DEADLINE_MS)
-        assert unpack(door.recv_multipart()).joined.refused == why
+        assert unpack_message(door.recv_multipart()).joined.refused == why
     assert waiting.noticed() == f"somebody who has the token was refused: {why}"
     waiting.check_it_goes_on()
 
@@ -156,7 +158,7 @@ def test_a_worker_that_is_gone_before_its_hello_is_forgotten(waiting: Waiting, m
     assert isinstance(joined, Joined)
     assert waiting.noticed().startswith(f"worker 0 ({joined.where}) joined and has not been heard for ")
     monkeypatch.setattr(coordinator, "HELLO_SECONDS", DEADLINE)
-    late = Control(waiting.context, waiting.address, rank, ticket)
+    late = ControlClient(waiting.context, waiting.address, rank, ticket)
     with pytest.raises(NetpartError, match=r"worker 0: its seat was given up after .* s of silence; join again"):
         late.hello()
     late.close()
@@ -167,8 +169,8 @@ def test_the_token_is_no_ticket(waiting: Waiting) -> None:
     """Who may ask for a seat cannot speak for the worker that has one, before or after it came."""
     hello = ControlProto(failed=FailedProto(message="I am not he"))
     for which in (VOICE, HEART):
-        with waiting.voice(identity(TOKEN.secret, 0, which)) as stranger:
-            stranger.send_multipart(pack(hello))
+        with waiting.voice(socket_identity(TOKEN.secret, 0, which)) as stranger:
+            stranger.send_multipart(pack_message(hello))
     waiting.check_it_goes_on()
 
 
@@ -182,8 +184,8 @@ def test_before_its_hello_a_worker_is_not_heard(
     """It can neither end the run nor keep its seat."""
     monkeypatch.setattr(coordinator, "HELLO_SECONDS", 0.1)
     rank, ticket = waiting.knock()
-    with waiting.voice(identity(ticket.secret, rank, HEART)) as heart:
-        heart.send_multipart(pack(message))
+    with waiting.voice(socket_identity(ticket.secret, rank, HEART)) as heart:
+        heart.send_multipart(pack_message(message))
         heart.send(b"\xff")
         said = {waiting.noticed().partition(" (")[0].partition(":")[0] for _ in range(2)}
     assert said == {"somebody who joined as worker 0 was not understood", "worker 0"}
@@ -193,21 +195,21 @@ def test_before_its_hello_a_worker_is_not_heard(
 
 def test_a_worker_that_sends_what_is_no_message_is_named(waiting: Waiting) -> None:
     rank, ticket = waiting.knock()
-    with waiting.voice(identity(ticket.secret, rank, VOICE)) as voice:
-        voice.send_multipart(pack(ControlProto(hello=HelloProto(rank=rank, token=ticket.secret))))
+    with waiting.voice(socket_identity(ticket.secret, rank, VOICE)) as voice:
+        voice.send_multipart(pack_message(ControlProto(hello=HelloProto(rank=rank, token=ticket.secret))))
         voice.send(b"\xff")
         with pytest.raises(WorkerFailed, match=r"worker 0 \(.*\): expected a message .*, got 1 other bytes"):
             waiting.end.result(DEADLINE)
 
 
-def test_who_has_the_token_cannot_pretend_to_be_the_coordinator(start: Callable[[Token | None], Waiting]) -> None:
+def test_who_has_the_token_cannot_pretend_to_be_the_coordinator(start: Callable[[RunToken | None], Waiting]) -> None:
     """Of a run whose token netpart made. The false one has all that can be made of the token."""
     waiting = start(None)
-    with limited(waiting.context, zmq.ROUTER, 1000) as false:
-        secure_server(false, derived(waiting.token.secret)[1])
-        address = bind(false, "tcp://127.0.0.1:*")
+    with limited_socket(waiting.context, zmq.ROUTER, 1000) as false:
+        secure_server(false, derive_key_pair(waiting.token.secret)[1])
+        address = bind_socket(false, "tcp://127.0.0.1:*")
         with pytest.raises(NetpartError, match="expected a coordinator with this token, got one that does not accept"):
-            knock(waiting.context, Invitation(address, waiting.token, wait=DEADLINE))
+            request_seat(waiting.context, Invitation(address, waiting.token, wait=DEADLINE))
     waiting.check_it_goes_on()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.launch.coordinator.watch import SILENT_SECONDS, Member, Verdict, Watch, place
+from netpart.launch.coordinator.watch import SILENT_SECONDS, FailureVerdict, MemberRecord, Watchdog, describe_moment
 from netpart.launch.teams.team import START_SECONDS
 from netpart.proto.control_pb2 import BeatProto
 
@@ -16,14 +16,14 @@ class Scene:
     """Two workers: both introduced unless said otherwise; worker 0 beats at every look, worker 1 until it is silent."""
 
     def __init__(self, introduced: bool = True) -> None:
-        self.members = [Member(rank, identity=b"x" if introduced else b"") for rank in range(2)]
+        self.members = [MemberRecord(rank, identity=b"x" if introduced else b"") for rank in range(2)]
         self.members[1].beat = BeatProto(rank=1, phase="train", step=7, doing="forward conv1-01")
         self.now = 100.0
-        self.watch = Watch(self.members, PATIENCE, self.now)
+        self.watch = Watchdog(self.members, PATIENCE, self.now)
         self.stopped: set[int] = set()
         self.dead: dict[int, str] = {}
 
-    def look(self, seconds: float = LOOK) -> Verdict | None:
+    def look(self, seconds: float = LOOK) -> FailureVerdict | None:
         self.now += seconds
         self.members[0].heard = self.now
         return self.watch.look(self.now, self.dead, self.stopped.__contains__)
@@ -43,7 +43,7 @@ def test_a_dead_worker_is_blamed_at_once() -> None:
     scene = Scene()
     scene.dead[1] = "signal 9, SIGKILL"
     found = scene.look(0.01)
-    assert found == Verdict(1, "died (signal 9, SIGKILL), last heard in train step 7, forward conv1-01")
+    assert found == FailureVerdict(1, "died (signal 9, SIGKILL), last heard in train step 7, forward conv1-01")
 
 
 def test_a_dead_worker_is_blamed_also_when_it_had_finished() -> None:
@@ -110,15 +110,15 @@ def test_a_worker_that_never_comes() -> None:
 
 
 def test_all_that_never_come_are_named_at_once() -> None:
-    members = [Member(rank, identity=b"x" if rank == 1 else b"") for rank in range(4)]
-    watch = Watch(members, PATIENCE, 0.0, 5.0, "call them")
+    members = [MemberRecord(rank, identity=b"x" if rank == 1 else b"") for rank in range(4)]
+    watch = Watchdog(members, PATIENCE, 0.0, 5.0, "call them")
     members[1].heard = 5.5
     assert [watch.look(now, {}, lambda rank: False) for now in (1.4, 2.8, 4.2, 5.0)] == [None] * 4
     text = "did not come within 5 s of its start, nor did 2 and 3; call them"
-    assert watch.look(5.5, {}, lambda rank: False) == Verdict(0, text)
+    assert watch.look(5.5, {}, lambda rank: False) == FailureVerdict(0, text)
 
 
 def test_places_in_words() -> None:
-    assert place("train", 3, "forward conv1") == "train step 3, forward conv1"
-    assert place("", 0, "compiling its plan") == "before step 0, compiling its plan"
-    assert Member(0).place() == "before step 0, starting"
+    assert describe_moment("train", 3, "forward conv1") == "train step 3, forward conv1"
+    assert describe_moment("", 0, "compiling its plan") == "before step 0, compiling its plan"
+    assert MemberRecord(0).place() == "before step 0, starting"

@@ -9,10 +9,10 @@ import pytest
 import zmq
 
 from netpart.errors import NetpartError
-from netpart.launch.control.framing import PART_BYTES, Garbled, pack
-from netpart.launch.control.seats import HEART, VOICE, identity
-from netpart.launch.control.token import Token
-from netpart.launch.member.control_client import Control, Stopped
+from netpart.launch.control.framing import PART_BYTES, GarbledMessage, pack_message
+from netpart.launch.control.seats import HEART, VOICE, socket_identity
+from netpart.launch.control.token import RunToken
+from netpart.launch.member.control_client import ControlClient, StopRequested
 from netpart.proto.control_pb2 import ControlProto
 
 ADDRESS, TOKEN = "inproc://control", b"t" * 16
@@ -33,8 +33,8 @@ def router(context: zmq.Context[Any]) -> Iterator[zmq.Socket[bytes]]:
 
 
 @pytest.fixture
-def control(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[Control]:
-    control = Control(context, ADDRESS, 2, Token(TOKEN))
+def control(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> Iterator[ControlClient]:
+    control = ControlClient(context, ADDRESS, 2, RunToken(TOKEN))
     yield control
     control.close()
 
@@ -50,7 +50,7 @@ def heard(router: zmq.Socket[bytes], kind: str) -> tuple[bytes, ControlProto]:
 
 
 def answer(router: zmq.Socket[bytes], message: ControlProto) -> None:
-    router.send_multipart([identity(TOKEN, 2, VOICE), message.SerializeToString()])
+    router.send_multipart([socket_identity(TOKEN, 2, VOICE), message.SerializeToString()])
 
 
 def welcome() -> ControlProto:
@@ -59,7 +59,7 @@ def welcome() -> ControlProto:
     return message
 
 
-def test_hello_is_answered_and_the_heart_beats(router: zmq.Socket[bytes], control: Control) -> None:
+def test_hello_is_answered_and_the_heart_beats(router: zmq.Socket[bytes], control: ControlClient) -> None:
     answer_later = welcome()
     control.status.phase, control.status.step, control.status.doing = "train", 3, lambda: "forward conv1"
     control.send(ControlProto(stop=False))
@@ -67,25 +67,25 @@ def test_hello_is_answered_and_the_heart_beats(router: zmq.Socket[bytes], contro
     answer(router, answer_later)
     assert control.hello().welcome.seed == 7
     name, hello = heard(router, "hello")
-    assert (name, hello.hello.rank, hello.hello.token) == (identity(TOKEN, 2, VOICE), 2, TOKEN)
+    assert (name, hello.hello.rank, hello.hello.token) == (socket_identity(TOKEN, 2, VOICE), 2, TOKEN)
     for _ in range(2):
         name, beat = heard(router, "beat")
-        assert name == identity(TOKEN, 2, HEART)
+        assert name == socket_identity(TOKEN, 2, HEART)
         assert (beat.beat.rank, beat.beat.phase, beat.beat.step, beat.beat.doing) == (2, "train", 3, "forward conv1")
 
 
-def test_stop_ends_any_wait(router: zmq.Socket[bytes], control: Control) -> None:
+def test_stop_ends_any_wait(router: zmq.Socket[bytes], control: ControlClient) -> None:
     control.send(ControlProto(stop=False))
     heard(router, "stop")
     control.check()
     answer(router, ControlProto(stop=True))
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequested):
         control.receive("go")
     answer(router, ControlProto(stop=True))
     control.await_stop()
 
 
-def test_an_answer_out_of_turn(router: zmq.Socket[bytes], control: Control) -> None:
+def test_an_answer_out_of_turn(router: zmq.Socket[bytes], control: ControlClient) -> None:
     control.send(ControlProto(stop=False))
     heard(router, "stop")
     answer(router, welcome())
@@ -94,18 +94,20 @@ def test_an_answer_out_of_turn(router: zmq.Socket[bytes], control: Control) -> N
 
 
 def test_closing_without_hello_leaves_nothing(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> None:
-    Control(context, ADDRESS, 1, Token(TOKEN)).close()
+    ControlClient(context, ADDRESS, 1, RunToken(TOKEN)).close()
 
 
-def test_a_plan_comes_in_parts_and_what_is_no_message_is_said_so(router: zmq.Socket[bytes], control: Control) -> None:
+def test_a_plan_comes_in_parts_and_what_is_no_message_is_said_so(
+    router: zmq.Socket[bytes], control: ControlClient
+) -> None:
     control.send(ControlProto(stop=False))
     heard(router, "stop")
     message = welcome()
     message.welcome.plan = bytes(3 * PART_BYTES)
-    parts = pack(message)
+    parts = pack_message(message)
     assert max(map(len, parts)) == PART_BYTES
-    router.send_multipart([identity(TOKEN, 2, VOICE), *parts])
+    router.send_multipart([socket_identity(TOKEN, 2, VOICE), *parts])
     assert control.receive("welcome") == message
-    router.send_multipart([identity(TOKEN, 2, VOICE), b"\xff"])
-    with pytest.raises(Garbled, match="expected a message of the control plane, got 1 other bytes"):
+    router.send_multipart([socket_identity(TOKEN, 2, VOICE), b"\xff"])
+    with pytest.raises(GarbledMessage, match="expected a message of the control plane, got 1 other bytes"):
         control.receive("go")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.graph.cluster import Cluster
-from netpart.launch.control.due_steps import due, due_after, meetings
+from netpart.launch.control.due_steps import barrier_steps, is_average_due, is_due
 from netpart.proto.job_pb2 import JobProto
 
 COUNTS = st.integers(0, 9)
@@ -22,8 +22,8 @@ def test_groups_meet_before_every_event(
     )  # fmt: skip
     events = (val, after_val), (test, after_test), (save, after_save)
     end = first + 3 * more
-    found = [step for step in range(first, end) if any(due(step, *event) for event in events)]
-    assert meetings(job, first, end) == [*found, end]
+    found = [step for step in range(first, end) if any(is_due(step, *event) for event in events)]
+    assert barrier_steps(job, first, end) == [*found, end]
 
 
 @given(st.integers(2, 4), st.integers(1, 3), COUNTS, st.sets(st.integers(0, 40)))
@@ -31,7 +31,11 @@ def test_groups_agree_on_every_average(count: int, sync: int, first: int, met: s
     cluster, end = Cluster(1, count, 0, sync, sync), first + 31
     meets = [*sorted(m for m in met if first <= m < end), end]
     rounds = [
-        {(step - first) // count for step in cluster.steps(group, first, end) if due_after(cluster, first, meets, step)}
+        {
+            (step - first) // count
+            for step in cluster.steps(group, first, end)
+            if is_average_due(cluster, first, meets, step)
+        }
         for group in range(count)
     ]
     assert all(found == rounds[0] for found in rounds)

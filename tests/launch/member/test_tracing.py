@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.launch.member.tracing import encode
-from netpart.measure.profile import WARM_UP, Profiled, profile
+from netpart.launch.member.tracing import encode_trace
+from netpart.measure.profile import WARM_UP, ProfiledRun, profile_job
 from netpart.measure.timeline import STEP
-from netpart.measure.traces import decode, memory_plan
+from netpart.measure.traces import decode_trace, player_memory_plan
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder
 from netpart.worker.player import Player
-from netpart.worker.trace import Traced
+from netpart.worker.trace import TracedAction
 from tests.end2end.running import mlp
 from tests.graph.jobs import data, job, layer, product
 
@@ -24,19 +24,23 @@ STEPS = 4
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Profiled:
+def found(tmp_path_factory: pytest.TempPathFactory) -> ProfiledRun:
     folder: Path = tmp_path_factory.mktemp("profile")
-    return profile(load(mlp(folder)), 2, STEPS, launcher="threads")
+    return profile_job(read_job(mlp(folder)), 2, STEPS, launcher="threads")
 
 
 def test_what_was_traced_arrives_by_the_clock_of_all() -> None:
     channel = Channel(1, Way.BUCKET, 0, 3, 2)
-    traced = [Traced("send b", 1.0, 2.0, channel), Traced(STEP, 0.0, 3.0), Traced("send b", 4.0, 5.0, channel)]
-    traced.append(Traced("forward a", 5.0, 6.0, micro=2))
-    message = encode(traced, 100.0)
+    traced = [
+        TracedAction("send b", 1.0, 2.0, channel),
+        TracedAction(STEP, 0.0, 3.0),
+        TracedAction("send b", 4.0, 5.0, channel),
+    ]
+    traced.append(TracedAction("forward a", 5.0, 6.0, micro=2))
+    message = encode_trace(traced, 100.0)
     message.rank = 1
     assert len(message.what) == 3
-    assert list(decode(message)) == [
+    assert list(decode_trace(message)) == [
         (1, 0, "send b", 101.0, 102.0, (1, Way.BUCKET, 0, 3, 2), 0, -1), (1, 0, "step", 100.0, 103.0, (), 0, -1),
         (1, 1, "send b", 104.0, 105.0, (1, Way.BUCKET, 0, 3, 2), 0, -1),
         (1, 1, "forward a", 105.0, 106.0, (), 0, 2),
@@ -44,33 +48,33 @@ def test_what_was_traced_arrives_by_the_clock_of_all() -> None:
 
 
 def test_of_a_pipeline_the_micro_batch_of_every_kernel_is_known() -> None:
-    job = load(
+    job = read_job(
         zoo_folder() / "schemes" / "five-layers.conf", ["neuralnet.scheme=PIPELINE", "neuralnet.micro_batches=3"]
     )
-    events = profile(job, 2, 1, launcher="threads").timeline.events
+    events = profile_job(job, 2, 1, launcher="threads").timeline.events
     micros = {kind: {e.micro for e in events if e.kind == kind} for kind in ("forward", "backward", "update", "talk")}
     assert micros == {"forward": {0, 1, 2}, "backward": {0, 1, 2}, "update": {-1}, "talk": {-1}}
 
 
-def test_a_step_of_one_micro_batch_has_no_numbers(found: Profiled) -> None:
+def test_a_step_of_one_micro_batch_has_no_numbers(found: ProfiledRun) -> None:
     assert {event.micro for event in found.timeline.events} == {-1}
 
 
-def test_every_step_of_every_worker_is_there_without_the_first(found: Profiled) -> None:
+def test_every_step_of_every_worker_is_there_without_the_first(found: ProfiledRun) -> None:
     steps = [(e.worker, e.step) for e in found.timeline.events if e.kind == STEP]
     assert sorted(steps) == [(worker, step) for worker in range(2) for step in range(STEPS)]
     assert found.profile.steps == STEPS
     assert WARM_UP > 0
 
 
-def test_what_was_sent_was_taken_in_after_it_was_sent(found: Profiled) -> None:
+def test_what_was_sent_was_taken_in_after_it_was_sent(found: ProfiledRun) -> None:
     messages = found.timeline.messages
     assert len(messages) == sum(e.verb == "send" for e in found.timeline.events)
     assert all(m.sent.start < m.taken.end for m in messages)
     assert {(m.sent.worker, m.taken.worker) for m in messages} == {(0, 1), (1, 0)}
 
 
-def test_layers_have_times_and_rates(found: Profiled) -> None:
+def test_layers_have_times_and_rates(found: ProfiledRun) -> None:
     rows = {row.name: row for row in found.profile.layers}
     assert list(rows) == ["data", "fc1", "relu", "fc2", "loss"]
     assert all(rows[name].forward > 0 for name in ("data", "fc1", "fc2", "loss"))
@@ -80,7 +84,7 @@ def test_layers_have_times_and_rates(found: Profiled) -> None:
     assert rows["data"].rate == 0
 
 
-def test_the_time_of_a_worker_adds_up(found: Profiled) -> None:
+def test_the_time_of_a_worker_adds_up(found: ProfiledRun) -> None:
     for row in found.profile.workers:
         spent = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
         assert all(seconds >= 0 for seconds in spent)
@@ -88,7 +92,7 @@ def test_the_time_of_a_worker_adds_up(found: Profiled) -> None:
         assert 0 <= row.overlapped <= row.travelling
 
 
-def test_memory_is_told_part_by_part(found: Profiled) -> None:
+def test_memory_is_told_part_by_part(found: ProfiledRun) -> None:
     for row in found.profile.memory:
         assert row.total == sum(row.parts.values())
         assert row.parts["parameters"] == row.parts["state"] > 0
@@ -108,8 +112,8 @@ def test_memory_is_told_part_by_part(found: Profiled) -> None:
 def test_a_worker_without_work_has_a_memory_plan() -> None:
     """A mini-batch of one row leaves the second of two workers idle."""
     one_row = job(data(rows=1), product("top", "data", 4), layer("loss", "kSoftmaxLoss", "top", "data"))
-    assert memory_plan(Player(compile_worker(partition_job(one_row, 2), 1), None)).peak_at == "nothing"
+    assert player_memory_plan(Player(compile_worker(partition_job(one_row, 2), 1), None)).peak_at == "nothing"
 
 
-def test_a_notebook_draws_the_median_step(found: Profiled) -> None:
+def test_a_notebook_draws_the_median_step(found: ProfiledRun) -> None:
     assert f": the median of {STEPS} steps of " in found._repr_svg_()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.checkpoint.steps import step_file
-from netpart.launch.report.earlier_runs import earlier
+from netpart.launch.report.earlier_runs import earlier_run_notices
 from netpart.proto.job_pb2 import JobProto
 
 
@@ -28,6 +28,6 @@ from netpart.proto.job_pb2 import JobProto
 def test_earlier_checkpoints(job: JobProto, found: list[int], said: str, tmp_path: Path) -> None:
     for step in found:
         step_file(tmp_path, step).touch()
-    lines = list(earlier(job, tmp_path))
+    lines = list(earlier_run_notices(job, tmp_path))
     assert len(lines) == bool(said)
     assert said.replace("FOLDER", str(tmp_path)) in "".join(lines)

@@ -9,8 +9,8 @@ import pytest
 
 from netpart.errors import DataError, NetpartError
 from netpart.launch.report.events import Event, Measured, Saved, Staleness, Updated
-from netpart.launch.report.run_record import Notes
-from netpart.worker.server_player import Applied
+from netpart.launch.report.run_record import RunRecord
+from netpart.worker.server_player import AppliedUpdate
 
 
 def measured(step: int) -> Measured:
@@ -21,8 +21,8 @@ def noted(workspace: Path) -> list[int]:
     return [json.loads(line)["step"] for line in (workspace / "metrics.jsonl").read_text().splitlines()]
 
 
-def note(workspace: Path, steps: list[int], first_step: int = 0, resumed: bool = False) -> Notes:
-    notes = Notes(workspace, None, first_step, resumed)
+def note(workspace: Path, steps: list[int], first_step: int = 0, resumed: bool = False) -> RunRecord:
+    notes = RunRecord(workspace, None, first_step, resumed)
     for step in steps:
         notes.hear(measured(step))
     notes.close()
@@ -31,7 +31,7 @@ def note(workspace: Path, steps: list[int], first_step: int = 0, resumed: bool =
 
 def test_every_event_is_passed_on_and_measurements_are_noted(tmp_path: Path) -> None:
     heard: list[Event] = []
-    notes = Notes(tmp_path / "new" / "folder", heard.append)
+    notes = RunRecord(tmp_path / "new" / "folder", heard.append)
     events: list[Event] = [measured(1), Saved(1, Path("step1")), measured(2)]
     for event in events:
         notes.hear(event)
@@ -57,10 +57,10 @@ def test_a_new_run_starts_anew(tmp_path: Path) -> None:
 
 
 def test_a_workspace_has_one_run(tmp_path: Path) -> None:
-    notes = Notes(tmp_path, None)
+    notes = RunRecord(tmp_path, None)
     notes.hear(measured(1))
     with pytest.raises(NetpartError, match="expected no other run in it, got one; wait for it, or name another one"):
-        Notes(tmp_path, None)
+        RunRecord(tmp_path, None)
     notes.close()
     assert noted(tmp_path) == [1]
     note(tmp_path, [2])
@@ -69,28 +69,28 @@ def test_a_workspace_has_one_run(tmp_path: Path) -> None:
 def test_a_workspace_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NetpartError, match=r"workspace .*file: expected a folder to write to, got .*; name another"):
-        Notes(tmp_path / "file", None)
+        RunRecord(tmp_path / "file", None)
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    notes = Notes(tmp_path, None)
+    notes = RunRecord(tmp_path, None)
     notes.file.close()
     notes.file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
     with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got no space left on device; free some"):
         notes.hear(measured(1))
     notes.close()
     notes.updates = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115 - Notes closes it
-    notes.hear(Updated(0, Applied(0, 0, 0, 0)))
+    notes.hear(Updated(0, AppliedUpdate(0, 0, 0, 0)))
     with pytest.raises(DataError, match=r"/dev/full: expected room for a line, got no space left on device"):
         notes.close()
 
 
 def test_updates_are_noted_and_counted_but_not_passed_on(tmp_path: Path) -> None:
     heard: list[Event] = []
-    notes = Notes(tmp_path, heard.append)
+    notes = RunRecord(tmp_path, heard.append)
     assert notes.staleness is None
     for version, read in enumerate([0, 0, 2, 1, 4]):
-        notes.hear(Updated(3, Applied(version % 2, version, read, version)))
+        notes.hear(Updated(3, AppliedUpdate(version % 2, version, read, version)))
     notes.close()
     assert heard == []
     lines = [json.loads(line) for line in (tmp_path / "updates.jsonl").read_text().splitlines()]

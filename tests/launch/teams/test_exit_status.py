@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from netpart.launch.teams.exit_status import how
+from netpart.launch.teams.exit_status import describe_exit
 
 
 def test_an_exit_status_says_which_signal_it_was() -> None:
-    assert [how(3), how(-15), how(-77)] == ["exit code 3", "signal 15, SIGTERM", "signal 77"]
+    assert [describe_exit(3), describe_exit(-15), describe_exit(-77)] == [
+        "exit code 3",
+        "signal 15, SIGTERM",
+        "signal 77",
+    ]

@@ -8,53 +8,53 @@ import pytest
 
 from netpart.errors import ConfigError
 from netpart.launch.teams import launcher_environment as module
-from netpart.launch.teams.launcher_environment import LAUNCHERS, Adopted, adopt, one_of_many
+from netpart.launch.teams.launcher_environment import LAUNCHERS, LaunchedRank, find_launched_rank, require_launched_rank
 
 MEET = {"NETPART_MEET": "tcp://10.0.0.1:5555"}
 SLURM = {
     "SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_LAUNCH_NODE_IPADDR": "10.0.0.9", "SLURM_JOB_ID": "1234567",
 }  # fmt: skip
 CASES = {
-    "Open MPI": ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, Adopted("Open MPI", 1, 2, "")),
-    "MPICH": ({"PMI_RANK": "0", "PMI_SIZE": "8"} | MEET, Adopted("MPICH", 0, 8, "tcp://10.0.0.1:5555")),
-    "PMIx": ({"PMIX_RANK": "5"}, Adopted("PMIx", 5, None, "")),
-    "Slurm": (SLURM, Adopted("Slurm", 3, 4, "tcp://10.0.0.9:24567")),
-    "Slurm, told where": (SLURM | MEET, Adopted("Slurm", 3, 4, "tcp://10.0.0.1:5555")),
-    "mpirun in Slurm": (SLURM | {"PMI_RANK": "1", "PMI_SIZE": "2"}, Adopted("MPICH", 1, 2, "")),
-    "Kubernetes": ({"JOB_COMPLETION_INDEX": "2"} | MEET, Adopted("Kubernetes", 2, None, "tcp://10.0.0.1:5555")),
+    "Open MPI": ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, LaunchedRank("Open MPI", 1, 2, "")),
+    "MPICH": ({"PMI_RANK": "0", "PMI_SIZE": "8"} | MEET, LaunchedRank("MPICH", 0, 8, "tcp://10.0.0.1:5555")),
+    "PMIx": ({"PMIX_RANK": "5"}, LaunchedRank("PMIx", 5, None, "")),
+    "Slurm": (SLURM, LaunchedRank("Slurm", 3, 4, "tcp://10.0.0.9:24567")),
+    "Slurm, told where": (SLURM | MEET, LaunchedRank("Slurm", 3, 4, "tcp://10.0.0.1:5555")),
+    "mpirun in Slurm": (SLURM | {"PMI_RANK": "1", "PMI_SIZE": "2"}, LaunchedRank("MPICH", 1, 2, "")),
+    "Kubernetes": ({"JOB_COMPLETION_INDEX": "2"} | MEET, LaunchedRank("Kubernetes", 2, None, "tcp://10.0.0.1:5555")),
 }
 
 
 @pytest.mark.parametrize(("environment", "expected"), CASES.values(), ids=CASES)
-def test_what_a_launcher_tells(environment: dict[str, str], expected: Adopted) -> None:
-    assert adopt(environment | {"HOME": "/"}) == expected
+def test_what_a_launcher_tells(environment: dict[str, str], expected: LaunchedRank) -> None:
+    assert find_launched_rank(environment | {"HOME": "/"}) == expected
 
 
 def test_nobody_has_started_it() -> None:
-    assert adopt({"HOME": "/", "SLURM_JOB_ID": "7"}) is None
+    assert find_launched_rank({"HOME": "/", "SLURM_JOB_ID": "7"}) is None
 
 
 @pytest.mark.parametrize("text", ["", "one", "-1", "²"])
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(ConfigError, match="PMI_RANK: expected a number from 0, got"):
-        adopt({"PMI_RANK": text})
+        find_launched_rank({"PMI_RANK": text})
 
 
 def test_a_rank_is_below_the_size() -> None:
     with pytest.raises(
         ConfigError, match="PMI_RANK: expected a rank below PMI_SIZE, 2, got 2; start every process with"
     ):
-        adopt({"PMI_RANK": "2", "PMI_SIZE": "2"})
+        find_launched_rank({"PMI_RANK": "2", "PMI_SIZE": "2"})
 
 
 def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
     with pytest.raises(ConfigError, match=r"expected one of OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
-        one_of_many(MEET)
+        require_launched_rank(MEET)
     with pytest.raises(ConfigError, match="expected NETPART_MEET in the environment, got none; set it"):
-        one_of_many({"JOB_COMPLETION_INDEX": "0"})
+        require_launched_rank({"JOB_COMPLETION_INDEX": "0"})
     with pytest.raises(ConfigError, match=r"NETPART_MEET: expected an address like .*, got 'node1'"):
-        one_of_many({"JOB_COMPLETION_INDEX": "0", "NETPART_MEET": "node1"})
-    assert one_of_many(SLURM).rank == 3
+        require_launched_rank({"JOB_COMPLETION_INDEX": "0", "NETPART_MEET": "node1"})
+    assert require_launched_rank(SLURM).rank == 3
 
 
 def test_the_table_of_the_module_is_the_one_that_is_used() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.control.token import Token, keep
+from netpart.launch.control.token import RunToken, write_token_file
 from netpart.launch.teams.meeting import JoinTeam, Meeting
 from netpart.proto.control_pb2 import JoinProto
-from netpart.resources import version
+from netpart.resources import installed_version
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def team(tmp_path: Path) -> JoinTeam:
 
 def ask(team: JoinTeam, rank: int | None = None) -> int | str:
     """The rank that somebody gets, or why he does not."""
-    answer = team.admit(JoinProto(rank=rank, host="node", version=version()))
+    answer = team.admit(JoinProto(rank=rank, host="node", version=installed_version()))
     return answer.refused or answer.rank
 
 
@@ -46,7 +46,7 @@ def test_one_too_many(team: JoinTeam) -> None:
 
 def test_another_netpart_is_refused(team: JoinTeam) -> None:
     refused = team.admit(JoinProto(host="node", version="0.0.1")).refused
-    assert refused == f"expected netpart {version()}, got 0.0.1; install the same on every host"
+    assert refused == f"expected netpart {installed_version()}, got 0.0.1; install the same on every host"
 
 
 def test_only_who_has_come_can_be_lost(team: JoinTeam) -> None:
@@ -66,7 +66,7 @@ def test_a_seat_that_was_left_is_given_again(team: JoinTeam) -> None:
 
 
 def test_where_somebody_comes_from_is_shown_in_plain_characters(team: JoinTeam) -> None:
-    team.admit(JoinProto(host="\x1b[2Jnode\n" + "x" * 1000, version=version()))
+    team.admit(JoinProto(host="\x1b[2Jnode\n" + "x" * 1000, version=installed_version()))
     assert team.where(1) == "?[2Jnode?" + "x" * 91
 
 
@@ -76,7 +76,7 @@ def test_the_invitation_says_what_to_type_and_no_secret(team: JoinTeam, tmp_path
     file = tmp_path / "token"
     command = "netpart worker --join tcp://127.0.0.1:5555"
     assert invited.command == f"NETPART_TOKEN=$(ssh 127.0.0.1 cat {file}) {command}"
-    known = JoinTeam(2, Meeting("tcp://127.0.0.1:5555", token=Token(b"t" * 16)), tmp_path).invitation()
+    known = JoinTeam(2, Meeting("tcp://127.0.0.1:5555", token=RunToken(b"t" * 16)), tmp_path).invitation()
     assert known is not None
     assert (known.command, known.needs) == (command, "this NETPART_TOKEN")
 
@@ -86,7 +86,7 @@ def test_the_command_can_be_copied(tmp_path: Path) -> None:
     folder = tmp_path / "a run"
     invited = JoinTeam(2, Meeting("tcp://[::1]:5555"), folder).invitation()
     assert invited is not None
-    keep(folder / "token", Token(b"t" * 16))
+    write_token_file(folder / "token", RunToken(b"t" * 16))
     tools = 'ssh() { echo "$1" >&2; shift; sh -c "$*"; }; netpart() { echo "$*" "$NETPART_TOKEN"; }; '
     said = subprocess.run(["sh", "-c", tools + invited.command], capture_output=True, text=True, check=True)
     assert said.stdout == f"worker --join tcp://[::1]:5555 {(b't' * 16).hex()}\n"
@@ -94,7 +94,7 @@ def test_the_command_can_be_copied(tmp_path: Path) -> None:
 
 
 def test_an_invitation_names_the_token_file_that_was_given(tmp_path: Path) -> None:
-    meeting = Meeting("tcp://127.0.0.1:5555", token=Token(b"t" * 16), token_file=tmp_path / "secret")
+    meeting = Meeting("tcp://127.0.0.1:5555", token=RunToken(b"t" * 16), token_file=tmp_path / "secret")
     invited = JoinTeam(2, meeting, tmp_path).invitation()
     assert invited is not None
     command = "netpart worker --join tcp://127.0.0.1:5555 --token-file secret"
@@ -105,7 +105,7 @@ def test_a_token_of_another_run_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"NETPART_TOKEN: expected 32 .*, got the token that netpart made for another"
     ):
-        Meeting("tcp://127.0.0.1:5555", token=Token(b"t" * 16, b"k" * 32))
+        Meeting("tcp://127.0.0.1:5555", token=RunToken(b"t" * 16, b"k" * 32))
 
 
 def test_nobody_is_invited_where_all_are_here(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from time import monotonic
 import pytest
 
 from netpart.errors import ConfigError, NetpartError
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.token import Token
-from netpart.launch.run import run
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.token import RunToken
+from netpart.launch.run import run_job
 from netpart.launch.teams import mpiexec
 from netpart.launch.teams.mpi import MpiTeam
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
 
 DEADLINE = 30.0
@@ -41,7 +41,7 @@ def team(tmp_path: Path) -> Iterator[MpiTeam]:
         open(os.open(tmp_path / "met", os.O_RDWR), encoding="utf-8", buffering=1) as met,
         MpiTeam(2, tmp_path / "log", rank=(sys.executable, "-P", "-c", WAIT, str(tmp_path / "met"))) as team,
     ):
-        team.start("inproc://nobody", Seats(Token(b"t" * 16), 2))
+        team.start("inproc://nobody", WorkerSeats(RunToken(b"t" * 16), 2))
         for _ in range(2):
             rank, pid = met.readline().split()
             team.met(int(rank), int(pid))
@@ -97,28 +97,28 @@ def test_mpiexec_beside_this_python_comes_first(tmp_path: Path, monkeypatch: pyt
         (tmp_path / folder / "mpiexec").touch(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv" / "python"))
     monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
-    assert mpiexec.find() == str(tmp_path / "venv" / "mpiexec")
+    assert mpiexec.find_mpiexec() == str(tmp_path / "venv" / "mpiexec")
     (tmp_path / "venv" / "mpiexec").unlink()
-    assert mpiexec.find() == str(tmp_path / "elsewhere" / "mpiexec")
+    assert mpiexec.find_mpiexec() == str(tmp_path / "elsewhere" / "mpiexec")
     (tmp_path / "elsewhere" / "mpiexec").unlink()
     with pytest.raises(
         NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install 'netpart\[mpi\]'"
     ):
-        mpiexec.find()
+        mpiexec.find_mpiexec()
 
 
 def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpiexec, "find_spec", lambda name: None)
     with pytest.raises(NetpartError, match=r"expected mpi4py beside .* pip install 'netpart\[mpi\]'"):
-        run(load(mlp(tmp_path)), 2, launcher="mpi", workspace=tmp_path / "run")
+        run_job(read_job(mlp(tmp_path)), 2, launcher="mpi", workspace=tmp_path / "run")
 
 
 def test_hosts_need_mpi(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; leave one of them away"):
-        run(load(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
+        run_job(read_job(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 
 def test_the_token_is_not_on_the_command_line(tmp_path: Path) -> None:
-    told = " ".join(mpiexec.arguments(3, tmp_path, tmp_path / "hosts", "10.0.0.1"))
+    told = " ".join(mpiexec.mpiexec_arguments(3, tmp_path, tmp_path / "hosts", "10.0.0.1"))
     assert told.startswith(f"-f {tmp_path}/hosts -localhost 10.0.0.1 -n 3 -outfile-pattern {tmp_path}/worker-%r.log")
-    assert mpiexec.arguments(3, tmp_path, None, "")[:2] == ["-launcher", "fork"]
+    assert mpiexec.mpiexec_arguments(3, tmp_path, None, "")[:2] == ["-launcher", "fork"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.launch.control.seats import Seats
-from netpart.launch.control.token import Token
+from netpart.launch.control.seats import WorkerSeats
+from netpart.launch.control.token import RunToken
 from netpart.launch.teams import processes
 from netpart.launch.teams.processes import ProcessTeam
 
@@ -21,7 +21,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessTea
     """Two processes that write a line and wait to be ended."""
     monkeypatch.setattr(processes, "COMMAND", ("sh", "-c", "echo worker $NETPART_RANK; exec tail -f /dev/null"))
     with ProcessTeam(2, tmp_path / "log") as team:
-        team.start("inproc://nobody", Seats(Token(b"t" * 16), 2))
+        team.start("inproc://nobody", WorkerSeats(RunToken(b"t" * 16), 2))
         yield team
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError
-from netpart.plan.price.devices import alike, devices_of, measured, read_devices
-from netpart.proto.reader import loads
+from netpart.plan.price.devices import devices_of_cluster, equal_devices, measure_devices, read_devices
+from netpart.proto.reader import read_job_text
 
 TEXT = """cluster {
   device { name: "fast" count: 2 flops: 4e9 memory: 100 }
@@ -22,7 +22,7 @@ TEXT = """cluster {
 
 
 def test_devices_are_numbered_in_their_order() -> None:
-    found = devices_of(loads(TEXT).proto.cluster)
+    found = devices_of_cluster(read_job_text(TEXT).proto.cluster)
     assert [(d.name, d.speed, d.memory) for d in found.devices] == [
         ("fast", 4e9, 100.0), ("fast", 4e9, 100.0), ("slow", 1e9, float("inf")),
     ]  # fmt: skip
@@ -33,9 +33,9 @@ def test_devices_are_numbered_in_their_order() -> None:
 
 
 def test_a_group_is_as_fast_as_its_slowest_link() -> None:
-    found = devices_of(loads(TEXT).proto.cluster)
+    found = devices_of_cluster(read_job_text(TEXT).proto.cluster)
     assert found.between((0, 1)).bandwidth == 5e9
-    assert found.between((0, 1, 2)) == Link(1e-3, 10e-6, 1e8)
+    assert found.between((0, 1, 2)) == LinkCost(1e-3, 10e-6, 1e8)
     assert found.between((2,)).bandwidth == 2e9
 
 
@@ -56,11 +56,11 @@ def test_what_names_no_devices_is_refused(text: str, told: str, tmp_path: Path) 
 
 
 def test_this_host_s_cores_are_shared() -> None:
-    two = measured(2, cores=4)
+    two = measure_devices(2, cores=4)
     assert len(two) == 2
     assert two.speeds[0] > 1e6
-    assert measured(8, cores=4).devices[0].memory == pytest.approx(two.devices[0].memory / 4)
+    assert measure_devices(8, cores=4).devices[0].memory == pytest.approx(two.devices[0].memory / 4)
 
 
 def test_alike_devices_are_alike() -> None:
-    assert len(set(alike(3, 2.0).devices)) == 1
+    assert len(set(equal_devices(3, 2.0).devices)) == 1

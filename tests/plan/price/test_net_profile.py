@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import Link
+from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError
-from netpart.plan.price.devices import Device, Devices, alike
+from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.net_profile import read_profile
-from netpart.plan.search.downsets import downsets
-from netpart.plan.search.pipelines import pipelines
+from netpart.plan.search.downsets import find_downsets
+from netpart.plan.search.pipelines import plan_pipelines
 
 FIGURES = "forward_compute_time=1.5, backward_compute_time=2.5, activation_size=10.0, parameter_size=4.0"
 TEXT = f"""node1 -- Input0 -- {FIGURES}
@@ -85,20 +85,20 @@ def branches(layers: int) -> str:
 
 
 def test_branches_can_be_cut_in_any_way_that_keeps_their_order(tmp_path: Path) -> None:
-    found = downsets(read_profile(read(tmp_path, branches(4))))
+    found = find_downsets(read_profile(read(tmp_path, branches(4))))
     assert (len(found), found.all) == (1 + 8, True)
     assert found.crossing.tolist() == [0.0] + [10.0] * 7 + [0.0]
     assert found.nested().sum() == 8 + 3**3 - 2**3
 
 
 def test_too_many_branches_are_cut_in_their_order(tmp_path: Path) -> None:
-    found = downsets(read_profile(read(tmp_path, branches(14))))
+    found = find_downsets(read_profile(read(tmp_path, branches(14))))
     assert (len(found), found.all) == (1 + 14, False)
 
 
 def test_a_profile_has_its_table(tmp_path: Path) -> None:
     profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
-    rows = {row.name: row for row in pipelines(profile, alike(8))}
+    rows = {row.name: row for row in plan_pipelines(profile, equal_devices(8))}
     assert next(iter(rows)) == "stages"
     assert rows["stages"].pipeline.replicas == "7-1"
     assert rows["one worker"].seconds == pytest.approx(profile.work)
@@ -109,22 +109,22 @@ def test_a_profile_has_its_table(tmp_path: Path) -> None:
 
 def test_devices_are_taken_for_the_slowest(tmp_path: Path) -> None:
     profile = read_profile(read(tmp_path, branches(4)))
-    link = Link(bandwidth=1e3)
-    slow = Devices((Device("a", 3.0), Device("b", 1.5)), link)
-    found = {row.name: row.seconds for row in pipelines(profile, slow)}
+    link = LinkCost(bandwidth=1e3)
+    slow = Devices((DeviceSpec("a", 3.0), DeviceSpec("b", 1.5)), link)
+    found = {row.name: row.seconds for row in plan_pipelines(profile, slow)}
     assert found["one worker"] == pytest.approx(profile.work)
     parameters = sum(layer.parameters for layer in profile.layers)
     assert found["data"] == pytest.approx((2 * profile.work + 2 * parameters / 1e3) / 2)
 
 
 def memory_limited(nbytes: float) -> Devices:
-    return alike(8, memory=nbytes, link=Link(bandwidth=1e9))
+    return equal_devices(8, memory=nbytes, link=LinkCost(bandwidth=1e9))
 
 
 def test_memory_of_devices_is_respected() -> None:
     """On 8 workers without a limit a stage of vgg16 needs 3.9 GiB."""
     profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
-    free, limited = ({row.name: row for row in pipelines(profile, memory_limited(most))} for most in (1e12, 4e9))
+    free, limited = ({row.name: row for row in plan_pipelines(profile, memory_limited(most))} for most in (1e12, 4e9))
     assert max(free["stages"].memory) > 4e9 > max(limited["stages"].memory)
     assert limited["stages"].seconds > free["stages"].seconds
     assert limited["data"] == free["data"]
@@ -134,7 +134,9 @@ def test_memory_of_devices_is_respected() -> None:
 
 def test_what_an_updater_keeps_counts() -> None:
     profile = read_profile(Path(__file__).parents[2] / "data" / "pipedream" / "vgg16.txt")
-    plain, adam = ({row.name: row for row in pipelines(profile, memory_limited(1e12), states)} for states in (0, 2))
+    plain, adam = (
+        {row.name: row for row in plan_pipelines(profile, memory_limited(1e12), states)} for states in (0, 2)
+    )
     parameters = sum(layer.parameters for layer in profile.layers)
     assert adam["data"].memory[0] - plain["data"].memory[0] == pytest.approx(2 * parameters)
 
@@ -142,8 +144,8 @@ def test_what_an_updater_keeps_counts() -> None:
 def test_a_device_without_room_is_left_out(tmp_path: Path) -> None:
     """The small one is the fastest; the net fits each of the others alone, or is shared by these."""
     profile = read_profile(read(tmp_path, branches(4)))
-    small, large = Device("small", 4.0, 20.0), Device("large", 1.0, 1e6)
-    found = {row.name: row for row in pipelines(profile, Devices((large, small, large), Link(bandwidth=1e3)))}
+    small, large = DeviceSpec("small", 4.0, 20.0), DeviceSpec("large", 1.0, 1e6)
+    found = {row.name: row for row in plan_pipelines(profile, Devices((large, small, large), LinkCost(bandwidth=1e3)))}
     assert found["one worker"].workers == (0,)
     assert found["one worker"].seconds == pytest.approx(4 * profile.work)
     assert found["data"].workers == (0, 2)

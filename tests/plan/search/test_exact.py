@@ -10,9 +10,9 @@ import pytest
 from netpart.choices import OBJECTIVES
 from netpart.errors import ConfigError
 from netpart.plan.search.branch_and_bound import branch_and_bound
-from netpart.plan.search.exact import by_cp_sat, exact
-from netpart.plan.search.gabra import gabra
-from netpart.plan.search.greedy import greedy
+from netpart.plan.search.exact import solve_by_cp_sat, solve_exactly
+from netpart.plan.search.gabra import run_gabra
+from netpart.plan.search.greedy import allocate_greedily
 from netpart.plan.search.knapsacks import Knapsacks
 from tests.plan.instances import best_of_all, instance
 
@@ -27,22 +27,22 @@ def test_it_is_the_best_of_all(seed: int, objective: str) -> None:
     best = best_of_all(problem)
     if best is None:
         with pytest.raises(ConfigError):
-            exact(problem, 10)
+            solve_exactly(problem, 10)
         return
     plan, proved = branch_and_bound(problem, 10)
     assert plan is not None
-    solved = by_cp_sat(problem, 10, None, cp_model)
+    solved = solve_by_cp_sat(problem, 10, None, cp_model)
     assert proved
     assert [problem.value(p) for p in (plan, solved.plan)] == pytest.approx([problem.value(best)] * 2)
-    assert exact(problem, 10).bound == pytest.approx(problem.value(best))
+    assert solve_exactly(problem, 10).bound == pytest.approx(problem.value(best))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_it_is_never_worse_than_what_it_starts_from(objective: str) -> None:
     pytest.importorskip("ortools")
     problem = instance(4, objective=objective)
-    start = max(gabra(problem, generations=30).plan, greedy(problem), key=problem.fitness)
-    found = exact(problem, 0.2, start)
+    start = max(run_gabra(problem, generations=30).plan, allocate_greedily(problem), key=problem.fitness)
+    found = solve_exactly(problem, 0.2, start)
     assert problem.is_legal(found.plan)
     assert problem.fitness(found.plan) >= problem.fitness(start)
     assert problem.gap(found.bound) <= problem.gap(problem.value(found.plan)) + 1e-12
@@ -53,16 +53,16 @@ def test_that_there_is_no_plan_is_proved() -> None:
     assert branch_and_bound(IMPOSSIBLE, 10) == (None, True)
     told = "it is proved that none exists"
     with pytest.raises(ConfigError, match=told):
-        exact(IMPOSSIBLE, 10)
+        solve_exactly(IMPOSSIBLE, 10)
     with pytest.raises(ConfigError, match=told):
-        by_cp_sat(IMPOSSIBLE, 10, None, cp_model)
+        solve_by_cp_sat(IMPOSSIBLE, 10, None, cp_model)
 
 
 @pytest.mark.parametrize(("loads", "devices"), [(21, 3), (24, 4), (30, 3), (33, 11), (49, 7), (12, 3)])
 def test_equal_loads_that_fill_equal_devices_have_a_plan(loads: int, devices: int) -> None:
     pytest.importorskip("ortools")
     problem = Knapsacks(np.ones(loads), np.full(devices, loads / devices), np.ones(devices))
-    found = exact(problem, 5.0)
+    found = solve_exactly(problem, 5.0)
     assert problem.is_legal(found.plan)
     assert np.bincount(found.plan).tolist() == [loads // devices] * devices
     assert found.bound == pytest.approx(devices)
@@ -85,4 +85,4 @@ def test_work_that_is_none_has_a_plan() -> None:
 def test_without_or_tools_many_partitions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(ConfigError, match=r"pip install 'netpart\[plan\]'"):
-        exact(instance(1), 1)
+        solve_exactly(instance(1), 1)

@@ -7,7 +7,7 @@ import pytest
 
 from netpart.choices import MAKESPAN, OBJECTIVES
 from netpart.errors import ConfigError
-from netpart.plan.search.knapsacks import Knapsacks, knapsacks
+from netpart.plan.search.knapsacks import Knapsacks, make_knapsacks
 from tests.plan.instances import best_of_all, instance
 
 
@@ -44,7 +44,7 @@ def test_small_devices_are_poured_full_first() -> None:
 
 
 def test_capacities_are_fair_shares_and_slack() -> None:
-    found = knapsacks([1, 2, 3], [1, 2], 0.5)
+    found = make_knapsacks([1, 2, 3], [1, 2], 0.5)
     assert found.capacities.tolist() == pytest.approx([3.0, 6.0])
 
 

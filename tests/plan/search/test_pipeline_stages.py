@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from netpart.errors import ConfigError, MemoryRefused
 from netpart.plan.price.net_profile import LayerProfile, NetProfile, read_profile
-from netpart.plan.search.pipeline_stages import Pipeline, Room, best_pipeline, data_parallel_seconds
-from netpart.plan.search.pipelines import memory
+from netpart.plan.search.pipeline_stages import MemoryBudget, Pipeline, best_pipeline, data_parallel_seconds
+from netpart.plan.search.pipelines import pipeline_memory
 
 PROFILES = Path(__file__).parents[2] / "data" / "pipedream"
 ORACLE = [
@@ -99,11 +99,11 @@ def test_no_pipeline_that_fits_the_workers_is_faster(
     best = best_of_all(profile, workers, bandwidth, room)
     if best == inf:
         with pytest.raises(MemoryRefused, match="no cut into stages for"):
-            best_pipeline(profile, workers, bandwidth, Room(room))
+            best_pipeline(profile, workers, bandwidth, MemoryBudget(room))
         return
-    found = best_pipeline(profile, workers, bandwidth, Room(room))
+    found = best_pipeline(profile, workers, bandwidth, MemoryBudget(room))
     assert found.seconds == pytest.approx(best)
-    assert max(memory(profile, found)) <= room
+    assert max(pipeline_memory(profile, found)) <= room
 
 
 @pytest.mark.parametrize(("name", "workers", "replicas", "seconds"), ORACLE)

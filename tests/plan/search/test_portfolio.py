@@ -11,31 +11,31 @@ from netpart.errors import MemoryRefused
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.plan.partition import partition, partition_by
-from netpart.plan.price.devices import Device, Devices, alike
-from netpart.plan.price.layer_loads import loads
-from netpart.plan.price.predict import memory
-from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_pieces
-from netpart.plan.search.task import Task
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
+from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.price.predict import predict_memory
+from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_micro_batches
+from netpart.plan.search.task import PlanningTask
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.plan.text.write_plan import write_plan
-from netpart.proto.reader import Job, load
-from netpart.proto.reader import loads as read
+from netpart.proto.reader import Job, read_job
+from netpart.proto.reader import read_job_text as read
 from netpart.resources import zoo_folder
 
 
 def job_of(name: str) -> Job:
-    return load(zoo_folder() / f"{name}.conf")
+    return read_job(zoo_folder() / f"{name}.conf")
 
 
-def task_of(job: Job, devices: Devices) -> Task:
-    return Task(loads(build_net(job.proto, "train", job.folder), 4), devices, limit=0.5)
+def task_of(job: Job, devices: Devices) -> PlanningTask:
+    return PlanningTask(profile_net(build_net(job.proto, "train", job.folder), 4), devices, limit=0.5)
 
 
 @pytest.fixture(scope="module")
 def portfolio() -> Portfolio:
     job = job_of("alexnet/alexnet-small")
-    return Portfolio(job, task_of(job, alike(3, 2e9)))
+    return Portfolio(job, task_of(job, equal_devices(3, 2e9)))
 
 
 def test_every_planner_has_its_row(portfolio: Portfolio) -> None:
@@ -69,19 +69,19 @@ def test_exact_is_at_least_as_good_as_any_heuristic(portfolio: Portfolio) -> Non
 def test_a_plan_is_what_its_row_says(portfolio: Portfolio) -> None:
     best = portfolio.best()
     assert best.partition
-    table = tabulate(best.partition)
+    table = tabulate_partition(best.partition)
     assert table.moved == best.row.moved
     assert tuple(worker.memory for worker in table.workers) == best.row.memory
 
 
-def kinds(*devices: Device) -> Devices:
+def kinds(*devices: DeviceSpec) -> Devices:
     return Devices(devices)
 
 
 def test_a_device_that_holds_the_net_alone_is_tried() -> None:
     """The fastest has no room for any part of it."""
     job = job_of("mlp/column-row")
-    devices = kinds(Device("fast", 10e9, 20e3), Device("big", 9e9, 8e9))
+    devices = kinds(DeviceSpec("fast", 10e9, 20e3), DeviceSpec("big", 9e9, 8e9))
     found = Portfolio(job, task_of(job, devices)).best().row
     assert "one worker" in found.name
     assert found.workers == (1,)
@@ -90,7 +90,7 @@ def test_a_device_that_holds_the_net_alone_is_tried() -> None:
 
 def test_what_a_device_has_no_room_for_is_planned_for_the_others() -> None:
     job = job_of("mlp/column-row")
-    small, large = Device("small", 4e9, 20e3), Device("large", 2e9, 8e9)
+    small, large = DeviceSpec("small", 4e9, 20e3), DeviceSpec("large", 2e9, 8e9)
     found = Portfolio(job, task_of(job, kinds(large, small, large)))
     rows = {name: row for row in found.rows for name in row.name.split(", ")}
     assert rows["one worker"].workers == (0,)
@@ -109,22 +109,24 @@ def cut(portfolio: Portfolio, name: str) -> Partition:
 
 def test_what_does_not_fit_is_not_taken(portfolio: Portfolio) -> None:
     least = min(max(row.memory) for row in portfolio.rows)
-    tight = Devices(tuple(Device("small", 2e9, least) for _ in range(3)))
+    tight = Devices(tuple(DeviceSpec("small", 2e9, least) for _ in range(3)))
     found = Portfolio(portfolio.written, replace(portfolio.task, devices=tight))
     assert max(found.best().row.memory) <= least
     assert any("needs" in row.refused and "on worker" in row.refused for row in found.rows)
-    none = Devices(tuple(Device("tiny", 2e9, 1000.0) for _ in range(3)))
+    none = Devices(tuple(DeviceSpec("tiny", 2e9, 1000.0) for _ in range(3)))
     with pytest.raises(MemoryRefused, match="expected a plan that the devices can carry out, found none"):
         Portfolio(portfolio.written, replace(portfolio.task, devices=none)).best()
 
 
 def test_activations_are_computed_again_where_there_is_no_room_for_them() -> None:
     job = read(DEEP, "deep")
-    one = alike(1, 2e9)
-    held, again = (max(memory(partition(with_pieces(job, 1, more).proto, 1))) for more in (False, True))
+    one = equal_devices(1, 2e9)
+    held, again = (
+        max(predict_memory(partition_by_scheme(with_micro_batches(job, 1, more).proto, 1))) for more in (False, True)
+    )
     assert again < 0.8 * held
-    room = Portfolio(job, task_of(job, Devices((Device("enough", 2e9, held),), one.link)), micro_batches=1).best()
-    tight = Portfolio(job, task_of(job, Devices((Device("tight", 2e9, again),), one.link)), micro_batches=1).best()
+    room = Portfolio(job, task_of(job, Devices((DeviceSpec("enough", 2e9, held),), one.link)), micro_batches=1).best()
+    tight = Portfolio(job, task_of(job, Devices((DeviceSpec("tight", 2e9, again),), one.link)), micro_batches=1).best()
     assert not room.row.recompute
     assert tight.row.recompute
     assert tight.job.proto.neuralnet.recompute
@@ -158,20 +160,20 @@ LAYERS
 
 def test_a_slow_second_worker_is_better_left_alone() -> None:
     job = job_of("alexnet/alexnet-small")
-    devices = Devices((Device("fast", 100e9), Device("slow", 1e6)))
+    devices = Devices((DeviceSpec("fast", 100e9), DeviceSpec("slow", 1e6)))
     assert "one worker" in Portfolio(job, task_of(job, devices)).best().row.name
 
 
 def test_what_is_written_is_a_proposal_and_no_fetter() -> None:
     job = job_of("mnist/conv")
-    names = {name for row in Portfolio(job, task_of(job, alike(3, 2e9))).rows for name in row.name.split(", ")}
+    names = {name for row in Portfolio(job, task_of(job, equal_devices(3, 2e9))).rows for name in row.name.split(", ")}
     assert AS_WRITTEN in names
     assert "data" in names
 
 
 def test_batch_norm_keeps_its_micro_batches() -> None:
     job = job_of("resnet/resnet18-small")
-    task = task_of(job, alike(2, 2e9))
+    task = task_of(job, equal_devices(2, 2e9))
     assert {row.micro_batches for row in Portfolio(job, task).rows} == {1}
     asked = Portfolio(job, task, micro_batches=4)
     assert {row.micro_batches for row in asked.rows if "gabra profit" in row.name} == {4}
@@ -180,10 +182,10 @@ def test_batch_norm_keeps_its_micro_batches() -> None:
 def test_blocks_are_placed_on_groups_of_devices() -> None:
     """Five devices in groups of two: the last group is one of them, and has half the room of the others."""
     job = job_of("alexnet/alexnet-small")
-    task = replace(task_of(job, alike(5, 2e9)), group=2)
+    task = replace(task_of(job, equal_devices(5, 2e9)), group=2)
     assert task.groups == [(0, 1), (2, 3), (4,)]
     assert task.speeds == [4e9, 4e9, 2e9]
     layout = PLANNERS.get("gabra profit")(task)
-    cut = partition_by(layout.scheme, job.proto, 5, job.folder)
+    cut = partition_by_callable(layout.scheme, job.proto, 5, job.folder)
     used = {tuple(sorted({shard.worker for shard in placement.shards})) for placement in cut.graph.placements}
     assert used == set(task.groups)

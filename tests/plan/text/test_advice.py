@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.text.advice import advice
-from netpart.proto.reader import loads
+from netpart.plan.text.advice import partition_warnings
+from netpart.proto.reader import read_job_text
 
 JOB = """
 train_steps: 1
@@ -27,11 +27,11 @@ neuralnet {
 
 
 def cut(conv: str = "", workers: int = 3, text: str = JOB, overrides: tuple[str, ...] = ()) -> Partition:
-    return partition_job(loads(text % conv, overrides=overrides).proto, workers)
+    return partition_job(read_job_text(text % conv, overrides=overrides).proto, workers)
 
 
 def test_a_good_cut_needs_no_advice() -> None:
-    assert advice(cut("partition_dim: 1")) == []
+    assert partition_warnings(cut("partition_dim: 1")) == []
 
 
 @pytest.mark.parametrize(
@@ -48,27 +48,27 @@ def test_a_good_cut_needs_no_advice() -> None:
     ],
 )  # fmt: skip
 def test_an_uneven_cut_is_told_with_its_cure(conv: str, workers: int, warning: str, cure: str) -> None:
-    (told,) = (w for w in advice(cut(conv, workers)) if w.startswith(warning))
+    (told,) = (w for w in partition_warnings(cut(conv, workers)) if w.startswith(warning))
     assert told.endswith(f"even it out with --set {cure}")
-    assert not [w for w in advice(cut(conv, workers, overrides=(cure,))) if w.startswith(warning)]
+    assert not [w for w in partition_warnings(cut(conv, workers, overrides=(cure,))) if w.startswith(warning)]
 
 
 def test_uneven_shards_have_no_option() -> None:
     blocks = "shard { region: [0, 10, 0, 9, 0, 6, 0, 6] } shard { worker: 1 region: [10, 12, 0, 9, 0, 6, 0, 6] }"
-    (told,) = (w for w in advice(cut(blocks, 2)) if w.startswith("conv: "))
+    (told,) = (w for w in partition_warnings(cut(blocks, 2)) if w.startswith("conv: "))
     assert told.endswith("batch 10+2, the largest part is 1.67 times the mean; give its shards boxes of like size")
 
 
 def test_a_batch_that_cannot_be_even_is_told_its_size() -> None:
     text = JOB.replace("batchsize: 12", "batchsize: 6")
-    (told,) = advice(cut(workers=4, text=text, overrides=("neuralnet.remainder=SPREAD",)))
+    (told,) = partition_warnings(cut(workers=4, text=text, overrides=("neuralnet.remainder=SPREAD",)))
     assert told.endswith("6 on 4 cannot be even, but --set data.store_conf.batchsize=8 can")
     cured = ("neuralnet.remainder=SPREAD", "data.store_conf.batchsize=8")
-    assert advice(cut(workers=4, text=text, overrides=cured)) == []
+    assert partition_warnings(cut(workers=4, text=text, overrides=cured)) == []
 
 
 def test_other_axes_that_cannot_be_even_need_fewer_parts() -> None:
-    (told,) = advice(cut("partition_dim: 2 location: [0, 1, 2, 3]", 4))
+    (told,) = partition_warnings(cut("partition_dim: 2 location: [0, 1, 2, 3]", 4))
     assert told == (
         "conv: rows 1+2+1+2, the largest part is 1.33 times the mean; cut it into fewer parts: 6 on 4 cannot be even"
     )
@@ -78,37 +78,42 @@ def test_the_phase_is_named_where_the_name_is_not_enough() -> None:
     text = JOB.replace("batchsize: 12", "batchsize: 6").replace('name: "data"', 'name: "data" include: kTrain')
     test = 'layer { name: "data" type: kSyntheticInput include: kTest store_conf { batchsize: 8 shape: [4, 6, 6] } }'
     text = text.replace("neuralnet {", "neuralnet { remainder: SPREAD " + test)
-    (told,) = advice(cut(workers=4, text=text))
+    (told,) = partition_warnings(cut(workers=4, text=text))
     assert "--set data@train.store_conf.batchsize=8" in told
 
 
 def test_cuts_that_fell_back_are_told() -> None:
     text = JOB.replace("neuralnet {", "neuralnet { partition_dim: 2")
-    told = advice(cut(text=text))
+    told = partition_warnings(cut(text=text))
     assert "ip: the net's partition_dim 2 does not fit it, so it is cut on the batch" in told
     assert not [w for w in told if w.startswith("conv:")]
 
 
 def test_idle_workers_are_told() -> None:
     text = JOB.replace("neuralnet {", "neuralnet { partition_dim: -1")
-    (told,) = advice(cut("partition_dim: 1 location: [0, 1]", text=text, overrides=("conv.remainder=SPREAD",)))
+    (told,) = partition_warnings(
+        cut("partition_dim: 1 location: [0, 1]", text=text, overrides=("conv.remainder=SPREAD",))
+    )
     assert told == "worker 2 has nothing to do; name it in a location, or run with fewer --workers"
 
 
 def test_what_nobody_reads_is_told() -> None:
     dead = '} layer { name: "extra" type: kReLU srclayers: "conv" } layer { name: "loss"'
     text = JOB.replace('} layer { name: "loss"', dead).replace('}\n  layer { name: "loss"', dead)
-    (told,) = advice(cut(text=text))
+    (told,) = partition_warnings(cut(text=text))
     assert told == "extra: nobody reads it in training; remove it, or say include: kTest"
 
 
 def test_a_net_without_a_loss_is_told() -> None:
     text = JOB[: JOB.index('  layer { name: "loss"')] + "}"
-    assert any(told.startswith("neuralnet: expected a loss to train by, got none; ") for told in advice(cut(text=text)))
+    assert any(
+        told.startswith("neuralnet: expected a loss to train by, got none; ")
+        for told in partition_warnings(cut(text=text))
+    )
 
 
 def test_a_job_without_a_number_of_steps_is_told() -> None:
-    (told,) = advice(cut("partition_dim: 1", text=JOB.replace("train_steps: 1\n", "")))
+    (told,) = partition_warnings(cut("partition_dim: 1", text=JOB.replace("train_steps: 1\n", "")))
     assert told.startswith("train_steps: expected the number of training steps, got none; write train_steps: 1000")
 
 
@@ -118,5 +123,5 @@ def test_a_part_that_nobody_reads_is_told() -> None:
       partition_dim: 3 location: [0, 1] }
       layer { name: "ip" type: kInnerProduct srclayers: "pool" """
     text = JOB.replace('layer {\n    name: "ip" type: kInnerProduct srclayers: "conv" ', pool)
-    told = advice(cut("partition_dim: 3 location: [0, 1, 2]", text=text))
+    told = partition_warnings(cut("partition_dim: 3 location: [0, 1, 2]", text=text))
     assert "conv-01 on worker 1: nobody reads this part; cut conv otherwise" in told

@@ -6,7 +6,7 @@ import pytest
 
 from netpart.graph.partition import partition_job
 from netpart.plan.text.cut_text import cut_text, sizes_text
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 
 JOB = """
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
@@ -26,7 +26,7 @@ neuralnet {
 
 
 def text_of(name: str, cut: str = "", workers: int = 3) -> str:
-    graph = partition_job(loads(JOB % cut).proto, workers).graph
+    graph = partition_job(read_job_text(JOB % cut).proto, workers).graph
     node = graph.net.by_name[name]
     return cut_text(node.layer, graph.placements[node.index])
 

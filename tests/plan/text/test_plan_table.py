@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.price.ledger import ledger
-from netpart.plan.text.plan_table import LayerRow, Table, tabulate
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.text.plan_table import LayerRow, PlanTable, tabulate_partition
 from netpart.program.compile import compile_worker
 from netpart.program.messages.wire_memory import wire_bytes
-from netpart.proto.reader import load, loads
+from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
 
 JOB = """
@@ -29,16 +29,16 @@ neuralnet {
 """
 
 
-def table_of(axis: int, workers: int, *overrides: str) -> Table:
-    return tabulate(partition_job(loads(JOB % axis, overrides=overrides).proto, workers))
+def table_of(axis: int, workers: int, *overrides: str) -> PlanTable:
+    return tabulate_partition(partition_job(read_job_text(JOB % axis, overrides=overrides).proto, workers))
 
 
-def row(table: Table, name: str) -> LayerRow:
+def row(table: PlanTable, name: str) -> LayerRow:
     return next(row for row in table.layers if row.name == name)
 
 
 def zoo(name: str, workers: int, *overrides: str) -> Partition:
-    job = load(zoo_folder() / f"{name}.conf", overrides)
+    job = read_job(zoo_folder() / f"{name}.conf", overrides)
     return partition_job(job.proto, workers, job.folder)
 
 
@@ -77,7 +77,7 @@ def test_memory_of_a_layer_is_values_gradients_parameters_and_state() -> None:
 def test_memory_of_a_layer_counts_what_forward_leaves_for_backward() -> None:
     drop = 'layer { name: "drop" type: kDropout srclayers: "fc2" partition_dim: -1 }'
     dropped = (JOB % -1).replace('srclayers: "fc2"', 'srclayers: "drop"').replace("neuralnet {", f"neuralnet {{ {drop}")
-    table = tabulate(partition_job(loads(dropped).proto, 1))
+    table = tabulate_partition(partition_job(read_job_text(dropped).proto, 1))
     assert row(table, "drop").memory == 4 * 3 * 8 * 10, "values, gradients, mask"
 
 
@@ -105,17 +105,17 @@ def test_shared_parameters_count_once() -> None:
     text = (JOB % 0).replace('param { name: "w" init', 'param { name: "w1" init', 1)
     text = text.replace("num_output: 4", "num_output: 6").replace("num_output: 10", "num_output: 6")
     text = text.replace('param { name: "w" init { type: kUniform } }', 'param { share_from: "w1" }')
-    table = tabulate(partition_job(loads(text).proto, 2))
+    table = tabulate_partition(partition_job(read_job_text(text).proto, 2))
     assert (row(table, "fc1").parameters, row(table, "fc2").parameters, table.parameters) == (42, 6, 48)
 
 
 @pytest.mark.parametrize(("name", "workers"), [("mnist/conv", 3), ("seed/conv-mnist-datap", 3), ("mlp/column-row", 2)])
 def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     partition = zoo(name, workers)
-    table = tabulate(partition)
+    table = tabulate_partition(partition)
     programs = [compile_worker(partition, w, 1) for w in range(workers)]
     assert [w.memory for w in table.workers] == [p.total_bytes + wire_bytes(p, slots=True) for p in programs]
-    assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in ledger(partition).entries) == table.moved
+    assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in compute_ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 
 

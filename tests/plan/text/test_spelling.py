@@ -9,8 +9,8 @@ from google.protobuf import text_format
 
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.partition import partition
-from netpart.plan.text.spelling import cut_fields, spell, wanted
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.text.spelling import cut_fields, spell_placement, wanted_placements
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Placement, Shard
 from tests.graph.jobs import data, job, layer, product
@@ -26,7 +26,7 @@ def net(more: str = "", rows: int = ROWS) -> JobProto:
 def said(found: Partition, number: int = 1) -> str:
     """What a plan says about the cut of a layer."""
     job = found.job.neuralnet
-    conf = spell(job.layer[number], wanted(found)[number], job, found.workers)
+    conf = spell_placement(job.layer[number], wanted_placements(found)[number], job, found.workers)
     return text_format.MessageToString(cut_fields(conf), as_one_line=True, use_short_repeated_primitives=True)
 
 
@@ -42,7 +42,10 @@ def said(found: Partition, number: int = 1) -> str:
 def test_what_the_author_wrote_stays(text: str) -> None:
     conf = net(text)
     found = partition_job(conf, 3)
-    assert spell(conf.neuralnet.layer[1], wanted(found)[1], conf.neuralnet, 3) == conf.neuralnet.layer[1]
+    assert (
+        spell_placement(conf.neuralnet.layer[1], wanted_placements(found)[1], conf.neuralnet, 3)
+        == conf.neuralnet.layer[1]
+    )
 
 
 WHOLE = ((0, ROWS), (0, WIDTH))
@@ -87,7 +90,7 @@ def test_a_placement_is_said_as_shortly_as_can_be(placement: Placement, text: st
 def test_phases_and_micro_batches_that_no_cut_says_at_once_are_listed() -> None:
     conf = net(rows=5)
     conf.neuralnet.micro_batches = 2
-    text = said(partition(conf, 3, scheme="data"))
+    text = said(partition_by_scheme(conf, 3, scheme="data"))
     assert text.count("shard {") == 2 + 3
     assert "rows: 2" in text
     assert "phase: kTrain" in text
@@ -95,8 +98,8 @@ def test_phases_and_micro_batches_that_no_cut_says_at_once_are_listed() -> None:
 
 def test_what_cannot_be_said_is_refused() -> None:
     conf = net()
-    found = wanted(partition_job(conf, 1))[1]
+    found = wanted_placements(partition_job(conf, 1))[1]
     copies = Placement((Shard(0, WHOLE), Shard(1, WHOLE)))
     both = [replace(found[0], placement=replace(copies, sum_gradient=sums)) for sums in (True, False)]
     with pytest.raises(NetpartError, match="fc: expected one placement for all micro-batches"):
-        spell(conf.neuralnet.layer[1], both, conf.neuralnet, 2)
+        spell_placement(conf.neuralnet.layer[1], both, conf.neuralnet, 2)

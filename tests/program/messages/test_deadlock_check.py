@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from netpart.errors import ConfigError, ProgramRefused
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Channel, Way
-from netpart.program.messages.communication import Communication, Leg, Phases, Verb, communications
-from netpart.program.messages.deadlock_check import SHOWN, Rehearsal, rehearse
+from netpart.program.messages.communication import Communication, Leg, MessageVerb, Phases, list_communications
+from netpart.program.messages.deadlock_check import SHOWN, DeadlockCheck, check_deadlocks
 from netpart.program.messages.wire_memory import AHEAD
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
@@ -30,7 +30,7 @@ Spoken = list[list[Communication]]
 
 
 def spoken(cut: Partition) -> list[Phases]:
-    return [communications(compile_worker(cut, worker)) for worker in range(cut.workers)]
+    return [list_communications(compile_worker(cut, worker)) for worker in range(cut.workers)]
 
 
 def three() -> Spoken:
@@ -47,49 +47,51 @@ LOSS = layer("loss", "kSoftmaxLoss", "top", "data")
 
 def refused(workers: Spoken) -> str:
     with pytest.raises(ProgramRefused) as caught:
-        rehearse([{"train": found} for found in workers])
+        check_deadlocks([{"train": found} for found in workers])
     return str(caught.value)
 
 
 def send(name: str, edge: int, peer: int) -> Communication:
-    return Communication(Verb.SEND, f"s-{name}", Channel(1, Way.FORWARD, 0, edge), peer, (2, 3), "float32")
+    return Communication(MessageVerb.SEND, f"s-{name}", Channel(1, Way.FORWARD, 0, edge), peer, (2, 3), "float32")
 
 
 def receive(name: str, edge: int, peer: int) -> Communication:
-    return Communication(Verb.RECEIVE, f"d-{name}", Channel(1, Way.FORWARD, 0, edge), peer, (2, 3), "float32")
+    return Communication(MessageVerb.RECEIVE, f"d-{name}", Channel(1, Way.FORWARD, 0, edge), peer, (2, 3), "float32")
 
 
 def start(name: str, edge: int, peer: int) -> Communication:
     """One end of an exchange of 5 elements between two workers."""
     name = f"all-reduce {name}"
-    return Communication(Verb.START, name, Channel(1, Way.REDUCE, 0, edge), -1, (5,), "float32", (Leg(0, peer, 5, 5),))
+    return Communication(
+        MessageVerb.START, name, Channel(1, Way.REDUCE, 0, edge), -1, (5,), "float32", (Leg(0, peer, 5, 5),)
+    )
 
 
 def wait(name: str, edge: int) -> Communication:
-    return Communication(Verb.WAIT, f"all-reduce {name}", Channel(1, Way.REDUCE, 0, edge))
+    return Communication(MessageVerb.WAIT, f"all-reduce {name}", Channel(1, Way.REDUCE, 0, edge))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4, 7])
 @pytest.mark.parametrize("conf", ZOO, ids=lambda conf: str(conf.stem))
 def test_the_zoo_can_be_played(conf: Path, workers: int) -> None:
-    found = load(conf)
+    found = read_job(conf)
     try:
-        cut = partition(found.proto, workers, found.folder)
+        cut = partition_by_scheme(found.proto, workers, found.folder)
     except ConfigError:
         pytest.skip("not for so few workers")
-    rehearse(spoken(cut))
+    check_deadlocks(spoken(cut))
 
 
 @given(examples())
 @settings(max_examples=60)
 def test_every_job_can_be_played(example: Example) -> None:
-    rehearse(spoken(partition_job(example.job, example.workers)))
+    check_deadlocks(spoken(partition_job(example.job, example.workers)))
 
 
 @given(placed_jobs())
 @settings(max_examples=60)
 def test_every_placement_can_be_played(placed: Placed) -> None:
-    rehearse(spoken(placed.partition()))
+    check_deadlocks(spoken(placed.partition()))
 
 
 def test_starts_in_different_orders_end_unless_all_must_come_together() -> None:
@@ -98,16 +100,18 @@ def test_starts_in_different_orders_end_unless_all_must_come_together() -> None:
     for order in (first, first[::-1]):
         other = [start(c.name.split()[-1], c.channel.edge, 0) for c in order]
         workers = [{"train": [*first, *waits]}, {"train": [*other, *waits]}]
-        rehearse(workers)
+        check_deadlocks(workers)
         if order is first:
-            rehearse(workers, together=True)
+            check_deadlocks(workers, together=True)
     with pytest.raises(ProgramRefused, match=r"worker 0 stands at start all-reduce a .* until worker 1 comes to"):
-        rehearse(workers, together=True)
+        check_deadlocks(workers, together=True)
 
 
 def test_a_missing_receive() -> None:
     workers = three()
-    workers[1].remove(next(c for c in workers[1] if c.verb == Verb.RECEIVE and c.peer == 0 and "slice-below" in c.name))
+    workers[1].remove(
+        next(c for c in workers[1] if c.verb == MessageVerb.RECEIVE and c.peer == 0 and "slice-below" in c.name)
+    )
     error = refused(workers)
     assert error.startswith("train: the workers' Programs do not fit together; ")
     assert "worker 0: send s-slice-below-00-concate-act-01 of float64 2×2 (forward, micro-batch 0, edge " in error
@@ -116,7 +120,7 @@ def test_a_missing_receive() -> None:
 
 def test_a_missing_send() -> None:
     workers = three()
-    workers[2].remove(next(c for c in workers[2] if c.verb == Verb.SEND and c.peer == 0))
+    workers[2].remove(next(c for c in workers[2] if c.verb == MessageVerb.SEND and c.peer == 0))
     assert "worker 0: receive d-" in refused(workers)
     assert refused(workers).endswith("from worker 2, but nobody sends it")
 
@@ -131,7 +135,7 @@ def test_a_missing_send() -> None:
 )
 def test_ends_that_differ(change: dict[str, object], words: str) -> None:
     workers = three()
-    at = next(i for i, c in enumerate(workers[0]) if c.verb == Verb.SEND and c.peer == 1 and c.shape == (2, 2))
+    at = next(i for i, c in enumerate(workers[0]) if c.verb == MessageVerb.SEND and c.peer == 1 and c.shape == (2, 2))
     workers[0][at] = workers[0][at]._replace(**change)  # type: ignore[arg-type]
     assert words in refused(workers)
 
@@ -157,7 +161,9 @@ def test_only_a_few_faults_are_told() -> None:
 
 def test_two_workers_that_both_receive_first() -> None:
     """The lists that swap rows for neurons, with all that comes ahead of all that leaves."""
-    workers = [sorted(found, key=lambda c: c.verb != Verb.RECEIVE or c.channel.way != Way.FORWARD) for found in three()]
+    workers = [
+        sorted(found, key=lambda c: c.verb != MessageVerb.RECEIVE or c.channel.way != Way.FORWARD) for found in three()
+    ]
     head, one, two, _ = refused(workers).splitlines()
     assert head == "train: 2 workers wait for each other in a ring:"
     assert one.startswith("  worker 0 stands at receive d-")
@@ -187,7 +193,7 @@ def test_a_worker_that_waits_for_itself() -> None:
 
 def test_a_collective_that_a_member_never_joins() -> None:
     workers = three()
-    workers[2] = [c for c in workers[2] if c.verb not in (Verb.START, Verb.WAIT)]
+    workers[2] = [c for c in workers[2] if c.verb not in (MessageVerb.START, MessageVerb.WAIT)]
     error = refused(workers)
     assert "start all-reduce bucket 0 (d(top/" in error
     assert "elements to worker 2, which expects 0" in error
@@ -215,7 +221,7 @@ def test_a_collective_that_is_not_awaited_or_awaited_too_early() -> None:
 def test_collectives_may_start_and_end_in_any_order() -> None:
     one = [start("a", 0, 1), start("b", 1, 1), wait("a", 0), wait("b", 1)]
     other = [start("b", 1, 0), start("a", 0, 0), wait("b", 1), wait("a", 0)]
-    rehearse([{"train": one}, {"train": other}])
+    check_deadlocks([{"train": one}, {"train": other}])
 
 
 def test_waits_that_cross() -> None:
@@ -230,7 +236,7 @@ def test_waits_that_cross() -> None:
 
 
 def test_no_sender_is_further_ahead_than_a_queue_is_long() -> None:
-    rehearsal = Rehearsal([[send("a", 0, 1)], [receive("a", 0, 0)]], steps=9)
+    rehearsal = DeadlockCheck([[send("a", 0, 1)], [receive("a", 0, 0)]], steps=9)
     rehearsal.go(0)
     assert rehearsal.step == [AHEAD, 0]
     assert rehearsal.go(1) == [0]
@@ -253,7 +259,7 @@ def plans(draw: st.DrawFn) -> Spoken:
             workers[a] += [start(f"x{edge}", edge, b), wait(f"x{edge}", edge)]
             workers[b] += [start(f"x{edge}", edge, a), wait(f"x{edge}", edge)]
     for found in workers[: draw(st.integers(0, n))]:
-        before = {c.channel: c for c in found if c.verb == Verb.START}
+        before = {c.channel: c for c in found if c.verb == MessageVerb.START}
         order = draw(st.permutations(found))
         found[:] = dict.fromkeys(each for c in order for each in (before.get(c.channel, c), c))
     return workers
@@ -264,7 +270,7 @@ def plans(draw: st.DrawFn) -> Spoken:
 def test_the_verdict_is_whether_the_graph_of_all_dependencies_has_a_cycle(workers: Spoken) -> None:
     graph = nx.DiGraph(dependencies(workers))
     if nx.is_directed_acyclic_graph(graph):
-        rehearse([{"train": found} for found in workers])
+        check_deadlocks([{"train": found} for found in workers])
     else:
         assert "wait for each other in a ring" in refused(workers)
 
@@ -275,7 +281,7 @@ def dependencies(workers: Spoken) -> Iterator[tuple[object, object]]:
         items = [(w, c.verb, c.channel) for c in found]
         yield from pairwise(items)
         for c in found:
-            after = {Verb.SEND: Verb.RECEIVE, Verb.START: Verb.WAIT}.get(c.verb)
+            after = {MessageVerb.SEND: MessageVerb.RECEIVE, MessageVerb.START: MessageVerb.WAIT}.get(c.verb)
             for other, theirs in enumerate(workers):
                 yield from (
                     ((w, c.verb, c.channel), (other, after, c.channel))

@@ -12,11 +12,16 @@ import pytest
 
 from netpart.collectives.kinds import SWAP
 from netpart.graph.partition import Partition
-from netpart.program.arena import held
+from netpart.program.arena import owning_buffer
 from netpart.program.buffers import FIXED
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Way
-from netpart.program.messages.wire_memory import left, overwritten, read_by_peers, written_by_peers
+from netpart.program.messages.wire_memory import (
+    peer_read_buffers,
+    peer_read_messages,
+    peer_written_buffers,
+    peer_written_messages,
+)
 from netpart.program.program import WorkerProgram
 from netpart.spec import intersect
 from netpart.transport.shm import ShmTransport
@@ -24,7 +29,7 @@ from netpart.transport.transport import Array
 from netpart.transport.transport import Channel as TransportChannel
 from netpart.worker.actions import WAIT
 from netpart.worker.ensemble import Ensemble
-from netpart.worker.wait_reasons import Waiting
+from netpart.worker.wait_reasons import WaitReason
 from tests.laws import groups
 from tests.laws.wired import Wired
 from tests.worker.jobs import LENET, partition
@@ -43,7 +48,7 @@ def buckets(program: WorkerProgram) -> list[CollectiveStart]:
 def test_of_a_ring_the_blocks_that_others_sum_are_written_where_they_belong(workers: int) -> None:
     for program in programs(workers, "collectives=RING"):
         for start in buckets(program):
-            views = [view for _, view in overwritten(program, start)]
+            views = [view for _, view in peer_written_messages(program, start)]
             assert len(views) == workers - 1
             assert all(view in start.target for view in views)
             assert all(intersect(a.box, b.box) is None for a in views for b in views if a is not b)
@@ -54,20 +59,20 @@ def test_addends_are_written_nowhere() -> None:
         for start in buckets(program):
             added = {index for index, message in enumerate(start.exchange.schedule) if message.add}
             assert added
-            assert not added & dict(overwritten(program, start)).keys()
+            assert not added & dict(peer_written_messages(program, start)).keys()
 
 
 def test_a_swap_brings_addends_alone() -> None:
     for program in programs(2):
         assert {start.exchange.algorithm for start in buckets(program)} == {SWAP}
-        assert written_by_peers(program) == set()
+        assert peer_written_buffers(program) == set()
 
 
 def test_what_lies_in_the_arena_is_left_alone() -> None:
     """There another tensor may lie when a peer is early: of all collectives those of gradients alone are concerned."""
     for program in programs(2, "collectives=RING"):
         assert any(start.channel.way != Way.BUCKET for start in program.phases["train"].collectives)
-        found = [program.buffers[b] for b in written_by_peers(program)]
+        found = [program.buffers[b] for b in peer_written_buffers(program)]
         assert found
         assert all(buffer.kind == FIXED and buffer.name.startswith("bucket") for buffer in found)
 
@@ -98,13 +103,13 @@ def of_training(workers: int, overrides: tuple[str, ...]) -> Iterator[tuple[Work
 def test_addends_of_gradients_are_read_where_they_lie(workers: int, overrides: tuple[str, ...]) -> None:
     for program, start in of_training(workers, overrides):
         summing = start.channel.way == Way.BUCKET
-        for index, view in left(program, start):
+        for index, view in peer_read_messages(program, start):
             message = start.exchange.schedule[index]
             assert message.add
             assert message.source == start.exchange.place(program.worker)
             assert program.buffers[view.buffer].kind == FIXED
-        assert summing or not list(left(program, start))
-    assert all(read_by_peers(program) for program in programs(workers, *overrides)) or "TREE" in str(overrides)
+        assert summing or not list(peer_read_messages(program, start))
+    assert all(peer_read_buffers(program) for program in programs(workers, *overrides)) or "TREE" in str(overrides)
 
 
 @every_plan
@@ -125,10 +130,10 @@ def test_nobody_writes_what_peers_read_before_they_have_answered(workers: int, o
         for at, start in enumerate(instructions):
             if not isinstance(start, CollectiveStart):
                 continue
-            for _, view in left(program, start):
+            for _, view in peer_read_messages(program, start):
                 answer = start.channel._replace(way=Way.VALUES) if start.exchange.answer else start.channel
                 end = next(i for i, w in enumerate(instructions) if waited(w) == answer)
-                root = held(program.buffers, view.buffer)
+                root = owning_buffer(program.buffers, view.buffer)
                 touching = [i for i in instructions[at + 1 : end] if root in roots(program, i)]
                 assert all(isinstance(i, CollectiveStart | CollectiveWait | AddSquares) for i in touching)
                 checked += 1
@@ -140,7 +145,7 @@ def waited(instruction: Instruction) -> Channel | None:
 
 
 def roots(program: WorkerProgram, instruction: Instruction) -> set[int]:
-    return {held(program.buffers, view.buffer) for view in instruction.views}
+    return {owning_buffer(program.buffers, view.buffer) for view in instruction.views}
 
 
 class Late(ShmTransport):
@@ -184,10 +189,10 @@ class Spoiled(Wired):
         assert isinstance(found, Late)
         return found
 
-    def play(self, worker: int, steps: Iterator[Waiting]) -> None:
+    def play(self, worker: int, steps: Iterator[WaitReason]) -> None:
         super().play(worker, steps)
         player = self.players[worker]
-        for b in read_by_peers(player.program):
+        for b in peer_read_buffers(player.program):
             player.machine.fixed[b].fill(np.nan)
         self.others -= worker != self.late
         if not self.others:

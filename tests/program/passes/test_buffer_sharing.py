@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from netpart.graph.partition import partition_job
 from netpart.program.buffers import Buffer, View
 from netpart.program.compile import compile_worker
-from netpart.program.instructions import Add, Channel, Copy, Instruction, Send, Way, Zero
-from netpart.program.passes.buffer_sharing import Sharing
+from netpart.program.instructions import Accumulate, Channel, Copy, Instruction, Send, Way, Zero
+from netpart.program.passes.buffer_sharing import BufferSharing
 from netpart.program.program import Program
-from netpart.proto.reader import loads
-from netpart.spec import whole
+from netpart.proto.reader import read_job_text
+from netpart.spec import whole_region
 
 RESIDUAL = """
 name: "net" train_steps: 1
@@ -46,7 +46,7 @@ neuralnet {
 
 def test_a_residual_block_lies_in_three_places() -> None:
     """Forward: stem and relu; conv, add, out and flat. Backward all gradients are one, but for that of a product."""
-    compiled = compile_worker(partition_job(loads(RESIDUAL).proto, 1), 0)
+    compiled = compile_worker(partition_job(read_job_text(RESIDUAL).proto, 1), 0)
     program = compiled.phases["train"]
 
     def together(*names: str) -> bool:
@@ -69,7 +69,7 @@ def programs(draw: st.DrawFn) -> tuple[list[Buffer], list[Instruction]]:
     """Copies and sums over buffers that are written to before they are read, and what is told of them."""
     count = draw(st.integers(2, 6))
     buffers = [Buffer(f"b{i}", (3,)) for i in range(count)]
-    views = [View(i, whole((3,))) for i in range(count)]
+    views = [View(i, whole_region((3,))) for i in range(count)]
     known, out = set[int](), list[Instruction]()
     for _ in range(draw(st.integers(1, 14))):
         verb, a, b = draw(st.tuples(st.sampled_from("zcas"), st.sampled_from(views), st.sampled_from(views)))
@@ -78,7 +78,7 @@ def programs(draw: st.DrawFn) -> tuple[list[Buffer], list[Instruction]]:
         elif verb == "c" and b.buffer in known and a != b:
             out.append(Copy(a, b))
         elif verb == "a" and {a.buffer, b.buffer} <= known and a != b:
-            out.append(Add(a, b))
+            out.append(Accumulate(a, b))
         elif verb == "s" and a.buffer in known:
             out.append(Send(a, 0, Channel(1, Way.FORWARD, 0, 0), ""))
         known |= {a.buffer} if verb == "z" or (verb == "c" and b.buffer in known) else set()
@@ -89,7 +89,7 @@ def programs(draw: st.DrawFn) -> tuple[list[Buffer], list[Instruction]]:
 def test_nobody_reads_anything_else(program: tuple[list[Buffer], list[Instruction]]) -> None:
     buffers, instructions = program
     apart = {b: b for b in range(len(buffers))}
-    assert told(instructions, apart | Sharing(buffers, instructions, {}).find()) == told(instructions, apart)
+    assert told(instructions, apart | BufferSharing(buffers, instructions, {}).find()) == told(instructions, apart)
 
 
 def told(instructions: list[Instruction], places: dict[int, int]) -> list[int]:
@@ -101,7 +101,7 @@ def told(instructions: list[Instruction], places: dict[int, int]) -> list[int]:
                 memory[places[target.buffer]] = 1 << time
             case Copy(target, source):
                 memory[places[target.buffer]] = memory[places[source.buffer]]
-            case Add(target, source):
+            case Accumulate(target, source):
                 memory[places[target.buffer]] += memory[places[source.buffer]]
             case Send(source):
                 sent.append(memory[places[source.buffer]])

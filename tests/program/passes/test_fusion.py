@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
-from netpart.kernels.choose import named, refusal
+from netpart.kernels.choose import kernel_class, probe_onednn
 from netpart.kernels.reference import Kernels
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.reader import loads
+from netpart.proto.reader import read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.laws.workers import ChannelsLast
 from tests.program.passes.test_buffer_sharing import RESIDUAL
@@ -28,13 +28,13 @@ def normalised() -> JobProto:
     """The same, with the output of its first layer normalised."""
     text = RESIDUAL.replace('layer { name: "relu" type: kReLU srclayers: "stem" }', NORM)
     text = text.replace('"w" }', f'"w" {FILLED[0]} }}').replace('"b" }', f'"b" {FILLED[1]} }}')
-    return loads(text).proto
+    return read_job_text(text).proto
 
 
 def job() -> JobProto:
     """A residual block whose parameters have initial values."""
     text = RESIDUAL.replace('"w" }', f'"w" {FILLED[0]} }}').replace('"b" }', f'"b" {FILLED[1]} }}')
-    return loads(text).proto
+    return read_job_text(text).proto
 
 
 @pytest.mark.parametrize(("kernels", "fused"), [(Kernels, []), (ChannelsLast, ["relu", "out"])])
@@ -60,9 +60,9 @@ def test_backward_a_relu_is_fused_with_what_it_was_fused_with(keep: bool) -> Non
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", ["fused", "onednn"])
 def test_what_is_trained_is_the_same(name: str, workers: int, job: Callable[[], JobProto]) -> None:
-    if name == "onednn" and refusal():
-        pytest.skip(refusal())
-    kernels = ChannelsLast if name == "fused" else named(name)
+    if name == "onednn" and probe_onednn():
+        pytest.skip(probe_onednn())
+    kernels = ChannelsLast if name == "fused" else kernel_class(name)
     cut = partition_job(job(), workers)
     found, expected = Ensemble(cut, kernels=kernels), Ensemble(partition_job(job(), 1))
     for ensemble in (found, expected):

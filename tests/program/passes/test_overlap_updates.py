@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.plan.price.ledger import ledger
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.buffers import FIXED, Buffer, View
 from netpart.program.compile import compile_worker
-from netpart.program.exchange import exchange
+from netpart.program.exchange import plan_exchange
 from netpart.program.instructions import (
     Channel,
     CollectiveStart,
@@ -20,7 +20,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.passes.overlap_updates import soon
+from netpart.program.passes.overlap_updates import overlap_updates
 from netpart.spec import size
 from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import LENET, partition
@@ -32,7 +32,7 @@ HOMES = (((0, 2),), ((2, 4),))
 
 
 def half(kind: str, way: Way, view: View) -> CollectiveStart:
-    found = exchange(kind, (0, 1), ((0, 4),), HOMES, "direct", 4)
+    found = plan_exchange(kind, (0, 1), ((0, 4),), HOMES, "direct", 4)
     blocks = tuple(View(view.buffer, home) for home in HOMES)
     return CollectiveStart(found, blocks, blocks, None, "float", Channel(1, way, 0, 0), kind)
 
@@ -42,7 +42,7 @@ TAIL: list[Instruction] = [CollectiveWait(SUM), Update(0), GATHER, CollectiveWai
 
 
 def test_an_update_follows_its_sum() -> None:
-    start, zero, wait, end = soon(BUFFERS, [SUM, Zero(OTHER), *TAIL], [[W, DW]])
+    start, zero, wait, end = overlap_updates(BUFFERS, [SUM, Zero(OTHER), *TAIL], [[W, DW]])
     assert isinstance(start, CollectiveStart)
     assert start.then == (Update(0), GATHER)
     assert (zero, wait, end) == (Zero(OTHER), CollectiveWait(start), CollectiveWait(GATHER))
@@ -51,12 +51,12 @@ def test_an_update_follows_its_sum() -> None:
 @pytest.mark.parametrize("late", [Copy(OTHER, W), Zero(DW)])
 def test_values_that_are_read_meanwhile_are_updated_at_the_end(late: Instruction) -> None:
     before: list[Instruction] = [SUM, late, *TAIL]
-    assert soon(BUFFERS, before, [[W, DW]]) == before
+    assert overlap_updates(BUFFERS, before, [[W, DW]]) == before
 
 
 def test_an_update_that_needs_the_norm_stays() -> None:
     before: list[Instruction] = [SUM, Zero(OTHER), TAIL[0], Update(0, OTHER), *TAIL[2:]]
-    assert soon(BUFFERS, before, [[W, DW]]) == before
+    assert overlap_updates(BUFFERS, before, [[W, DW]]) == before
 
 
 def test_in_a_step_no_sharded_update_waits_for_the_end_of_backward() -> None:
@@ -101,7 +101,7 @@ def test_three_workers_differ_in_no_more_than_the_order_of_additions(algorithm: 
 @pytest.mark.parametrize("workers", [2, 3, 4])
 def test_the_bytes_stay_and_the_state_is_shared(workers: int) -> None:
     shared, whole = (partition(LENET, workers, *BATCH, f"shard_updates={wanted}") for wanted in ("YES", "NO"))
-    assert ledger(shared).total == ledger(whole).total == tabulate(shared).moved
+    assert compute_ledger(shared).total == compute_ledger(whole).total == tabulate_partition(shared).moved
     parameters = sum(size(h.box) for h in whole.holdings[0])
     states = [[compile_worker(cut, w, 2).state_bytes for w in range(workers)] for cut in (shared, whole)]
     assert sum(states[0]) == 2 * 4 * parameters

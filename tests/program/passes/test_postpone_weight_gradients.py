@@ -15,9 +15,9 @@ from netpart.layers.layer import Layer
 from netpart.layers.relu import ReLU
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.compile import compile_worker
-from netpart.program.exchange import exchange
+from netpart.program.exchange import plan_exchange
 from netpart.program.instructions import (
-    Add,
+    Accumulate,
     Backward,
     Channel,
     CollectiveStart,
@@ -29,7 +29,7 @@ from netpart.program.instructions import (
     Way,
     Zero,
 )
-from netpart.program.passes.postpone_weight_gradients import apart, halved
+from netpart.program.passes.postpone_weight_gradients import postpone_weight_gradients, split_backward
 from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import partition
 
@@ -53,7 +53,7 @@ def of(kind: type[Layer]) -> dict[tuple[int, int], Layer]:
 
 
 def changed(*instructions: Instruction, kind: type[Layer] = Convolution) -> list[Instruction]:
-    return halved(BUFFERS, instructions, of(kind))
+    return postpone_weight_gradients(BUFFERS, instructions, of(kind))
 
 
 @pytest.mark.parametrize("rest", [[RECEIVE], [RECEIVE, SEND], []], ids=["wait", "more", "end"])
@@ -62,7 +62,7 @@ def test_what_is_sent_goes_before_the_gradients_of_parameters(rest: list[Instruc
 
 
 def test_all_that_is_done_to_these_gradients_comes_behind_them() -> None:
-    after: list[Instruction] = [Add(BUCKET, DW), Copy(OTHER, BUCKET)]
+    after: list[Instruction] = [Accumulate(BUCKET, DW), Copy(OTHER, BUCKET)]
     assert changed(BOTH, after[0], SEND, after[1], RECEIVE) == [FIRST, SEND, SECOND, *after, RECEIVE]
 
 
@@ -87,7 +87,7 @@ def test_it_stays_whole(before: tuple[Instruction, ...]) -> None:
 
 
 def test_sums_of_gradients_of_parameters_wait_for_nobody() -> None:
-    found = exchange("all-reduce", (0, 1), ((0, 4),), (((0, 4),),), "direct", 4)
+    found = plan_exchange("all-reduce", (0, 1), ((0, 4),), (((0, 4),),), "direct", 4)
     start = CollectiveStart(found, (DV,), (DV,), None, "float", Channel(1, Way.BUCKET, 0, 0), "bucket")
     assert changed(BOTH, start) == [BOTH, start]
     moments = replace(start, channel=Channel(1, Way.REDUCE, 0, 0))
@@ -173,4 +173,4 @@ def test_the_bits_stay_where_all_is_made_apart(workers: int, monkeypatch: pytest
 def test_what_makes_both_gradients_is_two_instructions_where_kernels_run_beside_each_other(
     kind: type[Layer], found: list[Instruction]
 ) -> None:
-    assert list(apart([RECEIVE, BOTH, SECOND, SEND], of(kind))) == [RECEIVE, *found, SECOND, SEND]
+    assert list(split_backward([RECEIVE, BOTH, SECOND, SEND], of(kind))) == [RECEIVE, *found, SECOND, SEND]

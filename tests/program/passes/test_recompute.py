@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.kernels.choose import named, refusal
+from netpart.kernels.choose import kernel_class, probe_onednn
 from netpart.kernels.counting import CountingKernels
 from netpart.kernels.reference import Kernels
-from netpart.plan.partition import partition
-from netpart.plan.text.plan_table import tabulate
-from netpart.program.buffer_table import Memory
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.text.plan_table import tabulate_partition
+from netpart.program.buffer_table import BufferTable
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
-from netpart.program.messages.communication import communications
-from netpart.program.passes.recompute import Pass, Recomputation, repeated
+from netpart.program.messages.communication import list_communications
+from netpart.program.passes.recompute import Recomputation, TurnInstructions, repeated_forwards
 from netpart.proto.job_pb2 import JobProto, Schedule
-from netpart.proto.reader import load
+from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from netpart.worker.machine import ALIGN
 from tests.graph.jobs import data, job, layer, product
@@ -59,7 +59,9 @@ def both(cut: Partition) -> tuple[Partition, Partition]:
 def segmented(count: int) -> Iterator[None]:
     """Cuts every forward pass into ``count`` segments, whatever that saves."""
 
-    def always(memory: Memory, passes: list[Pass], width: int, arena: object) -> list[Pass]:
+    def always(
+        memory: BufferTable, passes: list[TurnInstructions], width: int, arena: object
+    ) -> list[TurnInstructions]:
         return Recomputation(memory, passes, width).passes(count)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -96,7 +98,7 @@ def check_same(cut: Partition, kernels: type[Kernels], count: int, keep: bool) -
     with segmented(count):
         assert trained(again, kernels, keep) == trained(plain, kernels)
         for worker in range(cut.workers):
-            told = [communications(compile_worker(c, worker, kernels=kernels)) for c in (plain, again)]
+            told = [list_communications(compile_worker(c, worker, kernels=kernels)) for c in (plain, again)]
             assert told[0] == told[1]
 
 
@@ -120,7 +122,7 @@ def test_a_chain_takes_two_square_roots_of_its_layers(layers: int) -> None:
 def test_a_chain_goes_forward_less_than_twice(layers: int) -> None:
     _, again = both(partition_job(deep(layers), 1))
     instructions = compile_worker(again, 0).phases["train"].instructions
-    calls = list(repeated(instructions))
+    calls = list(repeated_forwards(instructions))
     assert 0 < len(calls) < layers
     assert len({(i.micro, i.part) for i in calls}) == len(calls)
     assert all(i.metrics is None for i in calls)
@@ -135,7 +137,7 @@ def test_its_flops_are_those_that_the_kernels_count() -> None:
         kernels = ensemble.players[0].machine.kernels
         assert isinstance(kernels, CountingKernels)
         counted.append(kernels.flops)
-    plain, again = map(tabulate, cuts)
+    plain, again = map(tabulate_partition, cuts)
     assert again.recomputed_flops == again.flops - plain.flops == counted[1] - counted[0] > 0
     assert sum(worker.flops for worker in again.workers) == again.flops
 
@@ -168,10 +170,10 @@ def test_of_micro_batches_in_flight_one_is_held() -> None:
 @pytest.mark.parametrize(("workers", "overrides"), [(1, []), (2, []), (2, ["neuralnet.micro_batches=2"])])
 @pytest.mark.parametrize("name", ["reference", "onednn"])
 def test_a_residual_net_takes_less(name: str, workers: int, overrides: list[str]) -> None:
-    if name == "onednn" and refusal():
-        pytest.skip(refusal())
-    job, kernels = load(ROOT / "graphs" / "resnet" / "resnet34-small.conf", overrides), named(name)
-    cut = partition(job.proto, workers, job.folder)
+    if name == "onednn" and probe_onednn():
+        pytest.skip(probe_onednn())
+    job, kernels = read_job(ROOT / "graphs" / "resnet" / "resnet34-small.conf", overrides), kernel_class(name)
+    cut = partition_by_scheme(job.proto, workers, job.folder)
     plain, again = arenas(cut, kernels)
     assert again < 0.8 * plain
     assert trained(both(cut)[1], kernels) == trained(both(cut)[0], kernels)
@@ -183,7 +185,7 @@ def test_dropout_forgets_the_same_and_statistics_follow_once() -> None:
     source = data(rows=ROWS, shape=f"shape: {WIDTH}", classes=WIDTH)
     cut = partition_job(job(source, *layers, layer("loss", "kSoftmaxLoss", "top", "data")), 1)
     with segmented(4):
-        names = [cut.graph.parts[i.part].name for i in repeated(instructions_of(both(cut)[1]))]
+        names = [cut.graph.parts[i.part].name for i in repeated_forwards(instructions_of(both(cut)[1]))]
         assert {"drop", "norm"} <= set(names)
         assert trained(both(cut)[1]) == trained(both(cut)[0])
 

@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 
 from netpart.program.buffers import View
 from netpart.program.instructions import Copy
-from netpart.program.passes.segments import Move, split
-from netpart.spec import whole
+from netpart.program.passes.segments import Repeatable, split_segments
+from netpart.spec import whole_region
 
 
-def moves(*edges: tuple[int, int]) -> list[Move]:
+def moves(*edges: tuple[int, int]) -> list[Repeatable]:
     """Instructions that make buffer b of buffer a, for each (a, b)."""
-    views = [View(b, whole((2,))) for b in range(1 + max(max(edge) for edge in edges))]
+    views = [View(b, whole_region((2,))) for b in range(1 + max(max(edge) for edge in edges))]
     return [Copy(views[b], views[a]) for a, b in edges]
 
 
-def lengths(run: list[Move], nbytes: dict[int, int], reread: set[int], count: int) -> list[int]:
-    return [len(piece) for piece in split(run, nbytes, reread, count)]
+def lengths(run: list[Repeatable], nbytes: dict[int, int], reread: set[int], count: int) -> list[int]:
+    return [len(piece) for piece in split_segments(run, nbytes, reread, count)]
 
 
 def test_equal_layers_are_shared_out_evenly() -> None:
@@ -45,7 +45,7 @@ def test_what_backward_reads_crosses_rather_than_what_it_does_not() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=20), st.integers(1, 9))
 def test_nothing_is_lost(edges: list[tuple[int, int]], count: int) -> None:
     run = moves(*edges)
-    pieces = list(split(run, dict.fromkeys((b for _, b in edges), 4), {1, 2, 3}, count))
+    pieces = list(split_segments(run, dict.fromkeys((b for _, b in edges), 4), {1, 2, 3}, count))
     assert [move for piece in pieces for move in piece] == run
     assert len(pieces) <= count
     assert all(pieces)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from netpart.program.buffers import ALIAS, ARENA, FIXED, Buffer, View
 from netpart.program.instructions import Channel, Copy, Instruction, Send, Update, Way, Zero
-from netpart.program.passes.update_early import early
+from netpart.program.passes.update_early import update_early
 
 BUFFERS = [
     Buffer("w", (4,), "float", FIXED),
@@ -22,22 +22,22 @@ SEND = Send(OTHER, 1, Channel(1, Way.FORWARD, 0, 0), "other")
 
 def test_an_update_follows_the_last_use_and_the_sends_behind_it() -> None:
     before: list[Instruction] = [Copy(DW, W), SEND, SEND, Zero(OTHER), Zero(OTHER), Update(0)]
-    assert early(BUFFERS, before, READ) == [*before[:3], Update(0), *before[3:5]]
+    assert update_early(BUFFERS, before, READ) == [*before[:3], Update(0), *before[3:5]]
 
 
 def test_an_update_that_needs_the_norm_stays() -> None:
     before: list[Instruction] = [Copy(DW, W), Zero(OTHER), Update(0, OTHER)]
-    assert early(BUFFERS, before, READ) == before
+    assert update_early(BUFFERS, before, READ) == before
 
 
 def test_who_touches_the_bucket_touches_its_gradients() -> None:
     before: list[Instruction] = [Zero(DW), Zero(BUCKET), Zero(OTHER), Update(0)]
-    assert early(BUFFERS, before, READ) == [Zero(DW), Zero(BUCKET), Update(0), Zero(OTHER)]
+    assert update_early(BUFFERS, before, READ) == [Zero(DW), Zero(BUCKET), Update(0), Zero(OTHER)]
 
 
 @given(st.lists(st.sampled_from([Zero(W), Zero(BUCKET), Zero(DW), Zero(OTHER), SEND]), max_size=12))
 def test_everything_else_keeps_its_order_and_nothing_is_used_after_its_update(found: list[Instruction]) -> None:
-    after = early(BUFFERS, [*found, Update(0), Update(1)], READ)
+    after = update_early(BUFFERS, [*found, Update(0), Update(1)], READ)
     assert [i for i in after if not isinstance(i, Update)] == found
     first = after.index(Update(0))
     assert after.index(Update(1)) == first + 1

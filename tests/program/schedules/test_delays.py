@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from google.protobuf import text_format
 
-from netpart.data.synthetic import Synthetic
+from netpart.data.synthetic import SyntheticRows
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.op import Clock
-from netpart.plan.partition import partition
-from netpart.plan.text.plan_table import tabulate
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.compile import compile_worker
-from netpart.program.schedules.delayed_rehearsal import delayed as delayed_run
-from netpart.program.schedules.delayed_rehearsal import rehearsed
-from netpart.program.schedules.delays import agreed, parameter_delays
-from netpart.program.schedules.stages import Stages
+from netpart.program.schedules.delayed_rehearsal import simulate_delayed as delayed_run
+from netpart.program.schedules.delayed_rehearsal import simulate_schedule
+from netpart.program.schedules.delays import align_delays, parameter_delays
+from netpart.program.schedules.stages import StageGraph
 from netpart.proto.job_pb2 import JobProto, Schedule
-from netpart.updaters import Scale, updater
+from netpart.updaters import ParameterScale, build_updater
 from netpart.worker.ensemble import Ensemble
 from tests.graph.jobs import data, job, layer, product
 from tests.program.schedules.test_schedule import SHAPES, text
@@ -61,7 +61,7 @@ def sigmoid(x: Values) -> Values:
     return 1 / (1 + np.exp(-x))
 
 
-def equations(weights: list[tuple[Values, Values]], rows: Synthetic) -> list[tuple[Values, Values]]:
+def equations(weights: list[tuple[Values, Values]], rows: SyntheticRows) -> list[tuple[Values, Values]]:
     """Equations 1 and 2, one mini-batch after another: w[s + 1] = w[s] - γ · the gradient of s at w[s - d]."""
     teams = len(weights)
     versions = [[pair] for pair in weights]
@@ -91,7 +91,7 @@ def test_a_chain_computes_the_equations(teams: int) -> None:
     names = [(f"fc{k}/weight", f"fc{k}/bias") for k in range(teams)]
     known = {p.name for p in cut.parameters}
     assert known == {name for pair in names for name in pair}
-    rows = Synthetic((WIDTH,), CLASSES, batch=ROWS, seed=conf.seed)
+    rows = SyntheticRows((WIDTH,), CLASSES, batch=ROWS, seed=conf.seed)
     expected = equations([(begin.parameter(w).copy(), begin.parameter(b).copy()) for w, b in names], rows)
     found = played(cut)
     for pair, values in zip(names, expected, strict=True):
@@ -106,7 +106,7 @@ def one_after_another(cut: Partition) -> dict[str, Values]:
     plain = JobProto()
     plain.CopyFrom(cut.job)
     plain.neuralnet.schedule, plain.neuralnet.micro_batches = Schedule.ONE_F_ONE_B, 1
-    whole, rule, clock = Ensemble(partition_job(plain, 1, uncut=True), keep=True), updater(plain.updater), Clock()
+    whole, rule, clock = Ensemble(partition_job(plain, 1, uncut=True), keep=True), build_updater(plain.updater), Clock()
     whole.initialise()
     delays, (player,) = parameter_delays(cut), whole.players
     arrays = [player.parameters.values(h) for h in range(len(player.program.holdings))]
@@ -123,7 +123,7 @@ def one_after_another(cut: Partition) -> dict[str, Values]:
         norm = np.array([sum((g**2).sum() for g in gradients)]) if plain.updater.clip_norm else None
         for held, gradient, state in zip(versions, gradients, states, strict=True):
             held.append(held[-1].copy())
-            op = rule.bind(np, held[-1], gradient, state, Scale(), clock, norm)
+            op = rule.bind(np, held[-1], gradient, state, ParameterScale(), clock, norm)
             op.run(*(np.empty(shape, dtype) for shape, dtype in op.scratch))
     return {name: held[-1] for name, held in zip(names, versions, strict=True)}
 
@@ -194,7 +194,7 @@ def test_parameters_that_are_updated_together_wait_for_the_slowest() -> None:
         "b/bias": 1,
         "top/bias": 0,
     }
-    assert agreed({"a": 2, "b": 1, "c": 0, "d": 0}, [("b", "c"), ("a", "b")]) == {"a": 2, "b": 2, "c": 2, "d": 0}
+    assert align_delays({"a": 2, "b": 1, "c": 0, "d": 0}, [("b", "c"), ("a", "b")]) == {"a": 2, "b": 2, "c": 2, "d": 0}
 
 
 def test_a_drained_step_is_a_step_without_delay() -> None:
@@ -241,10 +241,10 @@ def test_a_stage_holds_a_version_for_each_mini_batch_under_way() -> None:
 
 
 def test_delays_are_counted_from_the_loss() -> None:
-    stages = Stages(partition_job(delayed(*SHAPES["skip"]), 3).graph, delayed=True)
+    stages = StageGraph(partition_job(delayed(*SHAPES["skip"]), 3).graph, delayed=True)
     assert {stage.team: stages.delay(stage) for stage in stages.before} == {0: 2, 1: 1, 2: 0}
     assert stages.depth == 2
-    assert Stages(stages.graph).depth == 0
+    assert StageGraph(stages.graph).depth == 0
 
 
 @pytest.mark.parametrize(("workers", "stages"), [(4, 2), (3, 3)])
@@ -253,13 +253,13 @@ def test_a_scheme_of_stages_can_be_delayed(workers: int, stages: int) -> None:
     for each in conf.neuralnet.layer:
         each.ClearField("location")
     conf.neuralnet.stages = stages
-    check(partition(conf, workers, scheme="PIPELINE"))
+    check(partition_by_scheme(conf, workers, scheme="PIPELINE"))
 
 
 def test_turns_follow_each_other_without_a_pause() -> None:
     """But for the ends, where the pipeline is filled and drained, no stage waits."""
     cut = partition_job(chain(3), 3)
-    played = delayed_run([Stages(micro.graph, delayed=True) for micro in cut.phases["train"]], 5)
+    played = delayed_run([StageGraph(micro.graph, delayed=True) for micro in cut.phases["train"]], 5)
     assert [text(played, team) for team in range(3)] == [
         "F0 F1 F2 B0 F3 B1 F4 B2 B3 B4",
         "F0 F1 B0 F2 B1 F3 B2 F4 B3 B4",
@@ -271,9 +271,9 @@ def test_turns_follow_each_other_without_a_pause() -> None:
         last = max(i for i, each in enumerate(own) if not each.turn.backward)
         assert all(a.end == b.start for a, b in pairwise(own[first : last + 1]))
     assert max(each.end for each in played) == 5 * 3 + 2 * 3
-    assert len(rehearsed(cut)) == 2 * 3 * 6
+    assert len(simulate_schedule(cut)) == 2 * 3 * 6
 
 
 def test_what_is_under_way_can_be_rehearsed() -> None:
     for conf, workers in ((chain(4), 4), (delayed(*SHAPES["skip"]), 3), (delayed(*TIED), 3)):
-        tabulate(partition_job(conf, workers))
+        tabulate_partition(partition_job(conf, workers))

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.plan.partition import partition
+from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward
-from netpart.program.schedules.schedule import GPIPE, ONE_F_ONE_B, Played, Rehearsal
-from netpart.program.schedules.stages import Stages
+from netpart.program.schedules.schedule import GPIPE, ONE_F_ONE_B, ScheduleSimulation, TimedTurn
+from netpart.program.schedules.stages import StageGraph
 from netpart.proto.job_pb2 import JobProto, Schedule
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
@@ -34,12 +34,12 @@ def chain(teams: int, micros: int, order: str = ONE_F_ONE_B) -> JobProto:
     return conf
 
 
-def rehearsed(cut: Partition, order: str) -> list[Played]:
-    stages = [Stages(micro.graph) for micro in cut.phases["train"]]
-    return list(Rehearsal(stages, order).play())
+def rehearsed(cut: Partition, order: str) -> list[TimedTurn]:
+    stages = [StageGraph(micro.graph) for micro in cut.phases["train"]]
+    return list(ScheduleSimulation(stages, order).play())
 
 
-def text(played: list[Played], team: int) -> str:
+def text(played: list[TimedTurn], team: int) -> str:
     turns = [each.turn for each in played if each.turn.stage.team == team]
     return " ".join(f"{'B' if turn.backward else 'F'}{turn.micro}" for turn in turns)
 
@@ -153,7 +153,7 @@ def test_pipelines_of_random_nets_are_the_uncut_net(example: Example, stages: in
         for name in ("partition_dim", "location", "cut", "shard"):
             each.ClearField(name)
     conf.neuralnet.stages, conf.neuralnet.replicas = stages, replicas
-    check_law(partition(conf, stages * replicas, scheme="PIPELINE"), order)
+    check_law(partition_by_scheme(conf, stages * replicas, scheme="PIPELINE"), order)
 
 
 def test_every_turn_is_played_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from netpart.worker.gpu.graph_trial import TRIED, Trial
+from netpart.worker.gpu.graph_trial import TRIED, GraphTrial
 
 
 class Device:
@@ -39,7 +39,7 @@ class Device:
 def test_the_fastest_stays_once_all_were_timed(times: tuple[float, float], fastest: str) -> None:
     device = Device()
     device.done = True
-    trial = Trial(device, [device.graph("a", 99, times[0]), device.graph("b", 50, times[1])])
+    trial = GraphTrial(device, [device.graph("a", 99, times[0]), device.graph("b", 50, times[1])])
     for _ in range(2 * TRIED + 3):
         trial.launch(device)
     assert device.launched == ["a", "b"] * TRIED + [fastest] * 3
@@ -47,7 +47,7 @@ def test_the_fastest_stays_once_all_were_timed(times: tuple[float, float], faste
 
 def test_turns_go_on_while_the_device_is_behind() -> None:
     device = Device()
-    trial = Trial(device, [device.graph("a", 1), device.graph("b", 2)])
+    trial = GraphTrial(device, [device.graph("a", 1), device.graph("b", 2)])
     for _ in range(2 * TRIED + 3):
         trial.launch(device)
     assert device.launched == (["a", "b"] * (TRIED + 2))[: 2 * TRIED + 3]
