@@ -121,7 +121,7 @@ proto: env ## generate netpart/proto/*_pb2.py from proto/*.proto
 make-zoo: env ## write the published nets of graphs/** anew, from the builders in tools/zoo
 	$(BIN)/python -m tools.make_zoo
 
-draw-zoo: env ## draw graphs/** and the pages' pictures anew
+draw-zoo: env ## draw graphs/**: what pages show in docs/images anew, all others in out/zoo
 	$(BIN)/python -m tools.draw_zoo
 
 layers-page: env ## write docs/layers.md and its drawings anew

@@ -1,7 +1,7 @@
 """How near GABRA and the other planners come to what is proved, on random heterogeneous problems.
 
-    python -m benchmarks.planners            100 problems; benchmarks/results/planners.json
-    python -m benchmarks.planners heuristics the heuristics alone, anew, beside what that file has of CP-SAT
+    python -m benchmarks.planners            100 problems; benchmarks/results/planners.json, out/planners.json has each
+    python -m benchmarks.planners heuristics the heuristics alone, anew, beside what out/planners.json has of CP-SAT
     python -m benchmarks.planners 5          as many problems, and no file
 
 Each problem has 50 partitions and 8 devices of different speeds, whose capacities are in proportion to the speeds and
@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from benchmarks.rows import RESULTS as FOLDER
 from benchmarks.rows import write_report
 from netpart.choices import MAKESPAN, OBJECTIVES, PROFIT
+from netpart.errors import ConfigError
 from netpart.plan.search.exact import solve_exactly
 from netpart.plan.search.gabra import run_gabra
 from netpart.plan.search.greedy import allocate_greedily
@@ -38,6 +40,9 @@ HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {
 MOST_GAP, MOST_BEHIND, MOST_SECONDS = 0.01, 0.02, 5.0
 """What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
 RESULTS = FOLDER / "planners.json"
+"""What docs/planning.md shows, and what it depends on."""
+ROWS = Path(__file__).resolve().parents[1] / "out" / "planners.json"
+"""Every problem of the last whole run on this machine: 100 kB that git ignores."""
 
 Row = dict[str, Any]
 
@@ -122,18 +127,39 @@ def print_summary(found: Row) -> None:
             print(f"{name}: {figures:.4%}")
 
 
-def main() -> int:
-    """Measures, prints, and writes what all problems say; 1 if a goal is missed."""
-    wanted = sys.argv[1] if sys.argv[1:] else str(PROBLEMS)
+def measured(wanted: str) -> list[Row]:
+    """As many problems as are ``wanted``, or those of the last whole run with their heuristics anew."""
     if wanted == "heuristics":
-        rows = [anew(row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]]
-    else:
-        rows = [measure(seed, objective) for seed in range(int(wanted)) for objective in OBJECTIVES]
+        return [anew(row) for row in rows_of(ROWS)]
+    return [measure(seed, objective) for seed in range(int(wanted)) for objective in OBJECTIVES]
+
+
+def rows_of(path: Path) -> list[Row]:
+    """Every problem of the last whole run; raises ConfigError where there was none."""
+    if not path.exists():
+        raise ConfigError(str(path), "what `make bench-planners` leaves there", "no file", "run that first: 20 minutes")
+    rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def keep(rows: list[Row], found: Row) -> None:
+    """Writes what all problems say to be committed, and each of them for who wants to look."""
+    settings = {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT}
+    write_report(RESULTS, PACKAGES, {"settings": settings, "summary": found})
+    write_report(ROWS, PACKAGES, {"settings": settings, "rows": rows})
+
+
+def main() -> int:
+    """Measures, prints, and writes what all problems say; 1 if a goal is missed, 2 if there are no rows yet."""
+    try:
+        rows = measured(sys.argv[1] if sys.argv[1:] else str(PROBLEMS))
+    except ConfigError as error:
+        print(f"benchmarks.planners: {error}", file=sys.stderr)
+        return 2
     found = summary(rows)
     print_summary(found)
     if len(rows) == PROBLEMS * len(OBJECTIVES):
-        settings = {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT}
-        write_report(RESULTS, PACKAGES, {"settings": settings, "summary": found, "rows": rows})
+        keep(rows, found)
     goals = missed(found, len(rows) // len(OBJECTIVES))
     print(f"missed: {', '.join(goals)}" if goals else "all goals reached")
     return int(bool(goals))

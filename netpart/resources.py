@@ -1,4 +1,4 @@
-"""What travels with netpart but is no code: its folders graphs (the zoo), proto, docs, and its version."""
+"""What travels with netpart but is no code: its folders graphs (the zoo), proto, workers, and its version."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_a_checkout_serves_its_own_folders() -> None:
     assert resources.zoo_folder() == ROOT / "graphs"
-    assert resources.resource_folder("docs") == ROOT / "docs"
+    assert resources.resource_folder("proto") == ROOT / "proto"
 
 
 def test_an_installed_copy_is_found_under_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,22 +1,28 @@
-"""Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes docs/images/JOB.svg, the net, or the groups that train it.
+"""Draws every job of the zoo: graphs/FAMILY/JOB.conf becomes JOB.svg, the net, or the groups that train it.
 
-Those of graphs/schemes are drawn once under every scheme: docs/images/JOB-SCHEME.svg. Of the published nets the small
-ones are drawn, cut on data, on layers and both ways: docs/images/JOB-{data,layers,mixed}.svg, where the last two are
-jobs of their own or schemes.
+Those of graphs/schemes are drawn once under every scheme: JOB-SCHEME.svg. Of the published nets the small ones are
+drawn, cut on data, on layers and both ways: JOB-{data,layers,mixed}.svg, where the last two are jobs of their own or
+schemes.
 
-``python -m tools.draw_zoo`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what netpart
-draws today.
+What a page shows lies in docs/images and is committed; all others are megabytes that few look at, and go to out/zoo.
+
+``python -m tools.draw_zoo`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what the
+pages show and netpart draws today.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.drawn import run, same
 
 ROOT = Path(__file__).resolve().parent.parent
+IMAGES, OTHERS = "docs/images", "out/zoo"
+PAGES = ("*.md", "docs/**/*.md", "graphs/*.md")
 SMALL = "-small"
 CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
 """The schemes that cut a small net where no job beside it does."""
@@ -72,31 +78,51 @@ def fresh(conf: Path, scheme: str | None) -> str:
     return groups_svg(found) if found.cluster.size > cut.workers else render(cut.graph, "svg")
 
 
+def shown(root: Path) -> set[str]:
+    """Names of the drawings that the pages below ``root`` show."""
+    pages = [page.read_text(encoding="utf-8") for pattern in PAGES for page in root.glob(pattern)]
+    return {name for page in pages for name in re.findall(r"images/([\w-]+\.svg)", page)}
+
+
+def on_pages(root: Path) -> dict[str, Drawing]:
+    """Those of the jobs' drawings that are committed, by name."""
+    names = shown(root)
+    return {name: drawing for name, drawing in jobs(root).items() if name in names}
+
+
 def committed(root: Path) -> dict[str, str]:
     """The drawings below ``root``: name -> content."""
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted((root / "docs" / "images").glob("*.svg"))}
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted((root / IMAGES).glob("*.svg"))}
 
 
 def stale(root: Path) -> list[str]:
-    """Names of drawings that are missing, left over or different from a fresh one."""
-    wanted, present = jobs(root), committed(root)
+    """Names of drawings that are missing, shown by no page or different from a fresh one."""
+    wanted, present = on_pages(root), committed(root)
     changed = [n for n in wanted.keys() & present.keys() if not same(present[n], fresh(*wanted[n]))]
     return sorted({*changed, *(wanted.keys() ^ present.keys())})
 
 
 def write(root: Path) -> None:
     """Replaces the drawings below ``root``."""
-    folder = root / "docs" / "images"
+    wanted = on_pages(root)
+    renew(root / IMAGES, wanted)
+    renew(root / OTHERS, {name: drawing for name, drawing in jobs(root).items() if name not in wanted})
+
+
+def renew(folder: Path, wanted: Mapping[str, Drawing]) -> None:
+    """Makes ``folder`` hold the drawings that are ``wanted``, and no others."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in committed(root).keys() - jobs(root).keys():
-        (folder / name).unlink()
-    for name, drawing in jobs(root).items():
+    for path in folder.glob("*.svg"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, drawing in wanted.items():
         (folder / name).write_text(fresh(*drawing), encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status as ``tools.drawn.run`` does."""
-    return run("draw_zoo", "Draws graphs/**/*.conf as docs/images/*.svg.", ROOT, stale, write, arguments)
+    description = f"Draws graphs/**/*.conf: what pages show in {IMAGES}, all others in {OTHERS}."
+    return run("draw_zoo", description, ROOT, stale, write, arguments)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,3 @@ class Accumulator:
     def must_zero(self, key: Hashable) -> bool:
         """True if the whole region has to be zeroed before contribution ``key``."""
         return key == self.first and self.zero_first
-
-    @property
-    def sole(self) -> bool:
-        """True if one contribution makes the whole gradient."""
-        return len(self.contributions) == 1 and self.tiled

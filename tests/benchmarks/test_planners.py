@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import planners
 from benchmarks.planners import PROBLEMS, RESULTS, behind, missed, problem_of, summary
 
 
@@ -43,4 +45,30 @@ def test_behind_is_a_share_of_the_best_plan() -> None:
 
 def test_the_published_results_reach_every_goal() -> None:
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    assert missed(summary(found["rows"]), PROBLEMS) == []
+    assert missed(found["summary"], PROBLEMS) == []
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that gets what is measured."""
+    monkeypatch.setattr(planners, "RESULTS", tmp_path / "results.json")
+    monkeypatch.setattr(planners, "ROWS", tmp_path / "rows.json")
+    return tmp_path
+
+
+def test_the_results_say_what_all_problems_say_and_a_file_beside_them_has_each(out: Path) -> None:
+    rows = [row("profit", 0.995), row("makespan", 1.01)]
+    planners.keep(rows, summary(rows))
+    written = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert written.keys() == json.loads(RESULTS.read_text(encoding="utf-8")).keys()
+    assert written["summary"] == summary(rows)
+    assert planners.rows_of(out / "rows.json") == rows
+
+
+@pytest.mark.usefixtures("out")
+def test_heuristics_alone_need_a_whole_run_before_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["planners", "heuristics"])
+    assert planners.main() == 2
+    assert "rows.json: expected what `make bench-planners` leaves there, got no file; run" in capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""Every job of the zoo loads, cuts over 1 to 4 workers, trains like the uncut net, and is drawn as it is today."""
+"""Every job of the zoo loads, cuts over 1 to 4 workers, trains like the uncut net, and is drawn as pages show it."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -114,17 +115,39 @@ def test_the_drawings_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_names_what_is_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "graphs").symlink_to(ROOT / "graphs")
+    shutil.copytree(ROOT / "graphs" / "seed", tmp_path / "graphs" / "seed")
     images = tmp_path / "docs" / "images"
     images.mkdir(parents=True)
-    for drawing, svg in draw_zoo.committed(ROOT).items():
-        (images / drawing).write_text(svg, encoding="utf-8")
-    (images / "conv.svg").write_text("<svg>edited</svg>", encoding="utf-8")
-    (images / "conv-mnist.svg").unlink()
+    shows = "![](images/conv-mnist.svg) ![](images/conv-mnist-datap.svg) ![](images/conv-mnist-layerp.svg)"
+    (tmp_path / "docs" / "page.md").write_text(shows, encoding="utf-8")
+    (images / "conv-mnist-datap.svg").write_text("<svg>edited</svg>", encoding="utf-8")
+    shutil.copy(ROOT / "docs" / "images" / "conv-mnist-layerp.svg", images)
     (images / "gone.svg").touch()
     monkeypatch.setattr(draw_zoo, "ROOT", tmp_path)
     assert draw_zoo.main(["--check"]) == 1
-    assert capsys.readouterr().err.startswith("draw_zoo: stale: conv-mnist.svg, conv.svg, gone.svg; ")
+    assert capsys.readouterr().err.startswith("draw_zoo: stale: conv-mnist-datap.svg, conv-mnist.svg, gone.svg; ")
+
+
+def test_what_no_page_shows_is_drawn_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image that its page no longer shows moves."""
+    monkeypatch.setattr(draw_zoo, "fresh", lambda conf, scheme: f"{conf.stem} {scheme}")
+    (tmp_path / "graphs").symlink_to(ROOT / "graphs")
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    (tmp_path / "docs" / "images" / "tiny.svg").touch()
+    draw_zoo.write(tmp_path)
+    alexnet = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
+    assert draw_zoo.committed(tmp_path) == {f"alexnet-small-{c}.svg": f"alexnet-small {s}" for c, s in alexnet.items()}
+    others = {path.name for path in (tmp_path / "out" / "zoo").iterdir()}
+    assert others == draw_zoo.jobs(ROOT).keys() - draw_zoo.committed(tmp_path).keys()
+    assert "tiny.svg" in others
+
+
+@pytest.mark.usefixtures("graphviz")
+@pytest.mark.parametrize("drawing", sorted(draw_zoo.jobs(ROOT).keys() - draw_zoo.on_pages(ROOT).keys()))
+def test_what_no_page_shows_can_be_drawn(drawing: str) -> None:
+    svg = draw_zoo.fresh(*draw_zoo.jobs(ROOT)[drawing])
+    assert svg.startswith("<svg ")
+    assert svg.rstrip().endswith("</svg>")
 
 
 @pytest.mark.usefixtures("graphviz")

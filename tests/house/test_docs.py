@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.tree import ROOT, name, top_level_folders
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(p for f in ("docs", "graphs", "workers") for p in (ROOT / f).rglob("*.md"))])
 RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 OF_THEIR_OWN = {
     "benchmarks",
@@ -35,6 +35,15 @@ def anchors(page: Path) -> set[str]:
     return {slug(h) for h in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)}
 
 
+def prose(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def images(page: Path) -> list[str]:
+    """The files that a page shows, not those that it links."""
+    return re.findall(r'(?:<img src="|!\[[^\]]*\]\()([^")\s]+)', prose(page))
+
+
 def leads_somewhere(page: Path, link: str) -> bool:
     if "://" in link or link.startswith("mailto:"):
         return True
@@ -45,9 +54,14 @@ def leads_somewhere(page: Path, link: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
-    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    links = re.findall(r"\]\(([^)\s]+)", prose)
-    assert not [link for link in links if not leads_somewhere(page, link)]
+    links = re.findall(r"\]\(([^)\s]+)", prose(page))
+    assert not [link for link in [*links, *images(page)] if not leads_somewhere(page, link)]
+
+
+def test_every_image_is_on_a_page() -> None:
+    """What no page shows is made on demand, as `make draw-zoo` does."""
+    shown = {(page.parent / image).resolve() for page in PAGES for image in images(page)}
+    assert {path for path in (ROOT / "docs" / "images").rglob("*.*") if path not in shown} == set()
 
 
 def test_every_folder_is_on_the_map() -> None:

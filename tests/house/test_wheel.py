@@ -19,8 +19,8 @@ from tests.house.tree import ROOT
 from tools.throwaway import environment
 from tools.throwaway import pip as pip_of_the_index
 
-SHARED = ("proto", "graphs", "workers", "docs")
-BESIDES = (".ci", "tests", "benchmarks", "tools")
+SHARED = ("proto", "graphs", "workers")
+BESIDES = (".ci", "docs", "tests", "benchmarks", "tools")
 FILES = (
     "setup.cfg", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md", "Makefile", "CHANGELOG.md", "CONTRIBUTING.md",
     "constraints.txt",
@@ -86,6 +86,12 @@ def ask(python: Path, code: str) -> Path:
 def test_folders_beside_the_code_are_installed_whole(python: Path, name: str) -> None:
     """One that is not: give it its line in setup.cfg, [options.data_files]."""
     assert files(ask(python, FIND.format(name))) == files(ROOT / name)
+
+
+@pytest.mark.slow
+def test_nothing_else_is_installed_beside_them(python: Path) -> None:
+    """Pages and their images are not: no code reads them."""
+    assert {folder.name for folder in ask(python, FIND.format("graphs")).parent.iterdir()} == set(SHARED)
 
 
 @pytest.mark.slow

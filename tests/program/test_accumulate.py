@@ -49,9 +49,3 @@ def test_a_part_that_does_not_cover_is_added_to_zero() -> None:
     assert total.must_zero("first")
     assert not total.must_zero("second")
     assert not total.overwrites("first")
-
-
-def test_one_contribution_of_all_is_the_gradient_itself() -> None:
-    assert Accumulator(AREA, [("only", AREA)]).sole
-    assert not Accumulator(AREA, [("only", ((0, 1), (0, 5)))]).sole
-    assert not Accumulator(AREA, [("one", AREA), ("two", AREA)]).sole
