@@ -63,7 +63,7 @@ def prepare(work: Work, folder: Path) -> None:
     save_file(tensors | {"data": data, "label": label}, folder / "start.safetensors")
     with KvWriter(folder / "rows.bin") as store:
         for i, (row, of) in enumerate(zip(data, label.tolist(), strict=True)):
-            store.put(f"{i:08d}".encode(), encode_record(Record.of(row, of)))
+            store.put(f"{i:08d}".encode(), encode_record(Record.from_array(row, of)))
     (folder / "job.conf").write_text(job(work), encoding="utf-8")
 
 

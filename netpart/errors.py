@@ -96,9 +96,9 @@ class JobError(NetpartError):
 
     def line(self) -> str:
         """This fault alone, with its place."""
-        return f"{self.position}: {self.told()}" if self.position else self.told()
+        return f"{self.position}: {self.describe()}" if self.position else self.describe()
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """This fault alone, without its place."""
         return super().__str__()
 
@@ -133,7 +133,7 @@ class ConfigError(JobError):
         self.who, self.expected, self.got, self.hint = who, expected, got, hint
         self.at, self.position = at, position
 
-    def told(self) -> str:
+    def describe(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
         return f"{clip_text(self.who)}: expected {self.expected}, got {clip_text(self.got)}{hint}"
 
@@ -143,7 +143,7 @@ class DataError(JobError):
 
     def of_layer(self, name: str, at: FieldPath) -> DataError:
         """The same error told by the layer that reads the file; ``at`` is where the job names it."""
-        told = type(self)(f"{name}: {self.told().replace(f'--set {LAYER}.', f'--set {name}.')}")
+        told = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
         told.at, told.position = at, self.position
         return told
 
@@ -159,14 +159,14 @@ class FaultList:
         self.found: list[JobError] = []
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def collecting(self) -> Iterator[None]:
         """Keeps a fault that the block raises, and goes on after the block."""
         try:
             yield
         except JobError as error:
             self.found += error.faults
 
-    def refuse(self) -> None:
+    def raise_found(self) -> None:
         """Raises what was found, if anything was."""
         if self.found:
             raise combine_faults(self.found)

@@ -176,7 +176,7 @@ class Placement:
         )
 
     @cached_property
-    def alone(self) -> bool:
+    def has_no_replicas(self) -> bool:
         """True if no two shards of one term share an element: there are no replicas at all."""
         return self.exact and len(self.classes) == len(self.shards)
 

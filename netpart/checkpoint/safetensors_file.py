@@ -75,7 +75,7 @@ class Checkpoint(TensorFile):
     def check_shape(self, name: str, shapes: Collection[Shape]) -> None:
         """Raises DataError unless a tensor is there, of numbers, and has one of ``shapes``, up to axes of one element:
         another shape of as many elements is another order of them."""
-        tensor = self.found(name)
+        tensor = self.find_tensor(name)
         if tensor.item.kind != "f":
             raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}")
         if _long_axes(tensor.shape) not in [_long_axes(shape) for shape in shapes]:

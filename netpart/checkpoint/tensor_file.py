@@ -69,7 +69,7 @@ class TensorFile:
 
         Raises DataError if it is missing or has other elements, or the box leaves it or is not of the array's shape.
         """
-        stored = self.found(name)
+        stored = self.find_tensor(name)
         tensor = replace(stored, shape=stored.shape if shape is None else shape)
         if prod(tensor.shape) != prod(stored.shape):
             mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
@@ -79,7 +79,7 @@ class TensorFile:
             raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
         return tensor
 
-    def found(self, name: str) -> StoredTensor:
+    def find_tensor(self, name: str) -> StoredTensor:
         """The tensor of that name. Raises DataError if there is none."""
         if name not in self.tensors:
             some = ", ".join(sorted(self.tensors)[:8]) or "none"

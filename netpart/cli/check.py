@@ -78,7 +78,7 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
     from netpart.worker.initial_values import restored_names
 
     known, names = FaultList(), frozenset(parameter.name for parameter in cut.parameters)
-    with known.noted():  # a checkpoint that is not there would hold all of them
+    with known.collecting():  # a checkpoint that is not there would hold all of them
         names = frozenset(restored_names(find_start_checkpoint(job.proto, job_workspace(job.proto) / "checkpoint")[0]))
     every = [*known.found, *find_run_faults(cut, names)]
     once = job.explain(combine_faults(every)).faults if every else ()  # phases may read the same data

@@ -121,7 +121,7 @@ def _plan_job(args: argparse.Namespace) -> int:
     job = load_job(args, provide=args.by == "profile")
     task, rates = _planning_task(args, job)
     portfolio = Portfolio(job, task, rates, args.micro_batches)
-    best = (portfolio.named(args.take) if args.take else portfolio.best(args.objective)).row
+    best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)
     else:
@@ -185,7 +185,7 @@ def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio)
     from netpart.data.atomic import atomic_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
-    best = portfolio.named(args.take) if args.take else portfolio.best(args.objective)
+    best = portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "what can be taken is cut"
     with atomic_file(args.output) as file:
         file.write(text_of(best.job, best.partition, _plan_command(args), args.output.parent).encode())

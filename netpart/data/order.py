@@ -35,7 +35,7 @@ class RecordOrder:
             places[rows] = self._epoch(epoch, self._permutation)[places[rows]]
         return places
 
-    def run(self, step: int, first: int, last: int) -> slice | None:
+    def as_slice(self, step: int, first: int, last: int) -> slice | None:
         """The same as a slice, where they are in file order and do not wrap around; else None."""
         start = (self._skip + step * self._batch + first) % self._count
         end = start + last - first

@@ -33,7 +33,7 @@ class PrefetchedRows(RowSource):
         if found is None or coming != step:
             self._source.fill(step, lo, hi, box, out)
         else:
-            out.take(found.result())
+            out.copy_from(found.result())
         spare = RowOutputs(*map(_empty_or_none, out))
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 

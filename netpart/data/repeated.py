@@ -23,7 +23,7 @@ class RepeatedRows(RowSource):
             self._source.fill(step % self._batches, lo, hi, box, out)
             self._kept[key] = RowOutputs(*map(_copy_or_none, out))
         else:
-            out.take(self._kept[key])
+            out.copy_from(self._kept[key])
 
     def labels(self, box: Region) -> Shape:
         return self._source.labels(box)

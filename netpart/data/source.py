@@ -26,7 +26,7 @@ class RowOutputs(NamedTuple):
             if out is not None:
                 out[row] = values
 
-    def take(self, others: RowOutputs) -> None:
+    def copy_from(self, others: RowOutputs) -> None:
         """Copies what is wanted from arrays of the same shapes."""
         for out, values in zip(self, others, strict=True):
             if out is not None and values is not None:

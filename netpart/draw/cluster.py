@@ -57,11 +57,11 @@ class ClusterLayout:
         self.below = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0) - 14
         self.height = self.below + LINE * (len(self.note) - 1) + 14
 
-    def group(self, group: int) -> float:
+    def group_middle(self, group: int) -> float:
         """Pixels from the left of the middle of a group."""
         return self.first_group + group * (self.group_width + GAP) + self.group_width / 2
 
-    def server(self, server: int) -> float:
+    def server_middle(self, server: int) -> float:
         """The same of a server."""
         return self.first_server + server * (108 + GAP) + 54
 
@@ -102,7 +102,7 @@ def _markers() -> Iterator[str]:
 
 def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
     """A server and what it keeps."""
-    x, count = at.server(server), at.cluster.servers
+    x, count = at.server_middle(server), at.cluster.servers
     share = "all parameters" if count == 1 else f"1/{count} of parameters"
     yield f'<rect x="{x - 54:g}" y="{TOP}" width="108" height="{SERVER}" rx="3" class="server"/>'
     yield f'<text x="{x:g}" y="{TOP + 18}">server {server}</text>'
@@ -111,7 +111,7 @@ def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
 
 def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
     """A group, its workers and its steps."""
-    x, top, cluster = at.group(group), at.groups_top, at.cluster
+    x, top, cluster = at.group_middle(group), at.groups_top, at.cluster
     yield f'<rect x="{x - at.group_width / 2:g}" y="{top}" width="{at.group_width}" height="{GROUP}" class="frame"/>'
     yield f'<text x="{x:g}" y="{top + 16}">{"group " + str(group) if cluster.groups > 1 else "one group"}</text>'
     for worker in range(cluster.workers):
@@ -128,8 +128,8 @@ def _server_arrows(at: ClusterLayout) -> Iterator[str]:
     low, high = at.groups_top - 4, TOP + SERVER + 5
     for group in range(at.cluster.groups):
         for server in range(at.cluster.servers):
-            x = at.group(group) + _arrow_offset(server, at.cluster.servers)
-            to = at.server(server) + _arrow_offset(group, at.cluster.groups)
+            x = at.group_middle(group) + _arrow_offset(server, at.cluster.servers)
+            to = at.server_middle(server) + _arrow_offset(group, at.cluster.groups)
             yield _arrow_path(f"M{x - 7:g} {low} L{to - 7:g} {high}", "gradients", GRADIENTS)
             yield _arrow_path(f"M{to + 7:g} {high} L{x + 7:g} {low}", "parameters", PARAMETERS)
     meaning = f'<tspan fill="{GRADIENTS}">gradients up</tspan>, <tspan fill="{PARAMETERS}">parameters down</tspan>'
@@ -155,9 +155,12 @@ def _ring_arrows(at: ClusterLayout) -> Iterator[str]:
     """The ring of the groups, closed below them."""
     y, bottom, cluster = at.groups_top + GROUP / 2, at.groups_top + GROUP + 3, at.cluster
     for group in range(cluster.groups - 1):
-        left, right = at.group(group) + at.group_width / 2 + 4, at.group(group + 1) - at.group_width / 2 - 4
+        left, right = (
+            at.group_middle(group) + at.group_width / 2 + 4,
+            at.group_middle(group + 1) - at.group_width / 2 - 4,
+        )
         yield _arrow_path(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
-    last, first = at.group(cluster.groups - 1), at.group(0)
+    last, first = at.group_middle(cluster.groups - 1), at.group_middle(0)
     yield _arrow_path(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
     every = "every step" if cluster.sync == 1 else f"every {cluster.sync} steps of each"
     late = f"brought in {plural_text(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"

@@ -115,9 +115,9 @@ def _dot_node(box: PartBox, shown: Picture) -> str:
 def _traffic_lines(box: PartBox, shown: Picture) -> Iterator[str]:
     """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
     and of the sum of its gradient."""
-    yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.into[box.name] if arrow.frame >= 0)
-    if box.name in shown.reduced:
-        yield f"Σ gradient {ways_text(0, shown.reduced[box.name].nbytes)} in all"
+    yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.arrows_into[box.name] if arrow.frame >= 0)
+    if box.name in shown.reduction_by_box:
+        yield f"Σ gradient {ways_text(0, shown.reduction_by_box[box.name].nbytes)} in all"
 
 
 def _box_size(names: list[str], small: list[str], last: str, round: bool) -> str:
@@ -177,7 +177,7 @@ def _legend_captions(shown: Picture) -> Iterator[str]:
         yield f'      "legend frame" [label="collective:\\nits arrows\'\\nbytes are\\nwhere they end" {look}] }}'
         yield f'    "{last}" -> "legend frame" [style=invis]'
         last = "legend frame"
-    if shown.reduced:
+    if shown.reduction_by_box:
         yield f'    "legend sum" [label="Σ gradient:\\nreplicas add up\\ntheir gradients" {look}]'
         yield f'    "{last}" -> "legend sum" [style=invis]'
 

@@ -123,7 +123,7 @@ class Picture:
         return f"{drawn}: {plural_text(len(self.boxes), 'part')} on {plural_text(self.workers, 'worker')}"
 
     @property
-    def summed(self) -> int:
+    def reduced_bytes(self) -> int:
         """Bytes of all ``reductions``."""
         return sum(each.nbytes for each in self.reductions)
 
@@ -180,12 +180,12 @@ class Picture:
         return {box.name: box for box in self.boxes}
 
     @cached_property
-    def reduced(self) -> dict[str, Reduction]:
+    def reduction_by_box(self) -> dict[str, Reduction]:
         """The all-reduce of the gradient of each box that has one."""
         return {box: each for each in self.reductions for box in each.boxes}
 
     @cached_property
-    def into(self) -> dict[str, list[Arrow]]:
+    def arrows_into(self) -> dict[str, list[Arrow]]:
         """The arrows that end at each box, by its name, in order of its inputs."""
         found: dict[str, list[Arrow]] = {box.name: [] for box in self.boxes}
         for arrow in self.arrows:

@@ -40,10 +40,10 @@ def _text_lines(shown: Picture) -> Iterator[str]:
 
 def _part_cells(box: PartBox, shown: Picture) -> tuple[str, str, str]:
     """The columns of a part's line that are aligned."""
-    return box.name, box.type + ", Σ gradient" * (box.name in shown.reduced), box.extent
+    return box.name, box.type + ", Σ gradient" * (box.name in shown.reduction_by_box), box.extent
 
 
 def _feed_text(box: PartBox, shown: Picture) -> str:
     """What feeds a part; for the receiving end of a bridge also the bytes that cross it."""
-    feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.into[box.name]]
+    feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.arrows_into[box.name]]
     return f"← {', '.join(feeds)}" if feeds else ""

@@ -35,10 +35,10 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
     faults, nodes = FaultList(), list[Node]()
     sound = _valid_entries(entries, phase, faults, job.neuralnet.layer)
-    with faults.noted():
+    with faults.collecting():
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
         nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows)
-    faults.refuse()
+    faults.raise_found()
     return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
 
 
@@ -57,7 +57,7 @@ def _build_nodes(
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
         read = list[Node]()
-        with faults.noted(), locate_errors(_layer_path(i), conf, read):
+        with faults.collecting(), locate_errors(_layer_path(i), conf, read):
             read += parts.sources(i, conf, built)
             found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows))
             nodes += found
@@ -101,11 +101,11 @@ def _valid_entries(
     first: dict[str, int] = {}
     for i, conf in entries:
         first.setdefault(conf.name, i)
-        with faults.noted():
+        with faults.collecting():
             _check_name(i, conf, first)
     named, sound = not faults.found, list[LayerEntry]()
     for i, conf in entries:
-        with faults.noted():
+        with faults.collecting():
             faults.found += layer_field_errors(i, conf)
             if named:
                 _check_sources(i, conf, first, phase, every)
@@ -235,7 +235,7 @@ def type_name(conf: LayerProto) -> str:
 def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     """The output of ``source`` that input ``k`` of a layer of ``kind`` reads: its label if it wants one."""
     names = source.layer.output_names[: len(source.layer.outputs)]
-    wanted = kind.wants(k)
+    wanted = kind.read_output(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
 
 

@@ -48,16 +48,16 @@ class Cluster:
         return self.groups > 1 and not self.servers
 
     @property
-    def shown(self) -> range:
+    def reporting_ranks(self) -> range:
         """The ranks of group 0, whose metrics are those of the run."""
         return range(self.workers)
 
     @property
-    def keepers(self) -> range:
+    def checkpoint_ranks(self) -> range:
         """The ranks that write checkpoints: the servers, else group 0."""
-        return range(self.size - self.servers, self.size) if self.servers else self.shown
+        return range(self.size - self.servers, self.size) if self.servers else self.reporting_ranks
 
-    def serves(self, rank: int) -> bool:
+    def is_server(self, rank: int) -> bool:
         """True for a server."""
         return rank >= self.groups * self.workers
 
@@ -65,9 +65,9 @@ class Cluster:
         """The group of a worker."""
         return rank // self.workers
 
-    def number(self, rank: int) -> int:
+    def number_in_group(self, rank: int) -> int:
         """What a rank is called within a group."""
-        return rank - (self.groups - 1) * self.workers if self.serves(rank) else rank % self.workers
+        return rank - (self.groups - 1) * self.workers if self.is_server(rank) else rank % self.workers
 
     def ranks(self, group: int) -> tuple[int, ...]:
         """The ranks of a group by number: its workers, then all servers."""
@@ -84,7 +84,7 @@ class Cluster:
 
     def name(self, rank: int) -> str:
         """A rank for people: "worker 3 (of group 1)", "server 0 (rank 4)"."""
-        if self.serves(rank):
+        if self.is_server(rank):
             return f"server {rank - self.groups * self.workers} (rank {rank})"
         return f"worker {rank}" + (f" (of group {self.group(rank)})" if self.groups > 1 else "")
 

@@ -148,7 +148,7 @@ class Graph(NotebookDisplay):
     collectives: list[Collective] = field(default_factory=list)
     teams: WorkerTeams = field(default_factory=WorkerTeams)
 
-    def of_worker(self, worker: int) -> list[Part]:
+    def parts_of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""
         return [p for p in self.parts if p.worker == worker]
 
@@ -176,7 +176,7 @@ class Graph(NotebookDisplay):
                 graph.add_edge(feed.part.name, part.name, region=feed.region, elements=elements, gradient=feed.gradient)
         return graph
 
-    def held(self, part: Part, output: int = 0) -> Region:
+    def held_region(self, part: Part, output: int = 0) -> Region:
         """The region of output ``output`` that ``part`` holds: only a layer's part has several."""
         return self.net.nodes[part.node].layer.outputs_of(part.region)[output] if part.kind == LAYER else part.region
 

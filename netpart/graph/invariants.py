@@ -22,7 +22,7 @@ def check_graph(graph: Graph) -> None:
         _expect(part.index == index, part.name, f"place {index} in the order")
         for feed in part.feeds:
             _expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
-            held = graph.held(feed.part, feed.output)
+            held = graph.held_region(feed.part, feed.output)
             _expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
             _expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
             crosses = feed.part.worker != part.worker

@@ -141,17 +141,17 @@ def partition_job(
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
     result, faults = Partition(job, workers, {}, [], []), FaultList()
     placer = uncut_placements if uncut else placer
-    with faults.noted():
+    with faults.collecting():
         refuse_unsupported(job)
-    with faults.noted():
+    with faults.collecting():
         cluster_of(job, workers)
     if placer is None:
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
-        with faults.noted():
+        with faults.collecting():
             result.phases[phase] = _cut_micro_batches(job, phase, workers, folder, placer, result.fallbacks)
     faults.found += job_field_errors(job)
-    faults.refuse()
+    faults.raise_found()
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     with pause_gc():
         plan = plan_parameters(graphs, workers, float_size(job), job.bucket_bytes, sharding_threshold(job))

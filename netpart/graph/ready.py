@@ -35,12 +35,12 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
     ``held`` names the parameters that a checkpoint gives their first values; these need no initialiser.
     """
     found = FaultList()
-    with found.noted():
+    with found.collecting():
         build_updater(partition.job.updater)
     for micros in partition.phases.values():
         net = micros[0].graph.net
         for node in net.nodes:
-            with found.noted(), locate_errors(node.at, node.conf):
+            with found.collecting(), locate_errors(node.at, node.conf):
                 _check_data(net, node)
             _check_parameters(node, held, found)
     return found.found
@@ -69,7 +69,7 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
     for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
         own = parameter.owner == node.index and not spec.proto.share_from
         if own and parameter.name not in held:
-            with found.noted(), locate_errors(node.at, node.conf):
+            with found.collecting(), locate_errors(node.at, node.conf):
                 initialisers.find_initialiser(
                     spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init")
                 )

@@ -62,13 +62,13 @@ class SliceAssignment:
         Raises ConfigError if there are more readers than parts, or if a layer has the name of a part."""
         if not isinstance(node.layer, Slice):
             return [node]
-        numbers = self.deal(node)
+        numbers = self.assign_parts(node)
         read = {n for reading, n in numbers.items() if self.phase in self.phases[node.name][reading]}
         self.numbers |= numbers
         self.parts[node.name] = [node, *(_slice_part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
         return self.parts[node.name]
 
-    def deal(self, node: Node) -> dict[SliceReading, int]:
+    def assign_parts(self, node: Node) -> dict[SliceReading, int]:
         """The part of the kSlice ``node`` that each layer reads, but those that want its labels if it has some."""
         labelled, taken, numbers = len(node.layer.outputs) > 1, {phase: set[int]() for phase in PHASES}, {}
         for reading, phases in self.phases.get(node.name, {}).items():
@@ -118,7 +118,7 @@ class SliceAssignment:
 def _wanted_output(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
     """The output that a layer wants of source ``k``; that of a type that there is not is refused where it is built."""
     try:
-        return kind_of(conf).wants(k)
+        return kind_of(conf).read_output(k)
     except ConfigError:
         return "data"
 

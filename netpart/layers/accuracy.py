@@ -39,7 +39,7 @@ class Accuracy(Layer):
         return (Spec((*prediction.shape[: self.places], self.topk), INT),)
 
     @classmethod
-    def wants(cls, k: int) -> str:
+    def read_output(cls, k: int) -> str:
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:

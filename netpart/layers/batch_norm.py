@@ -35,9 +35,9 @@ class BatchNorm(Layer):
     confs: ClassVar[tuple[str, ...]] = ("bm_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
-    fuses: ClassVar[bool] = True
+    fuses_activation: ClassVar[bool] = True
     fuses_back: ClassVar[bool] = True
-    inner: ClassVar[str] = "moments"
+    inner_prefix: ClassVar[str] = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import BMProto
@@ -82,7 +82,7 @@ class BatchNorm(Layer):
         """True if parts of a channel must know each other."""
         return self.training and not self.local
 
-    def stands(self, placement: Placement) -> bool:
+    def is_self_sufficient(self, placement: Placement) -> bool:
         if self.training and self.local and not placement.exact:
             hint = "cut it into parts that do not overlap, or write bn_mode: SYNC"
             raise fault(self, "disjoint parts with bn_mode: LOCAL", "some that overlap", hint, "bm_conf", "bn_mode")
@@ -134,7 +134,7 @@ class BatchNorm(Layer):
         share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
         arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
         return chain_ops(
-            kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through),
+            kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through_activation),
             kernels.moments_share(m, share, dmean, dvariance),
         )
 

@@ -51,7 +51,7 @@ class Confusion(Layer):
         return (Spec((scores.shape[0], 1), INT),)
 
     @classmethod
-    def wants(cls, k: int) -> str:
+    def read_output(cls, k: int) -> str:
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:

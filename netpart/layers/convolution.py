@@ -41,9 +41,9 @@ class Convolution(Layer):
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
     confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
-    halves: ClassVar[bool] = True
+    splits_backward: ClassVar[bool] = True
     rereads = "x"
-    fuses: ClassVar[bool] = True
+    fuses_activation: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.convolution_conf

@@ -26,9 +26,9 @@ class InnerProduct(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
     confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
-    halves: ClassVar[bool] = True
+    splits_backward: ClassVar[bool] = True
     rereads = "x"
-    fuses: ClassVar[bool] = True
+    fuses_activation: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         source, conf = one_source(self), self.conf.innerproduct_conf

@@ -109,13 +109,13 @@ class Layer(ABC):
     """False for what hands no gradient to its sources although a loss reads it."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
-    fuses: ClassVar[bool] = False
+    fuses_activation: ClassVar[bool] = False
     """True if forward computes the ``Call.activation`` of its output as well."""
     fuses_back: ClassVar[bool] = False
-    """True if backward goes ``Call.through`` that as well."""
-    adds: ClassVar[bool] = False
+    """True if backward goes ``Call.through_activation`` that as well."""
+    adds_gradients: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
-    halves: ClassVar[bool] = False
+    splits_backward: ClassVar[bool] = False
     """True if backward, called for the gradients of inputs alone and then for those of parameters, makes what it makes
     when it is called for both. It gets one ``Call`` twice, so it takes its arrays from that when it is called."""
     rereads: str = "xy"
@@ -124,7 +124,7 @@ class Layer(ABC):
     """How forward and backward may reuse memory."""
     makes_rows: bool = False
     """True if its rows are not those of its sources, one by one: it needs a mini-batch whole, not in micro-batches."""
-    inner: ClassVar[str] = ""
+    inner_prefix: ClassVar[str] = ""
     """What the inner layer of an expansion is called, before the layer's own name."""
 
     def __init__(
@@ -156,7 +156,7 @@ class Layer(ABC):
         return ()
 
     @classmethod
-    def wants(cls, k: int) -> str:
+    def read_output(cls, k: int) -> str:
         """Which named output of source ``k`` this layer reads ("data", or "label" of an input layer)."""
         return "data"
 
@@ -189,7 +189,7 @@ class Layer(ABC):
         """Shape of the contraction space if the layer can be cut on INPUT."""
         return None
 
-    def stands(self, placement: Placement) -> bool:
+    def is_self_sufficient(self, placement: Placement) -> bool:
         """True if each part of ``placement`` can do its work from what it needs; else the layer is to be expanded."""
         return True
 

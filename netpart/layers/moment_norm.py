@@ -25,7 +25,7 @@ class MomentNorm(Layer):
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"
-    fuses: ClassVar[bool] = True
+    fuses_activation: ClassVar[bool] = True
 
     def __init__(self, norm: Layer, moments: Spec) -> None:
         """The rest of batch norm ``norm``."""

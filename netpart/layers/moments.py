@@ -26,7 +26,7 @@ class Moments(Layer):
     """
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
-    adds: ClassVar[bool] = True
+    adds_gradients: ClassVar[bool] = True
 
     def __init__(self, norm: Layer, name: str) -> None:
         """The moments of batch norm ``norm``."""

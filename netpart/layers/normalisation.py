@@ -22,7 +22,7 @@ class Normalisation(Layer):
     A subclass says which blocks, and on which axes scale and shift lie (``axes``).
     """
 
-    halves: ClassVar[bool] = True
+    splits_backward: ClassVar[bool] = True
     axes: range
     centred: bool = True
 

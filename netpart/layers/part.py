@@ -48,8 +48,8 @@ class Call:
     needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
     (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
     output). aux: buffers of ``Layer.aux``.
-    ``activation`` is computed on y in its place (by layers that say so); ``through``: dy is the gradient of what that
-    activation has made of y.
+    ``activation`` is computed on y in its place (by layers that say so); ``through_activation``: dy is the gradient of
+    what that activation has made of y.
     ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
     are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
     the micro-batch's row 0; regions count from the micro-batch's row 0.
@@ -68,7 +68,7 @@ class Call:
     aux: list[Array] = field(default_factory=list)
     metrics: Array = None
     activation: Kind | None = None
-    through: Kind | None = None
+    through_activation: Kind | None = None
     owned: Array = None
     rows: int = 0
     first_row: int = 0

@@ -35,7 +35,7 @@ class SoftmaxLoss(Layer):
     confs: ClassVar[tuple[str, ...]] = ("softmaxloss_conf",)
     metrics: tuple[str, ...] = ("loss", "accuracy")
     is_loss: ClassVar[bool] = True
-    inner: ClassVar[str] = "blocks"
+    inner_prefix: ClassVar[str] = "blocks"
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the prediction", "the labels")
@@ -57,14 +57,14 @@ class SoftmaxLoss(Layer):
         return (prediction,)
 
     @classmethod
-    def wants(cls, k: int) -> str:
+    def read_output(cls, k: int) -> str:
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:
         one_axis = self.output.rank == self.places + 1
         return tuple(range(self.places + one_axis))
 
-    def stands(self, placement: Placement) -> bool:
+    def is_self_sufficient(self, placement: Placement) -> bool:
         return all(self._seen(shard.region) == shard.region for shard in placement.shards)
 
     def expansion(self, name: str) -> LayerExpansion:

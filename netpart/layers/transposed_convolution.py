@@ -41,7 +41,7 @@ class TransposedConvolution(Layer):
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
     confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
-    halves: ClassVar[bool] = True
+    splits_backward: ClassVar[bool] = True
     rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:

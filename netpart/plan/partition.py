@@ -113,14 +113,14 @@ class SchemePlacer:
         placements, faults = self.scheme(net, self.workers), FaultList()
         for node in net.nodes:
             if is_cut_by_user(node.conf) and node.layer.output.dtype != RECORD:
-                with faults.noted():
+                with faults.collecting():
                     placements[node.index] = self.written(net, node)
                 continue
             if node.conf.sum_gradient:
                 placements[node.index] = replace(placements[node.index], sum_gradient=True)
             if self.name != "SEQUENTIAL":
-                self.note(node, placements[node.index])
-        faults.refuse()
+                self.record_fallback(node, placements[node.index])
+        faults.raise_found()
         for node in net.nodes:
             placements[node.index] = placements[self.model(net, node).index]
         place_record_sources(net, placements)
@@ -134,7 +134,7 @@ class SchemePlacer:
         """The placement that the conf of ``node`` asks for."""
         return place_node(node, self.job.neuralnet, self.workers, self.full_rows(net.phase), net.phase, [])
 
-    def note(self, node: Node, placement: Placement) -> None:
+    def record_fallback(self, node: Node, placement: Placement) -> None:
         """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
         busy = len(placement.workers)
         if busy < self.share:

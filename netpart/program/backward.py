@@ -59,7 +59,7 @@ class BackwardCompiler:
 
     def parts(self, stage: TeamStage) -> Iterator[Part]:
         """The parts of one stage in the order of backward; the stage of the highest level comes first."""
-        return reversed(self.forward.of(stage))
+        return reversed(self.forward.stage_parts(stage))
 
     def part(self, part: Part) -> None:
         if part.kind == LAYER:
@@ -107,7 +107,7 @@ class BackwardCompiler:
         if part.kind != GIVE:
             return []
         assert part.collective is not None
-        blocks = self.forward.exchanges.of(part.collective, backward=True).blocks
+        blocks = self.forward.exchanges.of_collective(part.collective, backward=True).blocks
         return [block for block in blocks if block is not None]
 
     def borrowed(self, part: Part) -> View | None:
@@ -144,7 +144,7 @@ class BackwardCompiler:
         adds = [False] * len(node.sources)
         for i, feed in enumerate(part.feeds):
             if feed.gradient:
-                dx[feed.k], adds[feed.k] = self.wanted(part, i, feed, node.layer.adds, after)
+                dx[feed.k], adds[feed.k] = self.input_gradient_target(part, i, feed, node.layer.adds_gradients, after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
             call, again = self.forward.calls[part.index], node.layer.rereads
@@ -153,9 +153,11 @@ class BackwardCompiler:
         self.out += after + weights_after
         self.updates.complete(self.forward.micro, part, self.forward.phase, self.out)
 
-    def wanted(self, part: Part, i: int, feed: PartInput, adds: bool, after: list[Instruction]) -> tuple[View, bool]:
-        """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it ``adds``:
-        in place, or aside to be added afterwards."""
+    def input_gradient_target(
+        self, part: Part, i: int, feed: PartInput, adds: bool, after: list[Instruction]
+    ) -> tuple[View, bool]:
+        """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it
+        ``adds_gradients``: in place, or aside to be added afterwards."""
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         total, key = self.sum_of(feed.part), (part.index, i)
         if total.must_zero(key):
@@ -188,7 +190,7 @@ class BackwardCompiler:
         """Starts the way back of a collective: what the Give takes of it may lie in its source's gradient."""
         assert take.collective is not None
         first = self.forward.first(take)
-        give, found = self.forward.gives[first], self.forward.exchanges.of(take.collective, backward=True)
+        give, found = self.forward.gives[first], self.forward.exchanges.of_collective(take.collective, backward=True)
         brought = HeldRegion(self.gradient(take) if take.region else None, take.region)
         wanted = HeldRegion(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
@@ -219,4 +221,4 @@ class BackwardCompiler:
         """Steps by which this worker is later at the gradient of a bridge than the other end."""
         assert part.peer is not None
         stages, other = self.forward.stages, self.forward.stages.of_worker(part.peer.worker)
-        return stages.delay(stages.of(part)) - stages.delay(stages.holding(part.node, other))
+        return stages.delay(stages.stage_of_part(part)) - stages.delay(stages.holding(part.node, other))

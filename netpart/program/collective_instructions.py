@@ -40,7 +40,7 @@ class ExchangeFactory:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()
         self.width = float_size(job)
 
-    def of(self, found: Collective, backward: bool = False) -> Exchange:
+    def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
         """How a collective of a graph, or the way back of its gradient, is carried out."""
         kind, blocks = found.kind, found.blocks
         if backward:
@@ -82,9 +82,9 @@ class ExchangeFactory:
     ) -> CollectiveStart:
         """The instruction that sums ``view`` over ``members``."""
         found = self.summed(members, whole_region(view.shape), memory.buffers[view.buffer].dtype)
-        return self.within(found, view, whole_region(view.shape), worker, memory, channel, name)
+        return self.start_in_view(found, view, whole_region(view.shape), worker, memory, channel, name)
 
-    def within(
+    def start_in_view(
         self, found: Exchange, view: View, region: Region, worker: int, memory: BufferTable, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that carries out ``found`` in ``view``, which holds ``region``: nothing else is written."""

@@ -88,14 +88,14 @@ class PhaseCompiler:
         program, memory, passes = self.program, self.memory, self.passes()
         if self.trains and self.net.recompute:
             passes = choose_recomputation(
-                memory, passes, self.width, lambda option: self.planned(self.listed(option))[-1]
+                memory, passes, self.width, lambda option: self.plan_memory(self.list_instructions(option))[-1]
             )
-        program.instructions = self.listed(passes)
+        program.instructions = self.list_instructions(passes)
         if keep:
             program.copies = self.copies(program.instructions, {})
             program.offsets, program.arena = _plan_unshared(memory, program.instructions, self.width, program.copies)
         else:
-            places, program.offsets, program.arena = self.planned(program.instructions)
+            places, program.offsets, program.arena = self.plan_memory(program.instructions)
             program.copies = self.copies(program.instructions, places)
             program.instructions = fuse_activations(program.instructions, self.layers, places, self.kernels)
         return program
@@ -110,7 +110,7 @@ class PhaseCompiler:
         turns = worker_turns(self.worker, stages, self.order, self.trains)
         if self.trains:
             passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
-            self.parameters.expect((m, forward.graph.net, forward.of(stage)) for m, forward, stage in passes)
+            self.parameters.expect((m, forward.graph.net, forward.stage_parts(stage)) for m, forward, stage in passes)
             self.before = self.updates.start(self.code)
         found = [TurnInstructions(t, (backwards if t.backward else forwards)[t.micro].run(t.stage)) for t in turns]
         found = [
@@ -127,7 +127,7 @@ class PhaseCompiler:
             stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, self.kernels
         )  # fmt: skip
 
-    def listed(self, passes: list[TurnInstructions]) -> list[Instruction]:
+    def list_instructions(self, passes: list[TurnInstructions]) -> list[Instruction]:
         """The instructions of a step with these ``passes``."""
         buffers = self.memory.buffers
         played = (postpone_weight_gradients(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
@@ -140,7 +140,7 @@ class PhaseCompiler:
         found = overlap_updates(buffers, found, read)
         return found if self.kernels.gathers else update_early(buffers, found, read)
 
-    def planned(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
+    def plan_memory(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
         """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
         buffers = self.memory.buffers
         places = BufferSharing(buffers, instructions, self.layers).find()

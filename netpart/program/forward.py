@@ -37,7 +37,7 @@ class ForwardCompiler:
         program: Program, kernels: type[Kernels],
     ) -> None:  # fmt: skip
         self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
-        self.parts = insert_give_take(self.graph.of_worker(worker))
+        self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels, self.orders = kernels, memory_orders(stages.graph.net, kernels)
         self.exchanges = ExchangeFactory(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
@@ -53,17 +53,17 @@ class ForwardCompiler:
         """The parts of each stage, in order."""
         found: dict[TeamStage, list[Part]] = {}
         for part in self.parts:
-            found.setdefault(self.stages.of(part), []).append(part)
+            found.setdefault(self.stages.stage_of_part(part), []).append(part)
         return found
 
-    def of(self, stage: TeamStage) -> list[Part]:
+    def stage_parts(self, stage: TeamStage) -> list[Part]:
         """The parts of one stage, in order: none where the team has it and this worker does not."""
         return self.by_stage.get(stage, [])
 
     def run(self, stage: TeamStage) -> list[Instruction]:
         """Instructions of the forward pass of one stage."""
         self.out = []
-        for part in self.of(stage):
+        for part in self.stage_parts(stage):
             if part.kind == LAYER:
                 self.layer(part)
             elif part.kind == BRIDGE_DST:
@@ -75,18 +75,20 @@ class ForwardCompiler:
             elif part.kind == TAKE:
                 self.out.append(CollectiveWait(self.started[self.first(part)]))
             else:
-                self.set(part, 0, self.fed(part.feeds[0]))
+                self.set_value(part, 0, self.fed(part.feeds[0]))
                 if part.kind == BRIDGE_SRC:
                     self.send(part)
         return self.out
 
-    def set(self, part: Part, output: int, view: View) -> None:
+    def set_value(self, part: Part, output: int, view: View) -> None:
         self.values[part.index, output] = view
         self.program.values[self.micro, part.index, output] = view
 
     def fed(self, feed: PartInput) -> View:
         """The value of a feed: a box of what its part holds."""
-        return self.values[feed.part.index, feed.output].crop(feed.region, self.graph.held(feed.part, feed.output))
+        return self.values[feed.part.index, feed.output].crop(
+            feed.region, self.graph.held_region(feed.part, feed.output)
+        )
 
     def layer(self, part: Part) -> None:
         node = self.graph.net.nodes[part.node]
@@ -106,7 +108,7 @@ class ForwardCompiler:
 
     def fresh(self, part: Part, output: int, spec: Spec, region: Region) -> View:
         view = self.new(part, f"{part.name}.y{output or ''}", extent(region), spec.dtype)
-        self.set(part, output, view)
+        self.set_value(part, output, view)
         return view
 
     def order(self, part: Part, shape: Shape) -> Order:
@@ -129,7 +131,7 @@ class ForwardCompiler:
         assert part.peer is not None
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
         view = self.new(part, part.name, extent(part.region), spec.dtype)
-        self.set(part, 0, view)
+        self.set_value(part, 0, view)
         self.out.append(Receive(view, part.peer.worker, self.channel(Way.FORWARD, part), part.name))
 
     def send(self, part: Part) -> None:
@@ -144,12 +146,15 @@ class ForwardCompiler:
         given, taken = None, None
         if part.feeds:
             given = self.fed(part.feeds[0])
-            self.set(part, 0, given)
+            self.set_value(part, 0, given)
         if take.region:
             taken = self.new(take, take.name, extent(take.region), part.collective.dtype)
-            self.set(take, 0, taken)
+            self.set_value(take, 0, taken)
         local, target, dtype = HeldRegion(given, part.region), HeldRegion(taken, take.region), part.collective.dtype
-        channel, found = Channel(self.phase, Way.FORWARD, self.micro, first), self.exchanges.of(part.collective)
+        channel, found = (
+            Channel(self.phase, Way.FORWARD, self.micro, first),
+            self.exchanges.of_collective(part.collective),
+        )
         order, name = self.orders[part.node], part.name
         start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, name, order)
         self.started[first] = start
@@ -168,7 +173,7 @@ class ForwardCompiler:
         """Copies boxes into place; in a Sum the first term is copied and the others are added."""
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
         view = self.new(part, part.name, extent(part.region), spec.dtype)
-        self.set(part, 0, view)
+        self.set_value(part, 0, view)
         covered = 0
         for feed in part.feeds:
             target, source = view.crop(feed.region, part.region), self.fed(feed)

@@ -122,7 +122,7 @@ class ParameterMemory:
         held = {self.holding(c.parameter.name, c.box) for c in bucket.cells}
         return {key for key, (h, _) in self.keys.items() if h in held}
 
-    def beside(self, b: int) -> list[tuple[View, View]]:
+    def gradient_copies(self, b: int) -> list[tuple[View, View]]:
         """The places in a bucket whose gradients lie elsewhere, and these."""
         return [(place, self.cropped(h, box)) for of, place, h, box in self.copies if of == b]
 
@@ -155,14 +155,16 @@ class ParameterMemory:
             after.append(Copy(target, aside) if total.overwrites(key) else Accumulate(target, aside))
         return targets, after
 
-    def centre(self, h: int) -> int:
+    def mean_holding(self, h: int) -> int:
         """The holding that the update of another reads as well: the mean of a running variance, else itself."""
         running, box = self.holdings[h].parameter.spec.running, self.holdings[h].box
         return self.holding(running.mean, box) if running and running.mean else h
 
     def read_by_updates(self) -> list[list[View]]:
         """The views that the update of each holding reads."""
-        of = [(self.values[h], self.gradients[h], self.gradients[self.centre(h)]) for h in range(len(self.holdings))]
+        of = [
+            (self.values[h], self.gradients[h], self.gradients[self.mean_holding(h)]) for h in range(len(self.holdings))
+        ]
         return [[view for view in views if view is not None] for views in of]
 
     def cropped(self, h: int, box: Region) -> View:

@@ -77,7 +77,7 @@ class UpdateCompiler:
         if self.remaining[b] or b in self.started:
             return
         delay = self.bucket_delay(b)
-        out += [Copy(place, gradient, delay=delay) for place, gradient in self.parameters.beside(b)]
+        out += [Copy(place, gradient, delay=delay) for place, gradient in self.parameters.gradient_copies(b)]
         self.started[b] = replace(self.summed(b, phase), delay=delay)
         out.append(self.started[b])
 
@@ -94,7 +94,9 @@ class UpdateCompiler:
         bucket = self.bucket(b)
         region = bucket.cells[0].box if bucket.sharded else whole_region(view.shape)
         found = self.exchanges.of_bucket(bucket)[channel.way]
-        return self.exchanges.within(found, view, region, self.parameters.worker, self.parameters.memory, channel, name)
+        return self.exchanges.start_in_view(
+            found, view, region, self.parameters.worker, self.parameters.memory, channel, name
+        )
 
     def finish(self, phase: int) -> list[Instruction]:
         """After backward: updates every parameter as soon as its gradient is complete, or has servers do it."""
@@ -108,8 +110,8 @@ class UpdateCompiler:
     def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
         """Updates holdings, or pushes their gradients to their servers: what is trained first, so that kernels that do
         updates which follow each other at once do most at once."""
-        held = sorted(held, key=self.follows)
-        own = [h for h in held if self.served is None or self.follows(h)]
+        held = sorted(held, key=self.is_running_statistic)
+        own = [h for h in held if self.served is None or self.is_running_statistic(h)]
         found = [i for h in own for i in self.updated(h, phase, norm)]
         if self.served is not None:
             for h in held:
@@ -117,7 +119,7 @@ class UpdateCompiler:
                 found += self.served.push(self.holdings[h], made[h])
         return found
 
-    def follows(self, h: int) -> bool:
+    def is_running_statistic(self, h: int) -> bool:
         """True for a running statistic."""
         return self.holdings[h].parameter.spec.running is not None
 
@@ -154,11 +156,11 @@ class UpdateCompiler:
         """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
         last = {self.parameters.holding(c.parameter.name, c.box): b for b, bucket in self.buckets for c in bucket.cells}
         trained = [h for h, gradient in enumerate(self.parameters.gradients) if gradient is not None]
-        complete = {h: max(last.get(h, -1), last.get(self.parameters.centre(h), -1)) for h in trained}
+        complete = {h: max(last.get(h, -1), last.get(self.parameters.mean_holding(h), -1)) for h in trained}
         yield [], [h for h in trained if complete[h] < 0]
         for b, _ in self.buckets:
             delay = self.bucket_delay(b)
-            copies = [Copy(gradient, place, delay=delay) for place, gradient in self.parameters.beside(b)]
+            copies = [Copy(gradient, place, delay=delay) for place, gradient in self.parameters.gradient_copies(b)]
             yield [CollectiveWait(self.started[b], delay=delay), *copies], [h for h in trained if complete[h] == b]
 
     def bucket(self, b: int) -> Bucket:

@@ -69,7 +69,7 @@ class ErrorContext:
         """The field whose value stands at the error."""
         return self.inner.descriptor.fields_by_name.get(self.name.text) if self.inner.descriptor else None
 
-    def who(self, *fields: str) -> str:
+    def path_text(self, *fields: str) -> str:
         """Path of the error as --set writes it, e.g. ``conv1.convolution_conf.kernel``."""
         named = [k for k, block in enumerate(self.blocks) if block.label != block.name]
         labels = [block.label for block in self.blocks[named[-1] if named else 1 :]]
@@ -135,11 +135,13 @@ def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
     if found := _EXTENSION.match(message):
         return _unknown_extension(place, found[1])
     if found := _TWICE.search(message):
-        return ConfigError(place.who(), f"one {found[1]}", "a second one", "remove one of them")
+        return ConfigError(place.path_text(), f"one {found[1]}", "a second one", "remove one of them")
     if found := _BOTH.search(message):
-        return ConfigError(place.who(), f"{found[2]} or {found[1]}", "both", "remove one of them")
+        return ConfigError(place.path_text(), f"{found[2]} or {found[1]}", "both", "remove one of them")
     if _UNCLOSED.match(message):
-        return ConfigError(place.who(), "} or > that closes the block opened here", "the end of the file", "add it")
+        return ConfigError(
+            place.path_text(), "} or > that closes the block opened here", "the end of the file", "add it"
+        )
     if place.inner.bracket is not END and place.previous.text not in ("[", ","):
         return _unclosed_list(place)
     if place.token.text in ("}", ">"):
@@ -150,11 +152,11 @@ def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
         hint = "devices stand in cluster: cluster { device { ... } }"
         return ConfigError("device", "a string, where kernels run", "a block", hint)
     if place.token.text == "/":
-        return ConfigError(place.who(), "a field", "'/'", "comments begin with #")
+        return ConfigError(place.path_text(), "a field", "'/'", "comments begin with #")
     expected = _EXPECTED.match(message)
     got = repr(place.token.text) if expected else message.split(". ")[0]
     hint = "a field is written name: value, or name { ... }"
-    return ConfigError(place.who(), expected[1] if expected else "protobuf text", got, hint)
+    return ConfigError(place.path_text(), expected[1] if expected else "protobuf text", got, hint)
 
 
 def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
@@ -163,15 +165,15 @@ def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
     if name.isdigit() and place.previous.text == ",":
         hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
-        return ConfigError(place.who(), expected, repr(name), hint)
+        return ConfigError(place.path_text(), expected, repr(name), hint)
     hint = outer_block_hint(place, name) or _inner_block_hint(place, name) or nearest_field_hint(name, known)
-    return ConfigError(place.who(), expected, repr(name), hint)
+    return ConfigError(place.path_text(), expected, repr(name), hint)
 
 
 def _unknown_extension(place: ErrorContext, name: str) -> ConfigError:
     """An extension, ``[package.name]``, that no package has registered: the conf of a layer of somebody else."""
     hint = "install the package whose layer it is for (docs/writing-a-layer.md), or remove it"
-    return ConfigError(place.who(), "a field, or an extension that a package has registered", f"[{name}]", hint)
+    return ConfigError(place.path_text(), "a field, or an extension that a package has registered", f"[{name}]", hint)
 
 
 def outer_block_hint(place: ErrorContext, name: str) -> str:
@@ -196,7 +198,7 @@ def _unclosed_list(place: ErrorContext) -> ConfigError:
     got = "the end of the file" if place.token is END else repr(place.token.text)
     hint = f"a list is written {place.name.text}: [1, 2]"
     return ConfigError(
-        place.who(place.name.text), f", or ] that closes the list of line {place.inner.bracket.line}", got, hint
+        place.path_text(place.name.text), f", or ] that closes the list of line {place.inner.bracket.line}", got, hint
     )
 
 
@@ -205,12 +207,14 @@ def _wrong_bracket(place: ErrorContext) -> ConfigError:
     if len(place.blocks) == 1:
         return ConfigError("job", "a field or the end of the file", repr(place.token.text), "remove this bracket")
     got = f"{place.token.text!r} (the block opens at line {place.inner.line})"
-    return ConfigError(place.who(), "a field, or the bracket that closes the block", got, "{ closes with }, < with >")
+    return ConfigError(
+        place.path_text(), "a field, or the bracket that closes the block", got, "{ closes with }, < with >"
+    )
 
 
 def _wrong_value(place: ErrorContext, field: FieldDescriptor, message: str) -> ConfigError:
     """A value that its field cannot have."""
-    got, who = place.token.text, place.who(field.name)
+    got, who = place.token.text, place.path_text(field.name)
     if place.token is END:
         return ConfigError(who, value_kind(field), "the end of the file", f"write a value behind {field.name}")
     if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):

@@ -107,13 +107,13 @@ class Override:
         self.text = text
         self.target, self.equals, self.value = (part.strip() for part in text.partition("="))
 
-    def wrong(self, expected: str, got: str, hint: str = "") -> ConfigError:
+    def make_error(self, expected: str, got: str, hint: str = "") -> ConfigError:
         return ConfigError(f"--set {self.text}", expected, got, hint)
 
     def apply(self, job: JobProto) -> list[FieldPath]:
         """Sets the field in every message the target names; returns the paths set or added."""
         if not self.equals:
-            raise self.wrong("TARGET.FIELD=VALUE", repr(self.text), "e.g. --set fc1.partition_dim=0")
+            raise self.make_error("TARGET.FIELD=VALUE", repr(self.text), "e.g. --set fc1.partition_dim=0")
         targets, steps = self.resolve(job)
         return [path for target in targets for path in self.set(target, steps)]
 
@@ -134,14 +134,14 @@ class Override:
         if key in message_fields(JobProto):
             number = layers[0].at[-1]
             hint = f"for the layer write neuralnet.layer[{number}], or rename it"
-            raise self.wrong("a layer or a field of the job", f"{key!r}, which is both", hint)
+            raise self.make_error("a layer or a field of the job", f"{key!r}, which is both", hint)
 
     def unknown_target(self, first: str, layers: dict[str, list[OverrideTarget]], job: JobProto) -> ConfigError:
         if self.target in layers:
-            return self.wrong("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
+            return self.make_error("a field of the layer", "none", f"write {self.target}.FIELD=VALUE")
         keys = [key for key in layers if ("@" in key) == ("@" in first)]
         hint = _deeper_field_hint(job, first) or nearest_hint(first, [*keys, *message_fields(JobProto)])
-        return self.wrong("a layer or a field of the job", repr(first), hint)
+        return self.make_error("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: OverrideTarget, steps: list[str]) -> list[FieldPath]:
         """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
@@ -153,7 +153,7 @@ class Override:
             return [self.clear(target, field, index)]
         if field.message_type:
             hint = f"go on with one of its fields: {', '.join(field.message_type.fields_by_name)}"
-            raise self.wrong("a field that holds a value", f"{field.name}, a block", hint)
+            raise self.make_error("a field that holds a value", f"{field.name}, a block", hint)
         paths.append(self.assign(target, field, index))
         return paths
 
@@ -164,7 +164,7 @@ class Override:
         name = found[1] if found else step
         if not found or name not in known:
             expected = f"a field of {message_descriptor(target.message).name}"
-            raise self.wrong(
+            raise self.make_error(
                 expected, repr(step), _inner_field_hint(target.message, name) or _meant_field_hint(target.message, name)
             )
         index = int(found[2]) if found[2] else None
@@ -174,24 +174,24 @@ class Override:
 
     def check_index(self, target: OverrideTarget, field: FieldDescriptor, index: int) -> None:
         if not is_repeated(field):
-            raise self.wrong(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
+            raise self.make_error(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
         count = len(getattr(target.message, field.name))
         most = count if self.value else count - 1
         if index > most:
             expected = f"an index up to {most}" if most >= 0 else "an element that is there"
-            raise self.wrong(expected, f"[{index}]", f"{field.name} has {count} elements")
+            raise self.make_error(expected, f"[{index}]", f"{field.name} has {count} elements")
 
     def descend(
         self, target: OverrideTarget, field: FieldDescriptor, index: int | None, paths: list[FieldPath]
     ) -> OverrideTarget:
         """The block that ``field`` of the target holds; adds an element for the index after the last."""
         if not field.message_type:
-            raise self.wrong("a block", f"{field.name}, which holds {value_kind(field)}", f"stop at {field.name}")
+            raise self.make_error("a block", f"{field.name}, which holds {value_kind(field)}", f"stop at {field.name}")
         child = getattr(target.message, field.name)
         if not is_repeated(field):
             return OverrideTarget(child, (*target.at, field.name))
         if index is None:
-            raise self.wrong(f"{field.name}[INDEX]", field.name, f"there are {len(child)}, counted from 0")
+            raise self.make_error(f"{field.name}[INDEX]", field.name, f"there are {len(child)}, counted from 0")
         at = (*target.at, field.name, index)
         if index == len(child):
             child.add()
@@ -216,7 +216,7 @@ class Override:
         if index is None:
             if self.value[:1] in ("[", "(", "{"):
                 plain_list = self.value.strip("[](){} ")
-                raise self.wrong("a list without brackets", repr(self.value), f"write {field.name}={plain_list}")
+                raise self.make_error("a list without brackets", repr(self.value), f"write {field.name}={plain_list}")
             elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")]
             return at
         elements[index : index + 1] = [self.read(field, self.value)]
@@ -226,7 +226,7 @@ class Override:
         try:
             return read_value(field, value)
         except ValueError:
-            raise self.wrong(value_kind(field), repr(value), value_hint(field, value)) from None
+            raise self.make_error(value_kind(field), repr(value), value_hint(field, value)) from None
 
 
 def _layers_by_key(job: JobProto) -> dict[str, list[OverrideTarget]]:

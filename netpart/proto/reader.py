@@ -139,9 +139,9 @@ def _check_job_proto(proto: JobProto) -> None:
     faults = FaultList()
     faults.found += missing_fields(proto)
     faults.found += find_out_of_range(proto)
-    with faults.noted():
+    with faults.collecting():
         check_phases(proto.neuralnet)
-    faults.refuse()
+    faults.raise_found()
 
 
 def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:

@@ -57,7 +57,7 @@ class JobWriter:
         self.proto, self.found, self.notes = proto, found, notes
         self.comments = read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
         said = {*self.comments.above, *self.comments.beside, *notes}
-        self.told = {path[:n] for path in said for n in range(len(path))}
+        self.commented_blocks = {path[:n] for path in said for n in range(len(path))}
 
     def lines(self) -> Iterator[str]:
         """The whole text, line by line."""
@@ -69,7 +69,7 @@ class JobWriter:
 
     def block(self, message: Message, path: FieldPath, indent: str) -> Iterator[str]:
         """The fields of a block, each with the comments above it; an empty line between layers."""
-        for n, entry in enumerate(self.sorted(message, path)):
+        for n, entry in enumerate(self.sorted_entries(message, path)):
             if n and _is_layer(entry):
                 yield ""
             for line in [*self.comments.above.get(entry.path, []), *_mark_own_lines(self.notes.get(entry.path, []))]:
@@ -82,7 +82,7 @@ class JobWriter:
     def entry(self, entry: FieldEntry, indent: str) -> Iterator[str]:
         """One field: on one line if it fits and no comment stands inside, else with a block's fields below it."""
         line = indent + self.one_line(entry)
-        fits = len(line) < WIDTH and not _is_layer(entry) and entry.path not in self.told
+        fits = len(line) < WIDTH and not _is_layer(entry) and entry.path not in self.commented_blocks
         if fits or not isinstance(entry.value, Message):
             yield line
             return
@@ -93,18 +93,18 @@ class JobWriter:
     def one_line(self, entry: FieldEntry) -> str:
         """A field as text, without its comments."""
         if isinstance(entry.value, Message):
-            inside = " ".join(self.one_line(e) for e in self.sorted(entry.value, entry.path))
+            inside = " ".join(self.one_line(e) for e in self.sorted_entries(entry.value, entry.path))
             return f"{entry.key} {{ {inside} }}" if inside else f"{entry.key} {{}}"
         if not is_repeated(entry.field):
             return f"{entry.key}: {_scalar_text(entry.field, entry.value)}"
         values = [_scalar_text(entry.field, value) for value in entry.value]
         return f"{entry.key}: {values[0]}" if len(values) == 1 else f"{entry.key}: [{', '.join(values)}]"
 
-    def sorted(self, message: Message, path: FieldPath) -> list[FieldEntry]:
+    def sorted_entries(self, message: Message, path: FieldPath) -> list[FieldEntry]:
         """The fields of a block as they are written."""
-        return sorted(_block_entries(message, path), key=self.order)
+        return sorted(_block_entries(message, path), key=self.entry_order)
 
-    def order(self, entry: FieldEntry) -> tuple[int, bool, int, int]:
+    def entry_order(self, entry: FieldEntry) -> tuple[int, bool, int, int]:
         """Where a field stands among its neighbours: a layer's head, its cut, the rest; as written, then new ones."""
         rank = 2
         if entry.field.containing_type is message_descriptor(LayerProto):

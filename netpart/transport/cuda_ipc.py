@@ -55,14 +55,14 @@ class CudaIpcTransport(ShmTransport):
     def __init__(self, rank: int, run_id: bytes, ranks: int, xp: Any, near: Collection[int]) -> None:
         super().__init__(rank, run_id, ranks)
         self.xp, self.device_peers = xp, frozenset(near) - {rank}
-        with self.told("events that other processes can wait for"):
+        with self.gpu_errors("events that other processes can wait for"):
             self._exports = DeviceExports(xp)
         self._exports.blocks.append(None)
         self._slot_bytes = 0
         self._imports: dict[int, DeviceImports] = {}
 
     @contextmanager
-    def told(self, wanted: str) -> Iterator[None]:
+    def gpu_errors(self, wanted: str) -> Iterator[None]:
         """Raises TransportError for what the GPU refuses."""
         try:
             yield
@@ -71,7 +71,7 @@ class CudaIpcTransport(ShmTransport):
             raise TransportError(f"rank {self.rank}: expected {wanted}, got {error}; {hint}") from None
 
     def allocate(self, nbytes: int) -> Any:
-        with self.told(f"{nbytes} bytes of device memory to share"):
+        with self.gpu_errors(f"{nbytes} bytes of device memory to share"):
             self._exports.blocks.append(self._exports.block(nbytes))
         return self._exports.blocks[-1]
 
@@ -91,11 +91,11 @@ class CudaIpcTransport(ShmTransport):
 
     def bind(self, address: str = "") -> str:
         if self._slot_bytes:
-            with self.told(f"{self._slot_bytes} bytes of device memory for messages"):
+            with self.gpu_errors(f"{self._slot_bytes} bytes of device memory for messages"):
                 self._exports.blocks[SLOTS] = self._exports.block(self._slot_bytes)
         where = super().bind(address)
         self._stream.synchronize()  # whoever has the address may write at once
-        with self.told("memory that other processes can open"):
+        with self.gpu_errors("memory that other processes can open"):
             return f"{where}{MORE}{self._exports}"
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -115,7 +115,7 @@ class CudaIpcTransport(ShmTransport):
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
         if promise.descriptor > NOWHERE:
             return super()._places_of(peer, descriptors, promise)
-        with self.told(f"to open device memory of rank {peer}"):
+        with self.gpu_errors(f"to open device memory of rank {peer}"):
             return _device_slots(self._imports[peer].block(NOWHERE - 1 - promise.descriptor), promise, peer)
 
     @property

@@ -62,7 +62,7 @@ class ComparisonBench:
             for output, spec in enumerate(node.layer.outputs):
                 if spec.dtype in (FLOAT, INT):
                     name = node.layer.output_names[output] if len(node.layer.outputs) > 1 else node.name
-                    apart = self.apart("activation", phase, node.name, output)
+                    apart = self.copies_apart("activation", phase, node.name, output)
                     yield ACTIVATION, node.name, name, self.terms.outputs[node.name], *apart
 
     def metrics(
@@ -80,11 +80,11 @@ class ComparisonBench:
         self.terms.backward(net)
         for node in reversed(net.nodes):
             if self.whole.gradient("train", node.name) is not None:
-                apart = self.apart("gradient", "train", node.name)
+                apart = self.copies_apart("gradient", "train", node.name)
                 yield GRADIENT, node.name, node.name, self.terms.gradients[node.name], *apart
             for p in owned_parameters(node):
                 if p.name in self.whole.partition.trained:
-                    apart, n = self.apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
+                    apart, n = self.copies_apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
@@ -94,11 +94,11 @@ class ComparisonBench:
         for node in net.nodes:
             for p in owned_parameters(node):
                 name, n = p.name.removeprefix(f"{node.name}/"), self.terms.parameters[p.name]
-                yield PARAMETER, node.name, name, n, *self.apart("parameter", p.name)
+                yield PARAMETER, node.name, name, n, *self.copies_apart("parameter", p.name)
                 if self.averages:
-                    yield AVERAGE, node.name, name, n, *self.apart("average", p.name)
+                    yield AVERAGE, node.name, name, n, *self.copies_apart("average", p.name)
 
-    def apart(self, what: str, *which: Any) -> tuple[TensorDifference, float]:
+    def copies_apart(self, what: str, *which: Any) -> tuple[TensorDifference, float]:
         """How far the copies of a tensor that all ensembles know by the same name are from the uncut one, and how far
         that is, relatively, from the exact one."""
         expected = getattr(self.whole, what)(*which)

@@ -44,7 +44,7 @@ class RunningCollective:
 @dataclass(slots=True)
 class Action:
     """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
-    what is ``captured``. ``touched`` is the memory of a GPU that it reads and writes, None if that is not known; of
+    what is ``captured``. ``accesses`` is the memory of a GPU that it reads and writes, None if that is not known; of
     ``scratch`` bytes it has those of its ``lane``. ``take`` brings what is received into ``array``. ``micro`` is the
     micro-batch that it computes, -1 where a step has but one."""
 
@@ -57,7 +57,7 @@ class Action:
     channel: Channel | None = None
     running: RunningCollective | None = None
     captured: bool = True
-    touched: Spans | None = None
+    accesses: Spans | None = None
     scratch: int = 0
     lane: int = 0
     micro: int = -1

@@ -73,7 +73,7 @@ class PhaseBinder:
         if isinstance(instruction, Forward | Backward) and len(self.program.micros) > 1:
             found.micro = instruction.micro
         if self.kernels.device is not None and found.captured and found.kind == RUN:
-            found.touched = tuple(self.touched(instruction))
+            found.accesses = tuple(self.touched(instruction))
         return found
 
     def touched(self, instruction: Instruction) -> Iterator[MemorySpan]:

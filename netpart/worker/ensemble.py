@@ -70,7 +70,7 @@ class Ensemble:
             self.poison_gradients()
         running = {w: player.play(phase, step, drain) for w, player in enumerate(self.players)}
         while running:
-            self.round(running)
+            self.play_round(running)
         return self.metrics(phase)
 
     def poison_gradients(self) -> None:
@@ -82,7 +82,7 @@ class Ensemble:
                 if b not in kept and player.program.copies(b) == 1:
                     array.fill(np.nan)
 
-    def round(self, running: dict[int, Iterator[WaitReason]]) -> None:
+    def play_round(self, running: dict[int, Iterator[WaitReason]]) -> None:
         """Lets every unfinished worker go as far as it can."""
         before = sum(p.transport.arrivals for p in self.players if p.transport)
         waiting: dict[int, WaitReason] = {}

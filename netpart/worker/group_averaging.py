@@ -79,10 +79,10 @@ class GroupAverage:
         """Begins; ``arrays`` may change meanwhile."""
         averaging = self.averaging
         self._keep()
-        averaging.player.underway.start(averaging.running, averaging.begun)
+        averaging.player.collectives.start(averaging.running, averaging.begun)
         averaging.begun += 1
 
     def finish(self) -> Iterator[WaitReason]:
         """Waits until all groups have begun, and brings the mean into ``arrays``."""
-        yield from self.averaging.player.underway.complete(self.averaging.running, "train")
+        yield from self.averaging.player.collectives.complete(self.averaging.running, "train")
         self._bring_in()

@@ -27,7 +27,7 @@ class LayerCalls:
         self.calls: dict[tuple[int, int], Call] = {}
         self.parts: dict[tuple[int, int], Part] = {}
         for m, micro in enumerate(program.micros):
-            self.parts.update({(m, p.index): p for p in micro.graph.of_worker(machine.program.worker)})
+            self.parts.update({(m, p.index): p for p in micro.graph.parts_of_worker(machine.program.worker)})
 
     def name(self, instruction: Forward | Backward) -> str:
         name = self.parts[instruction.micro, instruction.part].name
@@ -51,7 +51,7 @@ class LayerCalls:
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
         call.dw, call.adds = [self.array(view) for view in instruction.dw], instruction.adds
-        call.through = call.activation if instruction.first else None
+        call.through_activation = call.activation if instruction.first else None
         return self.layer(instruction).backward(self.machine.kernels, call)
 
     def layer(self, instruction: Forward | Backward) -> Layer:

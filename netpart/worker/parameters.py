@@ -48,7 +48,7 @@ class WorkerParameters:
         """Values of what of a holding this worker updates, on the device."""
         return self.values(holding)[box_slices(self.program.at_home(self.program.parameters[holding], holding))]
 
-    def spread(self) -> None:
+    def copy_to_versions(self) -> None:
         """Makes all versions of every parameter the one that is known."""
         for copy in self.spreads:
             copy()

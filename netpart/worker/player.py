@@ -44,7 +44,7 @@ class Player:
     ) -> None:  # fmt: skip
         self.program, self.transport, self.xp = program, transport, xp
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.parameters, self.post = WorkerParameters(self.machine), ArrayTransfer(transport, self.machine.kernels)
+        self.parameters, self.transfer = WorkerParameters(self.machine), ArrayTransfer(transport, self.machine.kernels)
         self.bound: dict[str, BoundProgram] = {
             p: bind_phase(self.machine, p, transport, communicators) for p in program.phases
         }
@@ -54,7 +54,7 @@ class Player:
         joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
         self.marks = StreamMarks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
         self.trace = WorkerTrace()
-        self.underway = CollectiveRunner(self.machine, self.post, self.trace, self.marks)
+        self.collectives = CollectiveRunner(self.machine, self.transfer, self.trace, self.marks)
         self.pace = FlowControl(program, transport, self.trace)
         self.doing = "getting ready"
         self.sequence = dict.fromkeys(program.phases, 0)
@@ -81,14 +81,14 @@ class Player:
 
     def empty(self) -> None:
         """Before a step in which no mini-batch is under way."""
-        self.parameters.spread()
+        self.parameters.copy_to_versions()
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
 
     def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[WaitReason]:
         """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
         began ``late`` turns before."""
-        trace, clock, device, underway = self.trace, self.machine.clock, self.device, self.underway
+        trace, clock, device, underway = self.trace, self.machine.clock, self.device, self.collectives
         traced = trace.events is not None
         turns = self.bound[phase].turns if traced else self.replayed[phase]
         number, turn = self.sequence[phase], mini + late
@@ -120,24 +120,24 @@ class Player:
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
-            if self.post.through_host(action.peer):
+            if self.transfer.through_host(action.peer):
                 self.marks.make()
                 yield from self.marks.wait(phase)
-            self.post.send(action.channel, number, action.peer, action.array)
+            self.transfer.send(action.channel, number, action.peer, action.array)
         elif action.kind == RECEIVE:
             assert action.take is not None
             began = self.trace.now()
             while (arrived := self.transport.receive(action.channel, number)) is None:
                 yield WaitReason(action.name, action.peer, phase, number, action.channel)
-                self.underway.advance()
+                self.collectives.advance()
             self.trace.note(f"wait {action.name}", began)
-            action.take(self.post.on_device(arrived))
+            action.take(self.transfer.on_device(arrived))
         elif action.kind == START:
             assert action.running is not None
-            self.underway.start(action.running, number, delay)
+            self.collectives.start(action.running, number, delay)
         elif action.kind == WAIT:
             assert action.running is not None
-            yield from self.underway.complete(action.running, phase)
+            yield from self.collectives.complete(action.running, phase)
 
     def finish(self, phase: str) -> Iterator[WaitReason]:
         """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""

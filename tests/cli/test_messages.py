@@ -374,7 +374,7 @@ def test_what_is_no_kvfile(content: bytes, said: str, csv: Path, job: Path, netp
 
 def test_what_is_no_csv(csv: Path, job: Path, netpart: Netpart) -> None:
     with KvWriter(csv) as writer:
-        writer.put(b"0", encode_record(Record.of(np.ones(2, np.float32), 0)))
+        writer.put(b"0", encode_record(Record.from_array(np.ones(2, np.float32), 0)))
     said = "expected lines of text, got binary data; records of a kvfile are read by type: kRecordInput"
     assert said in netpart("run", job, "--launcher", "threads").err
 

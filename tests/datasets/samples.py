@@ -31,7 +31,7 @@ def image_store(path: Path, images: NDArray[Any]) -> Path:
     """A kvfile of images; the label of row i is i."""
     with KvWriter(path) as writer:
         for i, image in enumerate(images):
-            writer.put(b"%08d" % i, encode_record(Record.of(image, i)))
+            writer.put(b"%08d" % i, encode_record(Record.from_array(image, i)))
     return path
 
 

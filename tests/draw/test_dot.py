@@ -26,7 +26,7 @@ def test_every_part_stands_in_the_cluster_of_its_worker(lenet: Graph) -> None:
     for worker in range(3):
         nodes = re.findall(r'^ {4,6}"([^"]+)" \[', cluster(dot, worker), flags=re.MULTILINE)
         nodes = [name for name in nodes if not name.startswith("collective ")]
-        assert sorted(nodes) == sorted(part.name for part in lenet.of_worker(worker))
+        assert sorted(nodes) == sorted(part.name for part in lenet.parts_of_worker(worker))
 
 
 def test_every_feed_is_an_arrow(lenet: Graph) -> None:

@@ -38,7 +38,7 @@ def test_layers_and_helpers_are_told_apart(lenet: Graph) -> None:
 def test_bytes_on_arrows_are_those_of_the_bridges(lenet: Graph, itemsize: int) -> None:
     shown = make_picture(lenet, itemsize)
     for bridge in lenet.bridges():
-        (arrow,) = shown.into[bridge.target.name]
+        (arrow,) = shown.arrows_into[bridge.target.name]
         size = bridge.elements * (4 if bridge.dtype == "int" else itemsize)
         assert (arrow.forward, arrow.backward) == (size, size if bridge.backward else 0)
     crossing = {arrow.target for arrow in shown.arrows if arrow.crosses}
@@ -51,7 +51,7 @@ def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     shown = make_picture(layerp)
     assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
     assert sum(a.backward for a in shown.arrows) == 4 * halves
-    assert shown.summed == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
+    assert shown.reduced_bytes == 2 * 4 * (10 * 8 * 13 * 13 + 10)  # fc1's weights and biases, there and back
     sums = "Σ gradients of parameters ↑ 105.7 KiB per step"
     assert shown.traffic == f"1 collective and 2 bridges, ↓ 45.6 KiB  ↑ 21.1 KiB per step; {sums}"
     assert shown.title == "conv-mnist-layerp, train: 27 parts on 2 workers"
@@ -80,10 +80,10 @@ def test_replicas_that_add_up_their_gradients_say_so(naive: Graph) -> None:
     """Four layers between products, each of 8x4 floats that two copies all-reduce: Algorithm 2 of the seed."""
     shown = make_picture(naive)
     assert shown.traffic == "5 collectives, ↓ 640 B per step; Σ gradients of outputs ↑ 1.0 KiB per step"
-    assert shown.summed == 4 * (2 * 8 * 4 * 4)
+    assert shown.reduced_bytes == 4 * (2 * 8 * 4 * 4)
     wanted = [(f"all-reduce of the gradient of tanh{n}", (0, 1), 256) for n in (1, 2, 3, 4)]
     assert [(each.name, each.members, each.nbytes) for each in shown.reductions] == wanted
-    assert list(shown.reduced) == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]
+    assert list(shown.reduction_by_box) == [f"tanh{n}-0{worker}" for n in (1, 2, 3, 4) for worker in (0, 1)]
 
 
 def test_sums_of_parameters_name_them_and_move_what_the_ledger_says(lenet: Graph) -> None:
@@ -91,7 +91,7 @@ def test_sums_of_parameters_name_them_and_move_what_the_ledger_says(lenet: Graph
     assert {cell.split("[")[0] for each in shown.reductions for cell in each.parameters} == {
         "conv1/w1", "conv1/b1", "conv2/w2", "conv2/b2", "ip2/w4", "ip2/b4",
     }  # fmt: skip
-    moved = sum(a.forward + a.backward for a in shown.arrows) + shown.summed
+    moved = sum(a.forward + a.backward for a in shown.arrows) + shown.reduced_bytes
     conf = read_job(ROOT / "graphs" / "mnist" / "conv.conf")
     assert moved == compute_ledger(partition_by_scheme(conf.proto, 3, conf.folder)).total
 

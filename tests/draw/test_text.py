@@ -29,7 +29,7 @@ def test_parts_stand_under_their_worker_in_order(lenet: Graph) -> None:
     blocks = to_text(lenet).split("\nworker ")[1:]
     for worker, block in enumerate(blocks):
         rows = block.splitlines()[1:]
-        assert [row[4:].split()[0] for row in rows if row] == [part.name for part in lenet.of_worker(worker)]
+        assert [row[4:].split()[0] for row in rows if row] == [part.name for part in lenet.parts_of_worker(worker)]
     assert len(blocks) == 3
 
 

@@ -45,8 +45,8 @@ class TellingMpiTeam(MpiTeam):
         super().start(control, seats)
         self.control = control
 
-    def met(self, rank: int, pid: int) -> None:
-        super().met(rank, pid)
+    def note_process(self, rank: int, pid: int) -> None:
+        super().note_process(rank, pid)
         if len(self.pids) == self.workers:
             self.all_are_met()
 

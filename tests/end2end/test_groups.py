@@ -52,7 +52,7 @@ def test_every_mode_runs_and_moves_what_was_foretold(tmp_path: Path, mode: str, 
     check_staleness(summary, tmp_path / "run")
     assert len(summary.memory_bytes) == cluster_of(job.proto, 2).size
     assert saved(tmp_path / "run", 23)
-    for server in cluster_of(job.proto, 2).keepers if mode in ("Sandblaster", "Downpour") else ():
+    for server in cluster_of(job.proto, 2).checkpoint_ranks if mode in ("Sandblaster", "Downpour") else ():
         steps = [update["step"] for update in updates(tmp_path / "run") if update["rank"] == server]
         assert sorted(steps) == list(range(23))
 

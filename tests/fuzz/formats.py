@@ -104,10 +104,10 @@ def store(conf: str, kind: str = "kRecordInput") -> str:
 
 
 PIXELS = np.arange(12, dtype=np.uint8).reshape(3, 4)
-RECORDS = records(*(encode_record(Record.of(PIXELS + i, i)) for i in range(3)))
-FLOATS = records(*(encode_record(Record.of(PIXELS / np.float32(7), i)) for i in range(3)))
-SQUARES = records(*(encode_record(Record.of(PIXELS[:, :3] + i, i)) for i in range(3)))
-MEAN = records(encode_record(Record.of(np.ones((3, 4), np.float32))))
+RECORDS = records(*(encode_record(Record.from_array(PIXELS + i, i)) for i in range(3)))
+FLOATS = records(*(encode_record(Record.from_array(PIXELS / np.float32(7), i)) for i in range(3)))
+SQUARES = records(*(encode_record(Record.from_array(PIXELS[:, :3] + i, i)) for i in range(3)))
+MEAN = records(encode_record(Record.from_array(np.ones((3, 4), np.float32))))
 LENGTHS: tuple[Field, ...] = ((0, "<Q"), (16, "<Q"), (24, "<B"), (26, "<B"), (28, "<B"), (30, "<B"), (31, "<B"))
 CSV = b"0,1.5,2,3\n1,4,5e3,6\n2,-7,8,9\n"
 TEXT = b"It is a truth universally acknowledged that a text has a beginning.\n" * 3

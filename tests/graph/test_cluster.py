@@ -59,11 +59,11 @@ def test_ranks_and_numbers() -> None:
     assert [cluster.ranks(group) for group in range(2)] == [(0, 1, 2, 6, 7), (3, 4, 5, 6, 7)]
     for group in range(2):
         for number, rank in enumerate(cluster.ranks(group)):
-            assert cluster.number(rank) == number
-            assert cluster.serves(rank) == (number >= 3)
-            assert cluster.serves(rank) or cluster.group(rank) == group
+            assert cluster.number_in_group(rank) == number
+            assert cluster.is_server(rank) == (number >= 3)
+            assert cluster.is_server(rank) or cluster.group(rank) == group
     assert cluster.replicas(4) == (1, 4)
-    assert (list(cluster.shown), list(cluster.keepers)) == ([0, 1, 2], [6, 7])
+    assert (list(cluster.reporting_ranks), list(cluster.checkpoint_ranks)) == ([0, 1, 2], [6, 7])
     assert [cluster.name(rank) for rank in (1, 5, 7)] == [
         "worker 1 (of group 0)", "worker 5 (of group 1)", "server 1 (rank 7)",
     ]  # fmt: skip

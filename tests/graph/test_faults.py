@@ -109,7 +109,7 @@ def test_an_input_of_another_phase_is_named_as_one() -> None:
     job = read_job(zoo_folder() / "mnist/conv.conf", ["conv1.include=kTest"])
     with pytest.raises(ConfigError) as raised:
         netpart.partition(job)
-    assert raised.value.told() == (
+    assert raised.value.describe() == (
         "pool1: expected srclayers that exist in phase train, got 'conv1'; conv1 is only in phase test; "
         "drop its include, or add include: kTrain"
     )
@@ -142,7 +142,7 @@ def test_a_mean_file_that_is_missing_is_blamed_on_its_field(tmp_path: Path) -> N
     from netpart.graph.ready import find_run_faults as missing
 
     with KvWriter(tmp_path / "a.bin") as writer:
-        writer.put(b"0", encode_record(Record.of(np.ones(3), 0)))
+        writer.put(b"0", encode_record(Record.from_array(np.ones(3), 0)))
     updater = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }"
     job = read_job_text(f'{updater} neuralnet {{ layer {{ name: "data" type: {MEAN} }} }}')
     (error,) = missing(partition_job(job.proto, 1, tmp_path))

@@ -103,7 +103,7 @@ def test_b11_servers_serve_every_group_to_its_end(order: int) -> None:
     conf.cluster.nworker_groups, conf.cluster.nservers_per_group = 3, 2
     groups = Groups(conf, 1, order)
     groups.run()
-    for rank in groups.cluster.keepers:
+    for rank in groups.cluster.checkpoint_ranks:
         assert sorted(update.step for update in groups.applied[rank]) == list(range(7))
 
 

@@ -101,8 +101,8 @@ def test_a_plan_with_a_total_travels(worker: int) -> None:
     found = partial(4, copies(3))
     travelled, rank = decode_partition(encode_partition(found, worker))
     assert rank == worker
-    here = [(p.name, p.node, p.region) for p in found.graph.of_worker(worker)]
-    assert [(p.name, p.node, p.region) for p in travelled.graph.of_worker(worker)] == here
+    here = [(p.name, p.node, p.region) for p in found.graph.parts_of_worker(worker)]
+    assert [(p.name, p.node, p.region) for p in travelled.graph.parts_of_worker(worker)] == here
     assert [n.name for n in travelled.graph.net.nodes] == [n.name for n in found.graph.net.nodes]
 
 

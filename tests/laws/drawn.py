@@ -93,7 +93,7 @@ def ways_of(node: Node, placement: Placement) -> Iterator[int | str]:
     yield from (a for a in range(node.layer.output.rank) if len({s.region[a] for s in placement.shards}) > 1)
     if len(placement.terms) > 1:
         yield INPUT
-    if not placement.alone:
+    if not placement.has_no_replicas:
         yield REPLICA
 
 

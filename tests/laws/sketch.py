@@ -120,7 +120,7 @@ class Sketch:
     def add(self, conf: LayerProto, tied: bool = False) -> str:
         """Completes a layer: from here on others may read it."""
         kind = layer_class(LayerType.Name(conf.type))
-        specs = [self.spec(name, kind.wants(k)) for k, name in enumerate(conf.srclayers)]
+        specs = [self.spec(name, kind.read_output(k)) for k, name in enumerate(conf.srclayers)]
         self.layers[conf.name] = kind(conf, tuple(specs))
         if tied:
             self.tied.add(conf.name)

@@ -138,7 +138,7 @@ def test_groups_in_turns_are_delayed_sgd(count: int, meetings: tuple[int, ...], 
         read = max(step - count + 1, met)
         model.update(model.gradient(step, versions[read]))
         versions.append(model.values)
-        for rank in groups.cluster.keepers:
+        for rank in groups.cluster.checkpoint_ranks:
             assert groups.applied[rank][step][1:] == (step, read, step)
     np.testing.assert_allclose(groups.parameter("fc/w"), model.w, rtol=0, atol=1e-13)
     np.testing.assert_allclose(groups.parameter("fc/b"), model.b, rtol=0, atol=1e-13)
@@ -214,7 +214,7 @@ def test_no_group_runs_further_ahead_than_it_may(order: int, bound: int) -> None
     proto = job(SOFTMAX % (30, f"nworker_groups: 3 nservers_per_group: 2 staleness: {bound}"))
     groups = Groups(proto, 1, order, (6, 13, 21))
     groups.run()
-    for rank in groups.cluster.keepers:
+    for rank in groups.cluster.checkpoint_ranks:
         done = [0, 0, 0]
         assert sorted(update.step for update in groups.applied[rank]) == list(range(30))
         assert groups.reached[rank] == list(range(31))
@@ -229,7 +229,7 @@ def test_groups_meet_where_something_is_saved(order: int) -> None:
     meetings = (5, 6, 14)
     groups = Groups(job(SOFTMAX % (20, "nworker_groups: 3")), 1, order, meetings)
     groups.run()
-    found = groups.applied[groups.cluster.keepers[0]]
+    found = groups.applied[groups.cluster.checkpoint_ranks[0]]
     for low, high in pairwise((0, *meetings, 20)):
         assert sorted(update.step for update in found[low:high]) == list(range(low, high))
         assert all(update.read >= low for update in found[low:high])

@@ -124,7 +124,7 @@ def check_order(graph: Graph) -> None:
     """Every member of a collective starts it before, in the order of all workers' parts, any member waits for it."""
     starts, waits = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for worker in range(graph.workers):
-        for part in insert_give_take(graph.of_worker(worker)):
+        for part in insert_give_take(graph.parts_of_worker(worker)):
             if part.kind in (GIVE, TAKE):
                 assert part.collective is not None
                 (starts if part.kind == GIVE else waits)[part.collective.first].append(part.index)

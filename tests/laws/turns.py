@@ -53,8 +53,8 @@ class Groups:
 
     def player(self, rank: int) -> Player:
         partition, cluster = self.partition, self.cluster
-        rule, number = build_updater(partition.job.updater), cluster.number(rank)
-        if cluster.serves(rank):
+        rule, number = build_updater(partition.job.updater), cluster.number_in_group(rank)
+        if cluster.is_server(rank):
             player = Player(compile_server(partition, number, len(rule.states)), self.hub[rank], np, rule)
         else:
             slots, group = (0 if cluster.servers else len(rule.states)), cluster.group(rank)
@@ -68,7 +68,7 @@ class Groups:
         """All steps of one member."""
         player, cluster, end = self.players[rank], self.cluster, self.partition.job.train_steps
         note = self.applied[rank].append
-        if cluster.serves(rank):
+        if cluster.is_server(rank):
             serving = ServerPlayer(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)
             yield from serving.play()
             return
@@ -79,13 +79,13 @@ class Groups:
             yield WaitReason("the others to get ready", rank, "train", 0, done_channel("train", rank, rank))
         for step in range(end):
             if averages and step in self.meetings:
-                yield from averages.meet(step)
+                yield from averages.equalise_groups(step)
             if step % cluster.groups == cluster.group(rank):
                 yield from player.play("train", step)
                 if averages:
-                    yield from averages.after(step)
+                    yield from averages.run_due(step)
         if averages:
-            yield from averages.meet(end)
+            yield from averages.equalise_groups(end)
 
     def run(self) -> None:
         """Plays to the end; fails if nobody can go on."""
@@ -107,7 +107,7 @@ class Groups:
         """The whole of a parameter, from its keepers or from ``ranks``."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
         found = np.full(spec.shape, np.nan)
-        for rank in self.cluster.keepers if ranks is None else ranks:
+        for rank in self.cluster.checkpoint_ranks if ranks is None else ranks:
             for h, holding in enumerate(self.players[rank].program.holdings):
                 if holding.parameter.name == name:
                     held = self.players[rank].parameters.values(h)

@@ -27,7 +27,7 @@ class Wired(Ensemble):
         super().__init__(partition, hub=transports, **options)
         self.transports = transports
 
-    def round(self, running: dict[int, Iterator[WaitReason]]) -> None:
+    def play_round(self, running: dict[int, Iterator[WaitReason]]) -> None:
         """Lets every worker go to its end."""
         with ThreadPoolExecutor(len(running)) as pool:
             for future in as_completed([pool.submit(self.play, *one) for one in running.items()]):

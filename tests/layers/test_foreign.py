@@ -35,7 +35,7 @@ def faults(text: str) -> list[tuple[str, str]]:
     """What is wrong with the job ``text``, as the Python API says it: place and words."""
     with pytest.raises(JobError) as raised:
         netpart.partition(read_job_text(text, "job.conf"))
-    return [(f"{fault.position}", fault.told()) for fault in raised.value.faults]
+    return [(f"{fault.position}", fault.describe()) for fault in raised.value.faults]
 
 
 def test_all_that_is_foreign_is_refused_with_its_place() -> None:

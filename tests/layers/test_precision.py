@@ -76,7 +76,7 @@ def test_a_number_that_only_float64_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("values", [np.array([0.1, 2.5], np.float32), np.array([3, 250], np.uint8)], ids=str)
 def test_records_are_exact_and_scaled_in_float64(values: np.ndarray, tmp_path: Path) -> None:
     with KvWriter(tmp_path / "rows.bin") as writer:
-        writer.put(b"0", encode_record(Record.of(values, 1)))
+        writer.put(b"0", encode_record(Record.from_array(values, 1)))
     write_mean(tmp_path / "mean.bin", np.array([0.1, 0.3]))
     store = f'path: "{tmp_path}/rows.bin" batchsize: 1 mean_file: "{tmp_path}/mean.bin" std_value: 0.3'
     found = read(tmp_path, f'layer {{ name: "data" type: kRecordInput store_conf {{ {store} }} }}')[0]
@@ -86,7 +86,7 @@ def test_records_are_exact_and_scaled_in_float64(values: np.ndarray, tmp_path: P
 def test_old_image_layers_compute_in_float64(tmp_path: Path) -> None:
     image = np.random.default_rng(1).integers(0, 256, (4, 4), np.uint8)
     with KvWriter(tmp_path / "rows.bin") as writer:
-        writer.put(b"0", encode_record(Record.of(image, 1)))
+        writer.put(b"0", encode_record(Record.from_array(image, 1)))
     layers = f"""
       layer {{ name: "shard" type: kShardData sharddata_conf {{ path: "{tmp_path}/rows.bin" batchsize: 1 }} }}
       layer {{ name: "data" type: kMnist srclayers: "shard" mnist_conf {{ norm_a: 0.3 norm_b: 0.1 %s }} }}"""

@@ -134,7 +134,7 @@ def test_servers_keep_the_running_statistics_of_the_first_group() -> None:
 def check_groups(groups: Groups, expected: list[Values]) -> None:
     """Everybody who keeps parameters has these running statistics, and averages equal to them."""
     for name, value in zip(("bn/mean", "bn/variance"), expected, strict=True):
-        for rank in groups.cluster.keepers:
+        for rank in groups.cluster.checkpoint_ranks:
             player = groups.players[rank]
             for h, holding in enumerate(player.program.holdings):
                 if holding.parameter.name == name:

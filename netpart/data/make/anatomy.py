@@ -80,7 +80,7 @@ class Anatomy:
         large = np.bincount(labels[fluid]) * self.spacing**3 > LEAST
         return np.asarray(fluid & large[labels])
 
-    def ill(self, disease: Disease) -> Volume:
+    def with_disease(self, disease: Disease) -> Volume:
         """The template with ``disease``; outside ``altered`` it is the template."""
         ahead = -disease.push / self.spacing * self._wall * self._outwards
         ahead += disease.shrink / self.spacing * self._inwards
@@ -95,7 +95,7 @@ class Anatomy:
         around = self.brain & (self._wall > 0) & (self._lobe == 0)
         return float((around & (brain < FLUID)).sum()) * self.spacing**3 / 1000
 
-    def varied(self, brain: Volume, bits: np.random.Philox, bend: float, size: float) -> Volume:
+    def with_variation(self, brain: Volume, bits: np.random.Philox, bend: float, size: float) -> Volume:
         """``brain`` of another person: bent by ``bend`` mm, stretched by the share ``size`` on each axis (standard
         deviations)."""
         centre = np.array(self.shape, np.float32).reshape(3, 1, 1, 1) / 2

@@ -23,7 +23,7 @@ def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None
     """Writes a kvfile with one RecordProto per image; keys are their numbers as eight digits."""
     with KvWriter(path) as writer:
         for i, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
-            writer.put(b"%08d" % i, encode_record(Record.of(image, label)))
+            writer.put(b"%08d" % i, encode_record(Record.from_array(image, label)))
 
 
 def write_image_folder(folder: Path, train: LabelledImages, test: LabelledImages, replace: bool = True) -> None:

@@ -68,7 +68,7 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
     save_volume(folder / ALTERED, anatomy.altered.astype(np.uint8), anatomy.affine)
     people = list(draw_cohort(subjects, seed))
     for person in people:
-        brain = anatomy.ill(Disease(PUSH * person.atrophy, SHRINK * person.atrophy, WEAKEN * person.loss))
+        brain = anatomy.with_disease(Disease(PUSH * person.atrophy, SHRINK * person.atrophy, WEAKEN * person.loss))
         save_volume(folder / person.file, _simulate_scan(anatomy, brain, seed, person.number), anatomy.affine)
         rows.append([person.file, person.group, "test" if person.test else "train", f"{anatomy.fluid(brain):.3f}"])
     _write_csv(folder / "subjects.csv", [["path", "class", "split", "fluid_ml"], *rows])
@@ -105,7 +105,7 @@ def shuffled_quantiles(count: int, seed: int, stream: int) -> NDArray[np.float64
 def _simulate_scan(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
     """The scan of person ``number`` with ``brain``: int16, 0 around it."""
     bits = stream_bits(seed, 2**33, number)
-    seen = anatomy.varied(brain, bits, BEND, SIZE)
+    seen = anatomy.with_variation(brain, bits, BEND, SIZE)
     around = seen <= 0.02
     gain = 1 + GAIN * float(draw_normal(bits, (4,))[0])
     seen = seen * np.exp(np.float32(DRIFT) * anatomy.smooth(bits, COIL))

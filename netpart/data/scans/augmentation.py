@@ -24,7 +24,7 @@ class ScanChange:
     flip: bool = False
     drift: NDArray[Any] | None = None
 
-    def drifted(self, values: NDArray[Any], box: Region, space: Shape) -> NDArray[Any]:
+    def with_drift(self, values: NDArray[Any], box: Region, space: Shape) -> NDArray[Any]:
         """The voxels of ``box`` of a volume of extents ``space``, brighter here and darker there."""
         if self.drift is None:
             return values

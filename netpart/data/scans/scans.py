@@ -65,7 +65,7 @@ class ScanRows(RowSource):
         if out.data is not None and out.data.size:
             changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
             for row, record, change in zip(out.data, records, changes, strict=True):
-                row[0] = change.drifted(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
+                row[0] = change.with_drift(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
         if flip:

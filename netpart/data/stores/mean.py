@@ -40,4 +40,4 @@ def read_std(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.fl
 def write_mean(path: Path, values: NDArray[Any]) -> None:
     """Writes a mean or standard-deviation file: a kvfile of one record with key ``mean``."""
     with KvWriter(path) as writer:
-        writer.put(b"mean", encode_record(Record.of(values.astype(np.float32))))
+        writer.put(b"mean", encode_record(Record.from_array(values.astype(np.float32))))

@@ -40,7 +40,7 @@ class Record:
     data: bytes = b""
 
     @classmethod
-    def of(cls, array: NDArray[Any], label: int = 0) -> Record:
+    def from_array(cls, array: NDArray[Any], label: int = 0) -> Record:
         """The record of an array: uint8 becomes ``pixel``, every other dtype float32 ``data``."""
         if array.dtype == np.uint8:
             return cls(array.shape, label, pixel=array.tobytes())

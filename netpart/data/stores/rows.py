@@ -53,7 +53,7 @@ class RowReader(RowSource):
 
     def records(self, step: int, first: int, last: int) -> Records:
         """The same as a slice, where they follow one another for sure."""
-        return self._order.run(step, first, last) or self.indices(step, first, last)
+        return self._order.as_slice(step, first, last) or self.indices(step, first, last)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)

@@ -24,7 +24,7 @@ def find_bit_equal_nodes(
         if not plan.full[node.index] or not all(values[s.node] for s in node.sources):
             continue
         demands = [[d for d in of_shard if d.gradient] for of_shard in merge_demands(answers.demands[node.index])]
-        summed = placement.alone or plan.reduced[node.index] or node.layer.is_loss
+        summed = placement.has_no_replicas or plan.reduced[node.index] or node.layer.is_loss
         agree[node.index] = summed or _equal_sums(placement, placements, demands, agree)
     return agree
 

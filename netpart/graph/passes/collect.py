@@ -78,7 +78,7 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
     ):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
-    regions = {worker: graph.held(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
+    regions = {worker: graph.held_region(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = match_sum_pattern(pairs, regions, readers) if addends else match_copy_pattern(pairs, regions, readers)
     return None if shape is None else _mark_collective(graph, arrivals, readers, *shape)
 

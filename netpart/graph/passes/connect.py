@@ -29,7 +29,7 @@ def connect_parts(
     graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
     rewrite = GraphRewrite(graph, answers)
     for node in net.nodes:
-        rewrite.gather(node)
+        rewrite.add_shards(node)
         rewrite.fan_out(node)
     mark_live_parts(graph)
     return graph
@@ -61,7 +61,7 @@ class GraphRewrite:
         several = len(self.graph.placements[node.index].shards) > 1
         return f"{node.name}-{j:02d}" if several else node.name
 
-    def gather(self, node: Node) -> None:
+    def add_shards(self, node: Node) -> None:
         """Adds, per shard, what it waits for (bridges), what joins its feeds, and the shard itself."""
         placement = self.graph.placements[node.index]
         self.shards.append([])
@@ -110,9 +110,9 @@ class GraphRewrite:
     def fan_out(self, node: Node) -> None:
         for j, part in enumerate(self.shards[node.index]):
             for output, of_output in enumerate(self.answers.demands[node.index]):
-                self.serve(node, part, output, self.answers.regions[node.index][output][j], of_output[j])
+                self.send_output(node, part, output, self.answers.regions[node.index][output][j], of_output[j])
 
-    def serve(self, node: Node, part: Part, output: int, region: Region, demands: list[Demand]) -> None:
+    def send_output(self, node: Node, part: Part, output: int, region: Region, demands: list[Demand]) -> None:
         """Sends one shard's output to all its readers: directly, cut by a Slice, copied by a Split, over bridges."""
         rest = [d for d in demands if not self.is_direct(part, region, d, demands)]
         for d in demands:

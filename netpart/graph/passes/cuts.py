@@ -53,7 +53,7 @@ class LayerCuts:
         self.parts = len(self.location) or workers
         """Parts of a cut that does not say how many."""
 
-    def of(self, cut: CutProto, i: int) -> GridCut:
+    def requested_cut(self, cut: CutProto, i: int) -> GridCut:
         """The cut that block number ``i`` asks for. Raises ConfigError with what can be cut instead."""
         at: FieldPath = ("cut", i)
         parts = cut.parts or len(cut.sizes) or len(cut.location) or self.parts

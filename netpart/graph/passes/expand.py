@@ -39,7 +39,7 @@ def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[
 def _stands_alone(node: Node, placement: Placement) -> bool:
     """True if the parts of a layer need nothing of each other; adds the layer's place to what it raises."""
     try:
-        return node.layer.stands(placement)
+        return node.layer.is_self_sufficient(placement)
     except ConfigError as error:
         error.at = node.at + (error.at or ())
         raise
@@ -72,7 +72,7 @@ def _expand_node(node: Node, net: Net) -> list[Node]:
 def _layer_expansion(net: Net, node: Node) -> LayerExpansion:
     """The two layers of the node of ``net`` that is called as ``node`` is."""
     layer = net.by_name[node.name].layer
-    name = f"{layer.inner}-{node.name}"
+    name = f"{layer.inner_prefix}-{node.name}"
     while name in net.by_name:
         name += "+"
     return layer.expansion(name)

@@ -33,7 +33,7 @@ def plan_gradients(net: Net, placements: list[Placement], answers: ShardDemands)
     for node in reversed(net.nodes):
         placement = placements[node.index]
         demands = [[d for d in of_shard if d.gradient] for of_shard in merge_demands(answers.demands[node.index])]
-        if placement.alone:
+        if placement.has_no_replicas:
             full[node.index] = True
             _mute_reader_replicas(placement, placements, demands, full, own_worker=True)
             continue
@@ -79,7 +79,7 @@ def _mute_reader_replicas(
     With replicas at the source (``own_worker`` False) that is always the first, whichever replica it reads.
     """
     everyone = [(s, d) for s, of_shard in enumerate(demands) for d in of_shard if full[d.reader]]
-    if all(placements[r].alone for r in {d.reader for _, d in everyone}):
+    if all(placements[r].has_no_replicas for r in {d.reader for _, d in everyone}):
         return
     spoken: dict[ReaderKey, int] = {}
     for s, d in everyone:

@@ -33,11 +33,11 @@ def place_layers(net: Net, conf: NetProto, workers: int, full_rows: int | None =
     placed, faults = PlacedLayers([], []), FaultList()
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
-        with faults.noted():
+        with faults.collecting():
             rows = _layer_batch_rows(node, net, full_rows or net.rows)
             placement = place_node(node, conf, workers, rows, net.phase, placed.fallbacks)
             placed.placements.append(interned.setdefault(placement, placement))
-    faults.refuse()
+    faults.raise_found()
     place_record_sources(net, placed.placements)
     return placed
 

@@ -57,7 +57,7 @@ class LayerPlacer:
             return self.shards()
         if written := [(i, cut) for i, cut in enumerate(self.conf.cut) if counts_in_phase(cut, self.phase)]:
             location = self.long_location([cut for _, cut in written])
-            return self.grid([self.cuts.of(cut, i) for i, cut in written], location)
+            return self.grid([self.cuts.requested_cut(cut, i) for i, cut in written], location)
         if len(self.location) == 1:
             return self.whole()
         if self.conf.HasField("partition_dim"):

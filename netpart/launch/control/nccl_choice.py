@@ -45,7 +45,7 @@ def nccl_refusal(partition: Partition, places: Sequence[str]) -> str:
         return "threads, or workers of other hosts"
     together = defaultdict[str, list[int]](list)
     for rank, place in enumerate(places):
-        if not cluster.serves(rank):
+        if not cluster.is_server(rank):
             together[place].append(rank)
     if CPU in together:
         return f"{_describe_ranks(together[CPU])} on the CPU"

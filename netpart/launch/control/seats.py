@@ -33,7 +33,7 @@ class WorkerSeats:
         self.turns[rank] += 1
         self._name(rank)
 
-    def knocks(self, name: bytes) -> bool:
+    def asks_for_seat(self, name: bytes) -> bool:
         """True if ``name`` is that of somebody who has the token and asks for a seat."""
         return name.startswith(KNOCK + self.token.secret)
 

@@ -58,7 +58,7 @@ def report_unused_gpus(job: JobProto) -> Iterator[str]:
 
 def assign_devices(names: Sequence[str], cluster: Cluster) -> list[str]:
     """The same for every rank; servers compute nothing that a GPU would be faster at."""
-    return [CPU if cluster.serves(rank) else names[rank % len(names)] for rank in range(cluster.size)]
+    return [CPU if cluster.is_server(rank) else names[rank % len(names)] for rank in range(cluster.size)]
 
 
 def resolve_devices(names: Sequence[str]) -> list[str]:

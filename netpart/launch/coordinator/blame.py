@@ -38,7 +38,7 @@ class Blame:
         """The error that ends the run after what a worker says about itself, or the death that explains it."""
         killed = self.killed(member, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
         for rank, how in killed.items():
-            return self.failed(rank, f"died ({how}), last heard in {self.members[rank].place()}")
+            return self.failed(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
         said = failed.message.removeprefix(f"worker {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{said}", WORDS)
@@ -46,7 +46,9 @@ class Blame:
             return TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
             text += "".join(
-                f"\n{self.cluster.name(m.rank)} was last heard in {m.place()}" for m in self.members if m is not member
+                f"\n{self.cluster.name(m.rank)} was last heard in {m.last_moment()}"
+                for m in self.members
+                if m is not member
             )
         return self.failed(member.rank, text)
 

@@ -73,7 +73,7 @@ class CheckpointBook:
         Raises Diverged, and puts nothing in place, for values that are not finite.
         """
         self.done[step].add(rank)
-        if len(self.done[step]) < len(self.partition.cluster.keepers):
+        if len(self.done[step]) < len(self.partition.cluster.checkpoint_ranks):
             return None
         _refuse_diverged_tensors(step, [name for file in self.files[step] for name in file.seal()])
         with defer_signals():

@@ -84,7 +84,7 @@ class Conversation:
         """Tells a worker its plan and how the run is run."""
         options, message = self.options, ControlProto()
         w = message.welcome
-        number = self.cluster.number(member.rank)
+        number = self.cluster.number_in_group(member.rank)
         w.plan, w.run_id, w.folder = encode_partition(self.partition, number), self.run_id, str(options.folder)
         w.device = ",".join(assign_devices(options.device.split(","), self.cluster))
         w.seed, w.deadline = options.seed, options.deadline
@@ -94,7 +94,7 @@ class Conversation:
             w.restore, w.restore_suffix = str(beside), f".{AVERAGE}"
         elif beside is not None and str(beside) in self.relay.sources:
             w.restore_updater = str(beside)
-        if member.rank in self.cluster.keepers:
+        if member.rank in self.cluster.checkpoint_ranks:
             w.writes.extend(assign_checkpoint_writes(self.partition)[number])
         w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
         w.trace = options.trace
@@ -103,7 +103,7 @@ class Conversation:
     def on_ready(self, member: MemberRecord, ready: Any) -> None:
         member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
         with refuse_garbled("ready"):
-            member.spoken, member.threads = decode_communications(ready.spoken), ready.threads
+            member.communications, member.threads = decode_communications(ready.spoken), ready.threads
         member.host, member.cores = ready.host, frozenset(ready.core)
         member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
@@ -133,12 +133,12 @@ class Conversation:
         """Plays what the workers of each group, and the servers, have compiled, before they do; raises
         ProgramRefused."""
         for group in range(self.cluster.groups):
-            spoken = [self.members[rank].spoken for rank in self.cluster.ranks(group)]
+            spoken = [self.members[rank].communications for rank in self.cluster.ranks(group)]
             for number in range(self.cluster.workers, len(spoken)):
                 spoken[number] = {"train": spoken[number][server_group_phase(group)]}
             check_deadlocks(spoken, together=self.partition.job.collectives == Collectives.NCCL)
         for m in self.members:
-            m.spoken = {}
+            m.communications = {}
 
     def on_beat(self, member: MemberRecord, beat: Any) -> None:
         if (beat.phase, beat.step, beat.doing) != (member.beat.phase, member.beat.step, member.beat.doing):

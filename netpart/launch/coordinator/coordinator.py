@@ -165,7 +165,7 @@ class Coordinator:
         """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
         still, alone = monotonic() - self.talk.moved, len(self.members) == self.cluster.workers
         if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
-            places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.place()}" for m in self.members)
+            places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.last_moment()}" for m in self.members)
             hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
             raise WorkerFailed(f"nobody has got on for {still:.1f} s; {hint}\n{places}")
 
@@ -191,7 +191,7 @@ class Coordinator:
             rank = self.seats.ranks.get(name)
             if rank is not None:
                 self.take(self.members[rank], name, parts, team)
-            elif self.seats.knocks(name):
+            elif self.seats.asks_for_seat(name):
                 self.admit(name, parts, team)
             elif name in self.seats.left:
                 late = f"its seat was given up after {HELLO_SECONDS:g} s of silence; join again"
@@ -214,7 +214,7 @@ class Coordinator:
         member.heard = monotonic()
         if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
             member.identity = name
-            team.met(member.rank, message.hello.pid)
+            team.note_process(member.rank, message.hello.pid)
             self.stop(member) if self.leaving else self.talk.welcome(member)
         elif kind == "failed" and not self.leaving:
             self.blame.hear(member, message.failed)

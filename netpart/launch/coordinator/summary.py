@@ -45,7 +45,8 @@ def summarise_run(
         accuracies=_test_accuracies(notes.tests),
         steps_per_epoch=_steps_per_epoch(partition),
         step_seconds=[
-            max(times) for times in zip(*(members[rank].finished.step_seconds for rank in cluster.shown), strict=True)
+            max(times)
+            for times in zip(*(members[rank].finished.step_seconds for rank in cluster.reporting_ranks), strict=True)
         ],
         cluster=str(cluster) if cluster.size > cluster.workers else "",
         staleness=notes.staleness,

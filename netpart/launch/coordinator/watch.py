@@ -38,12 +38,12 @@ class MemberRecord:
     threads: int = 0
     host: str = ""
     cores: frozenset[int] = frozenset()
-    spoken: Phases = field(default_factory=dict)
+    communications: Phases = field(default_factory=dict)
     communicators: list[Any] = field(default_factory=list)
     finished: Any = None
     trace: Any = None
 
-    def place(self) -> str:
+    def last_moment(self) -> str:
         """Where it was last heard: phase, step and what it was doing."""
         return describe_moment(self.beat.phase, self.beat.step, self.beat.doing or "starting")
 
@@ -85,7 +85,7 @@ class Watchdog:
                 member.heard = now
         self.looked = now
         for rank, how in dead.items():
-            return FailureVerdict(rank, f"died ({how}), last heard in {self.members[rank].place()}")
+            return FailureVerdict(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
         return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
 
     def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:
@@ -93,7 +93,7 @@ class Watchdog:
         silent = now - member.heard
         if silent <= SILENT_SECONDS:
             return None
-        last = f"last heard in {member.place()}"
+        last = f"last heard in {member.last_moment()}"
         if stopped(member.rank):
             return FailureVerdict(member.rank, f"stopped, or its link is lost: not heard for {silent:.1f} s, {last}")
         if not member.identity:

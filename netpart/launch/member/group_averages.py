@@ -22,21 +22,22 @@ from netpart.worker.wait_reasons import WaitReason
 
 
 class AverageSchedule:
-    """The averages of one worker of group ``group``, from step ``first`` on; ``note`` hears of those brought in."""
+    """The averages of one worker of group ``group``, from step ``first`` on; ``report_update`` hears of those brought
+    in."""
 
     def __init__(
         self, averaging: GroupAveraging, player: Player, cluster: Cluster, group: int, first: int,
         meetings: Sequence[int],
         note: Callable[[AppliedUpdate], None],
     ) -> None:  # fmt: skip
-        self.averaging, self.cluster, self.group, self.note = averaging, cluster, group, note
+        self.averaging, self.cluster, self.group, self.report_update = averaging, cluster, group, note
         self.first, self.meetings, self.met = first, meetings, first
         self.values = averaging.of([player.parameters.values(h) for h in range(len(player.program.holdings))])
         slots = player.machine.updater.states if player.machine.updater else ()
         self.states = [averaging.of([state[slot] for state in player.machine.state]) for slot in slots]
         self.done, self.begun = 0, -1
 
-    def after(self, step: int) -> Iterator[WaitReason]:
+    def run_due(self, step: int) -> Iterator[WaitReason]:
         """What is due after a step of this group."""
         self.done += 1
         bound = self.cluster.staleness or 0
@@ -52,15 +53,15 @@ class AverageSchedule:
         """Waits for the average that has begun, if there is one."""
         if self.begun >= 0:
             yield from self.values.finish()
-            self.note(AppliedUpdate(self.group, step, self.begun, self.done))
+            self.report_update(AppliedUpdate(self.group, step, self.begun, self.done))
             self.begun = -1
 
-    def meet(self, step: int) -> Iterator[WaitReason]:
+    def equalise_groups(self, step: int) -> Iterator[WaitReason]:
         """Makes all groups equal before ``step``."""
         if step > self.met:
             yield from self.bring_in(step)
             for average in (self.values, *self.states):
                 average.begin()
                 yield from average.finish()
-            self.note(AppliedUpdate(self.group, step, self.done, self.done))
+            self.report_update(AppliedUpdate(self.group, step, self.done, self.done))
             self.met = step

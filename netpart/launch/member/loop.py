@@ -58,14 +58,14 @@ class WorkerLoop:
         job, met = self.job, set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
-            self.meet_if(step, step in met)
+            self.equalise_if(step, step in met)
             self.evaluate_if(step, is_due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
             self.evaluate_if(step, is_due(step, job.test_freq, job.test_after), "test", job.test_steps)
             self.checkpoint_if(step, is_due(step, job.checkpoint_freq, job.checkpoint_after))
             if step in mine:
                 self.train(step)
             self.report_if(step + 1)
-        self.meet_if(self.end, True)
+        self.equalise_if(self.end, True)
         self.checkpoint_if(self.end, True)
         self.evaluate_if(self.end, True, "val", job.validate_steps)
         self.evaluate_if(self.end, True, "test", job.test_steps)
@@ -84,14 +84,14 @@ class WorkerLoop:
 
     def checkpoint_if(self, step: int, now: bool) -> None:
         """Writes a checkpoint if this worker keeps parameters, and they were not read from just that one."""
-        if now and self.control.rank in self.cluster.keepers and not self.just_restored(step):
+        if now and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)
 
-    def meet_if(self, step: int, now: bool) -> None:
+    def equalise_if(self, step: int, now: bool) -> None:
         """Makes the parameters of all groups one, where each has its own."""
         if now and self.averages is not None:
             self.player.doing = "waiting for the other groups"
-            for waiting in self.averages.meet(step):
+            for waiting in self.averages.equalise_groups(step):
                 self.patience.wait(waiting, step)
 
     def train(self, step: int) -> None:
@@ -99,7 +99,7 @@ class WorkerLoop:
         started, pausing = perf_counter(), must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
         if self.averages is not None:
-            for waiting in self.averages.after(step):
+            for waiting in self.averages.run_due(step):
                 self.patience.wait(waiting, step)
         if pausing or self.reports(step + 1):
             self.finish("train", step)  # so that what its device still does counts as training
@@ -118,13 +118,13 @@ class WorkerLoop:
 
     def report_if(self, done: int) -> None:
         """Reports the metrics of group 0 when it is time, ``done`` steps in."""
-        if self.reports(done) and self.batches and self.control.rank in self.cluster.shown:
+        if self.reports(done) and self.batches and self.control.rank in self.cluster.reporting_ranks:
             self.report("train", done, self.batches)
             self.batches = 0
 
     def evaluate_if(self, step: int, now: bool, phase: str, batches: int) -> None:
         """Runs a validation or test net over ``batches`` mini-batches, from its first record on."""
-        if not now or phase not in self.player.program.phases or self.control.rank not in self.cluster.shown:
+        if not now or phase not in self.player.program.phases or self.control.rank not in self.cluster.reporting_ranks:
             return
         for batch in range(batches):
             self.drive(phase, batch, step)
@@ -146,7 +146,7 @@ class WorkerLoop:
         report.sum.extend(self.player.read_metrics(phase).tolist())
         self.control.send(message)
 
-    def note(self, update: AppliedUpdate) -> None:
+    def keep_update(self, update: AppliedUpdate) -> None:
         """Keeps an update for the coordinator, and now and then tells it."""
         self.applied += update
         if len(self.applied) >= TOLD_TOGETHER:
@@ -154,8 +154,8 @@ class WorkerLoop:
 
     def note_shown(self, update: AppliedUpdate) -> None:
         """The same by one worker of each group."""
-        if self.cluster.number(self.control.rank) == 0:
-            self.note(update)
+        if self.cluster.number_in_group(self.control.rank) == 0:
+            self.keep_update(update)
 
     def tell_applied(self) -> None:
         """Tells the coordinator of the updates since the last time."""

@@ -42,7 +42,7 @@ def prepare_loop(
     control.status.doing = lambda: "compiling its plan"
     partition, number = decode_partition(welcome.plan, folder)
     cluster, rule = partition.cluster, build_updater(partition.job.updater)
-    serving = cluster.serves(rank := control.rank)
+    serving = cluster.is_server(rank := control.rank)
     place = resolve_devices(welcome.device.split(","))[rank]
     xp, device = array_module(place)
     program = _compile_programs(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
@@ -90,7 +90,7 @@ def _make_loop(
 ) -> WorkerLoop:
     """What this worker does, as its place in the cluster asks."""
     cluster, job = partition.cluster, partition.job
-    if cluster.serves(control.rank):
+    if cluster.is_server(control.rank):
         from netpart.launch.member.server_loop import ServerLoop
 
         return ServerLoop(player, transport, control, job, welcome, files, cluster)

@@ -24,7 +24,7 @@ class ServerLoop(WorkerLoop):
     def applied_one(self, update: AppliedUpdate) -> None:
         """Notes an update, and looks whether to stop."""
         self.control.status.step = update.version
-        self.note(update)
+        self.keep_update(update)
         self.control.check()
 
     def reached(self, version: int) -> None:

@@ -106,7 +106,7 @@ class JoinTeam(ProcessTeam):
         self.seats[rank] = printable_text(wish.host) or "a host without a name"
         return JoinedProto(rank=rank)
 
-    def met(self, rank: int, pid: int) -> None:
+    def note_process(self, rank: int, pid: int) -> None:
         self.met_ranks.add(rank)
 
     def leave(self, rank: int) -> None:

@@ -90,7 +90,7 @@ class MpiTeam(Team):
         """Where a worker's words go."""
         return self.log_folder / f"worker-{rank}.log"
 
-    def met(self, rank: int, pid: int) -> None:
+    def note_process(self, rank: int, pid: int) -> None:
         self.pids[rank] = pid
         if self.hosts is None:
             with suppress(ProcessLookupError):

@@ -44,7 +44,7 @@ class Team(ABC):
     def start(self, control: str, seats: WorkerSeats) -> None:
         """Starts every worker; each connects to the coordinator at ``control`` and shows the ticket of its seat."""
 
-    def met(self, rank: int, pid: int) -> None:
+    def note_process(self, rank: int, pid: int) -> None:
         """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
         return
 

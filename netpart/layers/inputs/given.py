@@ -39,9 +39,9 @@ class InputPlaceholder(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         self.values = [np.zeros(y.shape, y.dtype) for y in call.y]
-        return kernels.feed(call.y, self.give)
+        return kernels.feed(call.y, self.feed_values)
 
-    def give(self, *outputs: Array) -> None:
+    def feed_values(self, *outputs: Array) -> None:
         """Copies the values as they are now."""
         for output, value in zip(outputs, self.values, strict=True):
             output[...] = value

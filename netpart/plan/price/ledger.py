@@ -101,9 +101,9 @@ def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: Exchang
     for found in graph.collectives:
         width = 4 if found.dtype == INT else exchanges.width
         channel = Channel(phase, Way.FORWARD, micro, found.first)
-        yield from _exchange_entries(f"{found.kind} {found.name}", channel, exchanges.of(found), width)
+        yield from _exchange_entries(f"{found.kind} {found.name}", channel, exchanges.of_collective(found), width)
         if found.backward and phase == PHASE_CODES["train"]:
-            back = exchanges.of(found, backward=True)
+            back = exchanges.of_collective(found, backward=True)
             yield from _exchange_entries(
                 f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width
             )

@@ -94,7 +94,7 @@ def _computing_seconds(
             rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
             forward[key] += cost.forward * rate
             backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
-            later[key] += cost.params * rate * (node.layer.halves and any(cost.inputs))
+            later[key] += cost.params * rate * (node.layer.splits_backward and any(cost.inputs))
     return forward, backward, later
 
 

@@ -51,10 +51,10 @@ class BranchSearch:
         self.late = self.late or (self.nodes % LOOK == 0 and monotonic() > self.until)
         if self.late or self.count.count(0) > len(self.loads) - k:
             return
-        if self.most > -float("inf") and self.hope(k) <= self.most + abs(self.most) * CLOSE:
+        if self.most > -float("inf") and self.best_possible(k) <= self.most + abs(self.most) * CLOSE:
             return
         if k == len(self.loads):
-            self.best, self.most = self.plan.copy(), self.hope(k)
+            self.best, self.most = self.plan.copy(), self.best_possible(k)
             return
         for j in self.devices(k):
             self.load[j] += self.loads[k]
@@ -74,7 +74,7 @@ class BranchSearch:
             return list(alike.values())
         return sorted(alike.values(), key=lambda j: (self.load[j] + self.loads[k]) / self.speeds[j])
 
-    def hope(self, k: int) -> float:
+    def best_possible(self, k: int) -> float:
         """What the partitions from k on can come to at most, as if they could be poured."""
         if self.problem.objective != PROFIT:
             latest = max(load / speed for load, speed in zip(self.load, self.speeds, strict=True))

@@ -74,7 +74,7 @@ class Portfolio:
         fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
-    def named(self, name: str) -> Proposal:
+    def find_proposal(self, name: str) -> Proposal:
         """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
         found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
         if found is None or found.row.refused:
@@ -104,7 +104,7 @@ class Portfolio:
         net = self.written.proto.neuralnet
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
             cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
-            yield self.fitted(self.tried(AS_WRITTEN, self.written, cut))
+            yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
         for name, planner in PLANNERS.items():
             yield self.planned(name, planner)
 
@@ -156,9 +156,9 @@ class Portfolio:
         """A scheme with so many micro-batches, whose activations are computed ``again``."""
         job = with_micro_batches(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
         cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder)
-        return self.tried(name, job, cut)
+        return self.price_cut(name, job, cut)
 
-    def tried(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
+    def price_cut(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
         """The prediction for a job that is cut; refused if it cannot be cut so."""
         try:
             found = cut()

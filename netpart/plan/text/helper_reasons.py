@@ -78,13 +78,13 @@ class ReasonFinder:
 
     def why_bridge(self, part: Part) -> str:
         """Of a bridge: who needs a box that another worker holds."""
-        return f"{self.wish(part)}, held by worker {part.feeds[0].part.worker}"
+        return f"{self.describe_need(part)}, held by worker {part.feeds[0].part.worker}"
 
     def why_join(self, part: Part) -> str:
         """Of a Concate or a Sum: who needs what several shards hold."""
         origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
         workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
-        return f"{self.wish(part)}, {len(origins)} {pieces} from workers {workers}"
+        return f"{self.describe_need(part)}, {len(origins)} {pieces} from workers {workers}"
 
     def why_inserted(self, part: Part) -> str:
         """Of a part of a total: whose addends it adds up once for all readers; of an inner layer: who must know it."""
@@ -93,7 +93,7 @@ class ReasonFinder:
             return f"{held} is added up here, once, and then sent to all who need it"
         return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know of the input that is here"
 
-    def wish(self, part: Part) -> str:
+    def describe_need(self, part: Part) -> str:
         """Who needs which box, of what a helper hands on."""
         return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
 

@@ -160,7 +160,7 @@ def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[s
 def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
     """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
     worker = program.worker
-    parts = sum(part.kind == LAYER for part in partition.graph.of_worker(worker))
+    parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
     memory = program.total_bytes + wire_bytes(program, slots=True)
     versions = program.versions, program.version_bytes

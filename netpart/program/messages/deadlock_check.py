@@ -93,11 +93,11 @@ class DeadlockCheck:
         """Plays until all are done; raises ProgramRefused if no worker can go on."""
         ready = list(range(len(self.acts)))
         while ready:
-            ready += self.go(ready.pop())
+            ready += self.advance(ready.pop())
         if any(step < self.steps for step in self.step):
             raise ProgramRefused(f"{phase}: {self.cycle()}" + ("" if self.together else f"\n{REPORT}"))
 
-    def go(self, worker: int) -> list[int]:
+    def advance(self, worker: int) -> list[int]:
         """Lets a worker go as far as it can; returns whom that wakes."""
         woken: list[int] = []
         while self.step[worker] < self.steps:

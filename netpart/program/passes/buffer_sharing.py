@@ -29,7 +29,7 @@ SharingOffer = tuple[View, View, MemoryReuse]
 
 def layers_by_part(micros: list[MicroBatch], worker: int) -> PartLayers:
     """The layers of all parts of ``worker``."""
-    parts = ((m, micro.graph, part) for m, micro in enumerate(micros) for part in micro.graph.of_worker(worker))
+    parts = ((m, micro.graph, part) for m, micro in enumerate(micros) for part in micro.graph.parts_of_worker(worker))
     return {(m, part.index): graph.net.nodes[part.node].layer for m, graph, part in parts}
 
 

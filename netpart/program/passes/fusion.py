@@ -38,7 +38,12 @@ def _fuse_forward(
         if isinstance(instruction, Forward) and isinstance(before, Forward) and before.then is None:
             follows = instruction.x == before.y[:1] and _makes_in_place(instruction, places)
             first, second = (layers[i.micro, i.part] for i in (before, instruction))
-            if follows and first.fuses and isinstance(second, ElementwiseActivation) and second.kind() in kernels.fuses:
+            if (
+                follows
+                and first.fuses_activation
+                and isinstance(second, ElementwiseActivation)
+                and second.kind() in kernels.fuses
+            ):
                 found[-1] = replace(before, then=instruction)
                 continue
         found.append(instruction)

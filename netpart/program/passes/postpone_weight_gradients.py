@@ -59,7 +59,7 @@ def _backward_halves(whole: Backward) -> tuple[Backward, Backward]:
 def _can_split(instruction: Backward, layers: PartLayers) -> bool:
     """True if it makes gradients of both, inputs and parameters, and can make them apart."""
     both = any(instruction.dx) and any(instruction.dw)
-    return both and layers[instruction.micro, instruction.part].halves
+    return both and layers[instruction.micro, instruction.part].splits_backward
 
 
 def _postpone_in_run(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[Instruction]:

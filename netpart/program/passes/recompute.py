@@ -74,12 +74,12 @@ class Recomputation:
         self.trained = {(i.micro, i.part) for i in backward}
         self.reread = {b for i in backward for b in _reread_buffers(i)}
         self.runs: dict[Turn, list[Repeatable]] = {
-            turn: [i for i in instructions if isinstance(i, Repeatable) and self.can(i)]
+            turn: [i for i in instructions if isinstance(i, Repeatable) and self.can_repeat(i)]
             for turn, instructions in passes
             if not turn.backward
         }
 
-    def can(self, instruction: Repeatable) -> bool:
+    def can_repeat(self, instruction: Repeatable) -> bool:
         """True for parts that backward goes through, and for what moves activations: not data, not parameters."""
         if isinstance(instruction, Forward):
             return (instruction.micro, instruction.part) in self.trained

@@ -73,7 +73,7 @@ class StageGraph:
         stages = self.of_team[team]
         return next((stage for stage in stages if stage.level >= earliest), stages[-1])
 
-    def of(self, part: Part) -> TeamStage:
+    def stage_of_part(self, part: Part) -> TeamStage:
         """The stage of a part: a helper belongs to who makes what it holds, or to where it has arrived."""
         return self.holding(part.node, self.of_worker(part.worker))
 

@@ -47,19 +47,19 @@ class Communicators:
 
     def begin(self) -> dict[Ranks, bytes]:
         """A new id for each communicator whose first member is this rank; all members need it to ``connect``."""
-        with self.told("an id for a communicator"):
+        with self.nccl_errors("an id for a communicator"):
             return {ranks: bytes(self.nccl.get_unique_id()) for ranks in self.found if ranks[0] == self.rank}
 
     def connect(self, ids: Mapping[Ranks, bytes], seconds: float) -> None:
         """Makes the communicators, one after the other in an order that is the same for all ranks, as each waits for
         all its members. Raises TransportError if that takes longer than ``seconds``, or fails."""
         for ranks in sorted(self.found):
-            with self.told(f"a communicator of ranks {', '.join(map(str, ranks))}"):
+            with self.nccl_errors(f"a communicator of ranks {', '.join(map(str, ranks))}"):
                 make = partial(self.nccl.NcclCommunicator, len(ranks), ids[ranks], ranks.index(self.rank))
                 self.found[ranks] = _call_with_timeout(seconds, make, self.xp.cuda.Device())
 
     @contextmanager
-    def told(self, wanted: str) -> Iterator[None]:
+    def nccl_errors(self, wanted: str) -> Iterator[None]:
         """Raises TransportError for what NCCL refuses."""
         try:
             yield

@@ -97,7 +97,7 @@ def schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
     """How to deal them to lanes."""
     touched = []
     for group in groups:
-        known = [action.touched for action in group if action.touched is not None]
+        known = [action.accesses for action in group if action.accesses is not None]
         touched.append(tuple(span for spans in known for span in spans) if len(known) == len(group) else None)
     fixed = [any(action.scratch > WIDE for action in group) for group in groups]
     return assign_lanes(find_dependences(touched), fixed)

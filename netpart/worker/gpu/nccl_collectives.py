@@ -70,7 +70,7 @@ class NcclCall:
         """Enqueues it, behind what the current stream was told."""
         stream = self.owner.stream
         stream.wait_event(self.owner.xp.cuda.get_current_stream().record(self.begun))
-        with self.owner.told(f"NCCL to take a {self.kind}"), stream:
+        with self.owner.nccl_errors(f"NCCL to take a {self.kind}"), stream:
             self.pack()
             self.owner.nccl.groupStart()
             self.enqueue(self.owner.found[self.ranks], stream.ptr)

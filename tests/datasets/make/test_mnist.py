@@ -42,7 +42,7 @@ def test_images_and_labels_become_records(folder: Path, tmp_path: Path) -> None:
         with open_store("kvfile", tmp_path / "out" / name) as store:
             assert [store.key(i) for i in range(len(store))] == [b"%08d" % i for i in range(count)]
             found = [decode_record(store.value(i)) for i in range(count)]
-        expected = [Record.of(IMAGES[start + i], int(LABELS[start + i])) for i in range(count)]
+        expected = [Record.from_array(IMAGES[start + i], int(LABELS[start + i])) for i in range(count)]
         assert found == expected
     mean = read_mean(tmp_path / "out" / MEAN, (4, 5))
     np.testing.assert_allclose(mean, IMAGES[:4].mean(axis=0), rtol=1e-6)

@@ -56,28 +56,28 @@ def area(healthy: NDArray[Any], ill: NDArray[Any]) -> float:
 
 def test_a_disease_alters_a_tenth_of_the_brain_at_most_and_nothing_else(anatomy: Anatomy) -> None:
     assert 0.01 < anatomy.altered.sum() / anatomy.brain.sum() <= 0.1
-    changed = anatomy.ill(Disease(push=3, shrink=0.2, loss=0.3)) != anatomy.template
+    changed = anatomy.with_disease(Disease(push=3, shrink=0.2, loss=0.3)) != anatomy.template
     assert not (changed & ~anatomy.altered).any()
     assert (changed & anatomy.altered).sum() > 0.5 * anatomy.altered.sum()
-    assert np.array_equal(anatomy.ill(Disease()), anatomy.template)
+    assert np.array_equal(anatomy.with_disease(Disease()), anatomy.template)
 
 
 def test_atrophy_means_more_fluid_and_loss_means_darker_lobes(anatomy: Anatomy) -> None:
-    fluids = [anatomy.fluid(anatomy.ill(Disease(PUSH * a, SHRINK * a))) for a in (-2, 0, 2, 4)]
+    fluids = [anatomy.fluid(anatomy.with_disease(Disease(PUSH * a, SHRINK * a))) for a in (-2, 0, 2, 4)]
     assert fluids == sorted(fluids)
     assert fluids[-1] > 1.1 * fluids[1]
     place = tuple(np.rint(np.linalg.solve(anatomy.affine, (27, -20, -16, 1))[:3]).astype(int))
-    assert anatomy.ill(Disease(loss=0.3))[place] < 0.8 * anatomy.template[place]
+    assert anatomy.with_disease(Disease(loss=0.3))[place] < 0.8 * anatomy.template[place]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_threshold_on_the_altered_volume_alone_is_not_enough(task: str, anatomy: Anatomy) -> None:
     """The volume grows with atrophy, which nothing else of it tells: so what holds for one holds for the other."""
     grid = np.arange(-4.0, 7.0, 2.0)
-    fluids = [anatomy.fluid(anatomy.ill(Disease(PUSH * a, SHRINK * a))) for a in grid]
+    fluids = [anatomy.fluid(anatomy.with_disease(Disease(PUSH * a, SHRINK * a))) for a in grid]
     assert fluids == sorted(fluids)
-    assert anatomy.fluid(anatomy.ill(Disease(PUSH, SHRINK, loss=0.4))) == anatomy.fluid(
-        anatomy.ill(Disease(PUSH, SHRINK))
+    assert anatomy.fluid(anatomy.with_disease(Disease(PUSH, SHRINK, loss=0.4))) == anatomy.fluid(
+        anatomy.with_disease(Disease(PUSH, SHRINK))
     )
     people = list(draw_cohort(COHORT, SEED))
     atrophy = [np.array([p.atrophy for p in people if p.group == group]) for group in TASKS[task]]

@@ -16,7 +16,7 @@ from tests.datasets.samples import image_store, kv_bytes, pixels
 
 def test_a_record_takes_the_shape_of_the_row() -> None:
     image = pixels(1, (2, 6))[0]
-    values, label = record_decoder((12,))(encode_record(Record.of(image, 3)))
+    values, label = record_decoder((12,))(encode_record(Record.from_array(image, 3)))
     assert (values.dtype.name, label) == ("uint8", 3)
     np.testing.assert_array_equal(values, image.reshape(-1))
 
@@ -27,7 +27,7 @@ def test_floats_go_before_pixels() -> None:
 
 
 def test_a_record_of_another_size_names_both() -> None:
-    value = encode_record(Record.of(np.zeros((3, 4), np.uint8)))
+    value = encode_record(Record.from_array(np.zeros((3, 4), np.uint8)))
     with pytest.raises(DataError, match=r"expected 16 elements for shape 4x4, got 12 \(its shape: 3x4\)"):
         record_decoder((4, 4))(value)
 

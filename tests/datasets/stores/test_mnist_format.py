@@ -25,14 +25,14 @@ def test_other_records_are_refused(shape: tuple[int, ...]) -> None:
 
 def test_pixels_become_x_over_a_minus_b() -> None:
     image = pixels(1, (1, 5, 5))[0]
-    values, label = mnist_decoder(127.5, 1.0)(encode_record(Record.of(image, 9)))
+    values, label = mnist_decoder(127.5, 1.0)(encode_record(Record.from_array(image, 9)))
     assert (values.shape, values.dtype.name, label) == ((5, 5), "float32", 9)
     np.testing.assert_allclose(values, image[0] / 127.5 - 1, atol=1e-6)
 
 
 def test_resizing_comes_before_the_norm() -> None:
     image = pixels(1, (4, 4))[0]
-    values, _ = mnist_decoder(2.0, 3.0, size=7)(encode_record(Record.of(image)))
+    values, _ = mnist_decoder(2.0, 3.0, size=7)(encode_record(Record.from_array(image)))
     np.testing.assert_array_equal(values, resize_images(image, 7, 7) / 2 - 3)
 
 

@@ -100,7 +100,7 @@ def test_half_a_float_is_refused() -> None:
 
 def test_arrays_become_pixels_or_floats() -> None:
     image = np.arange(6, dtype=np.uint8).reshape(2, 3)
-    assert Record.of(image, 4) == Record((2, 3), 4, pixel=bytes(range(6)))
-    floats = Record.of(image * np.float64(0.5), -1)
+    assert Record.from_array(image, 4) == Record((2, 3), 4, pixel=bytes(range(6)))
+    floats = Record.from_array(image * np.float64(0.5), -1)
     assert floats.values.dtype == np.float32
     np.testing.assert_array_equal(floats.values, [0, 0.5, 1, 1.5, 2, 2.5])

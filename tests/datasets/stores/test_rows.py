@@ -171,8 +171,8 @@ def test_a_mean_of_another_shape_is_refused(store: RecordStore) -> None:
 
 def test_a_bad_record_is_named(tmp_path: Path) -> None:
     with KvWriter(tmp_path / "a.bin") as writer:
-        writer.put(b"0", encode_record(Record.of(np.zeros((2, 2), np.uint8))))
-        writer.put(b"1", encode_record(Record.of(np.zeros((2, 3), np.uint8))))
+        writer.put(b"0", encode_record(Record.from_array(np.zeros((2, 2), np.uint8))))
+        writer.put(b"1", encode_record(Record.from_array(np.zeros((2, 3), np.uint8))))
     with open_store("kvfile", tmp_path / "a.bin") as store:
         rows = RowReader(store, record_decoder((2, 2)), batch=2)
         with pytest.raises(
@@ -184,8 +184,8 @@ def test_a_bad_record_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("budget", [0, 2**20])
 def test_pixels_and_floats_do_not_mix(tmp_path: Path, budget: int) -> None:
     with KvWriter(tmp_path / "a.bin") as writer:
-        writer.put(b"0", encode_record(Record.of(np.zeros(2, np.uint8))))
-        writer.put(b"1", encode_record(Record.of(np.full(2, 0.5))))
+        writer.put(b"0", encode_record(Record.from_array(np.zeros(2, np.uint8))))
+        writer.put(b"1", encode_record(Record.from_array(np.full(2, 0.5))))
     with open_store("kvfile", tmp_path / "a.bin") as store:
         rows = RowReader(store, record_decoder((2,)), batch=2, budget=budget)
         with pytest.raises(DataError, match="record 1: expected uint8 elements like record 0, got float32"):

@@ -121,4 +121,4 @@ def test_all_that_never_come_are_named_at_once() -> None:
 def test_places_in_words() -> None:
     assert describe_moment("train", 3, "forward conv1") == "train step 3, forward conv1"
     assert describe_moment("", 0, "compiling its plan") == "before step 0, compiling its plan"
-    assert MemberRecord(0).place() == "before step 0, starting"
+    assert MemberRecord(0).last_moment() == "before step 0, starting"

@@ -45,7 +45,7 @@ def test_any_other_folder_a_person_must_name(here: Path, workspace: str, tmp_pat
     (tmp_path / "job.conf").write_text(job(workspace))
     with pytest.raises(ConfigError) as caught:
         choose_workspace(read_job(tmp_path / "job.conf"), None)
-    assert caught.value.told() == (
+    assert caught.value.describe() == (
         f"cluster.workspace: expected a folder within the current one, got {workspace}; name it with --workspace if the"
         " run may write there"
     )

@@ -53,7 +53,7 @@ def test_only_who_has_come_can_be_lost(team: JoinTeam) -> None:
     assert not team.stopped(1)
     ask(team)
     assert not team.stopped(1)
-    team.met(1, 7)
+    team.note_process(1, 7)
     assert team.stopped(1)
     assert not team.stopped(2)
 

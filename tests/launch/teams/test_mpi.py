@@ -44,7 +44,7 @@ def team(tmp_path: Path) -> Iterator[MpiTeam]:
         team.start("inproc://nobody", WorkerSeats(RunToken(b"t" * 16), 2))
         for _ in range(2):
             rank, pid = met.readline().split()
-            team.met(int(rank), int(pid))
+            team.note_process(int(rank), int(pid))
         yield team
 
 

@@ -97,12 +97,12 @@ def test_what_a_device_has_no_room_for_is_planned_for_the_others() -> None:
     assert rows["data"].workers == rows["data by speed"].workers == (0, 2)
     assert all(row.memory[1] <= 20e3 for row in rows.values() if not row.refused)
     assert {worker for workers in found.allocated("makespan") or () for worker in workers} == {0, 2}
-    planned = read(write_plan(found.named("data").job, cut(found, "data"), "a test", job.folder))
+    planned = read(write_plan(found.find_proposal("data").job, cut(found, "data"), "a test", job.folder))
     assert {w for layer in planned.proto.neuralnet.layer for w in layer.location} <= {0, 2}
 
 
 def cut(portfolio: Portfolio, name: str) -> Partition:
-    found = portfolio.named(name).partition
+    found = portfolio.find_proposal(name).partition
     assert found is not None
     return found
 

@@ -237,11 +237,11 @@ def test_waits_that_cross() -> None:
 
 def test_no_sender_is_further_ahead_than_a_queue_is_long() -> None:
     rehearsal = DeadlockCheck([[send("a", 0, 1)], [receive("a", 0, 0)]], steps=9)
-    rehearsal.go(0)
+    rehearsal.advance(0)
     assert rehearsal.step == [AHEAD, 0]
-    assert rehearsal.go(1) == [0]
+    assert rehearsal.advance(1) == [0]
     assert rehearsal.step == [AHEAD, AHEAD]
-    rehearsal.go(0)
+    rehearsal.advance(0)
     assert rehearsal.step == [2 * AHEAD, AHEAD]
 
 
