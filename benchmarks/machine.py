@@ -16,7 +16,7 @@ import sys
 import numpy as np
 import torch
 from time import perf_counter
-from netpart.kernels.choose import choose, named
+from netpart.kernels.choose import choose_kernels, kernel_class
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 n = int(sys.argv[1])
 a, b, c = (np.random.default_rng(1).random((n, n), np.float32) for _ in range(3))
@@ -25,7 +25,7 @@ def seconds(product):
     began = perf_counter()
     product()
     return perf_counter() - began
-own = named(choose("auto", "float32", "cpu").name)(np, np.float32).matmul(a[None], b[None], c[None])
+own = kernel_class(choose_kernels("auto", "float32", "cpu").name)(np, np.float32).matmul(a[None], b[None], c[None])
 room = [np.empty(shape, dtype) for shape, dtype in own.scratch]
 products = lambda: np.matmul(a, b, out=c), lambda: torch.mm(*tensors[:2], out=tensors[2]), lambda: own.run(*room)
 print(2 * n ** 3 / min(seconds(product) for _ in range(12) for product in products))
@@ -35,8 +35,8 @@ import netpart.graph.subgraph, netpart.kernels.device, netpart.launch.teams.work
 import netpart.launch.control.communication_codec, netpart.launch.control.transport_choice
 import netpart.program.messages.communication, netpart.program.compile
 import netpart.transport.shm, netpart.updaters, netpart.worker.player
-from netpart.kernels.choose import choose, named
-named(choose("auto", "float32", "cpu").name)
+from netpart.kernels.choose import choose_kernels, kernel_class
+kernel_class(choose_kernels("auto", "float32", "cpu").name)
 print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
 """
 """What a worker imports, the library of its kernels included."""

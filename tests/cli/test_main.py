@@ -110,7 +110,7 @@ def test_ctrl_c_while_it_begins(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 def test_every_signal_that_would_end_it_is_answered_as_ctrl_c_is(number: signal.Signals) -> None:
-    killed = f"m.parse = lambda argv: os.kill(os.getpid(), {number:d})"
+    killed = f"m.parse_command_line = lambda argv: os.kill(os.getpid(), {number:d})"
     code = f"import os; from netpart.cli import main as m; {killed}; raise SystemExit(m.main())"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
     assert done.returncode == 128 + number

@@ -382,7 +382,7 @@ def test_what_is_no_csv(csv: Path, job: Path, netpart: Netpart) -> None:
 def test_a_gpu_that_is_not_there_is_said(
     job: Path, netpart: Netpart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netpart.launch.control.worker_devices.gpus", lambda: 0)
+    monkeypatch.setattr("netpart.launch.control.worker_devices.count_gpus", lambda: 0)
     run = ("run", job, "--launcher", "threads", "--workspace", tmp_path, "--set", "gpu=0")
     said = "warning: gpu: 0 has no effect, as no NVIDIA GPU can be used here: the processor computes"
     assert said in netpart(*run).err

@@ -47,7 +47,7 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
         other.updater.learning_rate.base_lr /= 2
         return partition_uncut(other, folder)
 
-    monkeypatch.setattr("netpart.verify.compare.uncut", slower)
+    monkeypatch.setattr("netpart.verify.compare.partition_uncut", slower)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
     assert answer.code == 1
     *_, differ, first, hint, command = answer.out.splitlines()
@@ -99,7 +99,7 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
         cut.buckets = []
         return cut
 
-    monkeypatch.setattr("netpart.verify.compare.partition", unsummed)
+    monkeypatch.setattr("netpart.verify.compare.partition_by_scheme", unsummed)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--schemes", "sequential,data")
     assert answer.code == 1
     agrees = {line.split()[0]: line.split()[1] for line in answer.out.splitlines()[3:5]}

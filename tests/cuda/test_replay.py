@@ -190,7 +190,7 @@ def test_the_faster_graph_stays() -> None:
 
 @pytest.mark.skipif(ON_GPU, reason="a GPU may well do it in order")
 def test_an_order_that_is_missing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "dependences", lambda touched: [[] for _ in touched])
+    monkeypatch.setattr(replay, "find_dependences", lambda touched: [[] for _ in touched])
     worker = player(keep=False)
 
     def train() -> None:

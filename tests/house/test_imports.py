@@ -47,14 +47,15 @@ def test_options_are_read_before_numpy_which_some_of_them_are_about() -> None:
     command = "['check', 'graphs/schemes/five-layers.conf', '--scheme', 'pipeline', '--stages', '2']"
     assert "numpy" not in loaded_by(f"""
 from netpart.cli.common import load_job
-from netpart.cli.main import parse
-load_job(parse({command}))
+from netpart.cli.main import parse_command_line
+load_job(parse_command_line({command}))
 """)
 
 
 def test_workers_choose_their_threads_before_numpy_is_there_to_start_them() -> None:
     assert "numpy" not in loaded_by("import netpart.launch.teams.worker_entry, netpart.launch.teams.mpi_entry")
-    assert "numpy" not in loaded_by("from netpart.cli.threads import keep_to_share; keep_to_share(None)")
+    code = "from netpart.cli.threads import limit_launched_threads; limit_launched_threads(None)"
+    assert "numpy" not in loaded_by(code)
 
 
 def test_a_worker_starts_without_what_only_links_between_hosts_take() -> None:

@@ -20,6 +20,7 @@ from netpart.kernels.op import Op
 from netpart.kernels.reference import Kernels
 from netpart.launch import run as launch
 from netpart.launch.report.events import Event, Measured
+from netpart.launch.teams.threads import ThreadTeam
 from netpart.program.instructions import Way
 from netpart.proto.reader import read_job
 from netpart.transport.memory import MemoryTransport
@@ -148,13 +149,13 @@ def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_an_address_of_another_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "control_address", lambda launcher: "tcp://192.0.2.1:5555")
+    monkeypatch.setattr(ThreadTeam, "control_address", lambda team: "tcp://192.0.2.1:5555")
     with pytest.raises(NetpartError, match=r"to be usable, got Cannot assign .*; use an address of this host"):
         run(mlp(tmp_path), tmp_path / "run")
 
 
 def test_an_address_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "control_address", lambda launcher: "ipc:///nonexistent/folder/socket")
+    monkeypatch.setattr(ThreadTeam, "control_address", lambda team: "ipc:///nonexistent/folder/socket")
     with pytest.raises(
         NetpartError, match=r"coordinator: expected ipc:///nonexistent/.* to be usable, got No such file"
     ):

@@ -52,7 +52,7 @@ def test_programs_that_wait_for_each_other_never_start(tmp_path: Path, monkeypat
 
     job = read_job(mlp(tmp_path), ["fc2.partition_dim=1"])
     assert partition_by_scheme(job.proto, 2).workers == 2
-    monkeypatch.setattr("netpart.graph.partition.collect", lambda graph: None)  # single bridges
+    monkeypatch.setattr("netpart.graph.partition.mark_collectives", lambda graph: None)  # single bridges
     monkeypatch.setattr(ForwardCompiler, "run", receives_first)
     with pytest.raises(ProgramRefused, match=r"2 workers wait for each other in a ring:\n  worker 0 stands at receive"):
         launch.run_job(job, 2, launcher="threads", workspace=tmp_path / "run")

@@ -56,7 +56,7 @@ def test_workers_on_gpus_share_their_memory(wanted: str, places: list[str], chos
 def test_who_has_a_gpu_shares_its_memory_with_those_that_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """GPUs 0 and 1 reach each other, 2 is apart, and one worker has none."""
     monkeypatch.setattr(transports, "array_module", lambda place: (cupy, "cuda"))
-    monkeypatch.setattr(transports, "placed", lambda names: names)
+    monkeypatch.setattr(transports, "resolve_devices", lambda names: names)
     monkeypatch.setattr(cupy.cuda.runtime, "deviceCanAccessPeer", lambda one, other: {one, other} == {0, 1})
     places = ["cuda:0", "cuda:1", "cpu", "cuda:2", "cuda:0"]
     welcome = WelcomeProto(transport="cuda-ipc", workers=5, run_id=b"run-0001", device=",".join(places))

@@ -15,7 +15,7 @@ from netpart.proto.job_pb2 import JobProto
 def count(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """So many GPUs in this host."""
     found = int(request.param)
-    monkeypatch.setattr(devices, "gpus", lambda: found)
+    monkeypatch.setattr(devices, "count_gpus", lambda: found)
     return found
 
 

@@ -24,8 +24,8 @@ from tests.end2end.running import mlp
 DEADLINE = 30.0
 WAIT = """
 import os, signal, sys
-from netpart.launch.teams.mpi_entry import leave_a_guard
-leave_a_guard()
+from netpart.launch.teams.mpi_entry import fork_guarded_worker
+fork_guarded_worker()
 signal.signal(signal.SIGUSR1, lambda *_: sys.exit(3))
 with open(sys.argv[1], "w") as met:
     met.write(f"{os.environ['PMI_RANK']} {os.getpid()}\\n")

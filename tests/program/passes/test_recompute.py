@@ -65,7 +65,7 @@ def segmented(count: int) -> Iterator[None]:
         return Recomputation(memory, passes, width).passes(count)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("netpart.program.compile.least", always)
+        patch.setattr("netpart.program.compile.choose_recomputation", always)
         yield
 
 
