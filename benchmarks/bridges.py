@@ -31,7 +31,10 @@ from netpart.transport.zeromq import ZeroMQTransport
 RUN = b"bridges!"
 LARGE = 64 << 20
 """Bytes of a large message."""
-ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 8, 1000
+ROUNDS = 9
+WARM_UP = 2
+BURST = 8
+TRIPS = 1000
 BRIDGE_GOAL, TRIP_GOAL = 0.7, 4.0
 """How many times as long as one way memcpy must take, and ZeroMQ's round trip as ours."""
 PACKAGES = ("netpart", "numpy", "pyzmq", "mpi4py", "mpich", "torch")
@@ -52,7 +55,9 @@ class Bridge:
     """A bridge to a process that answers; its methods return seconds."""
 
     def __init__(self, kind: str, end: End, ask: Callable[[str, int], None]) -> None:
-        self.kind, self.end, self.ask = kind, end, ask
+        self.kind = kind
+        self.end = end
+        self.ask = ask
         self.large, self.small = np.ones(LARGE, np.uint8), np.ones(SMALL, np.uint8)
 
     def one_way(self) -> float:

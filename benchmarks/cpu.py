@@ -28,7 +28,9 @@ from benchmarks.rows import CORES, RESULTS, Row, finish, write
 
 GOALS = {"lenet": 1.6}
 GEMM_GOALS = {"alexnet": 0.65, "resnet18": 0.65, "unet3d": 0.65, "mlp": 0.75}
-MEAN_GOAL, LEAST_GOAL, MEMORY_GOAL = 1.3, 1.0, 1 / 0.7
+MEAN_GOAL = 1.3
+LEAST_GOAL = 1.0
+MEMORY_GOAL = 1 / 0.7
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
 Variant = tuple[str, bool]
@@ -52,7 +54,9 @@ def main() -> int:
 
 def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Namespace) -> list[Row]:
     """All rows of one number of threads."""
-    rows, ratios, peak = list[Row](), list[float](), gemm(threads)
+    rows = list[Row]()
+    ratios = list[float]()
+    peak = gemm(threads)
     for prepared in nets:
         ours, plain, theirs = contest(prepared, threads, args)
         best = min(theirs, key=lambda variant: theirs[variant].median)
@@ -82,7 +86,9 @@ def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple
 
     The layout that is slower eager is left out after the first round.
     """
-    steps, ours, plain = prepared.steps(args.seconds, threads), Timed(), Timed()
+    steps = prepared.steps(args.seconds, threads)
+    ours = Timed()
+    plain = Timed()
     theirs = {(PLAIN, False): plain}
     if prepared.net.conv:
         theirs[LAST, False] = Timed()

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 NETPART, PYTORCH = "netpart", "PyTorch"
-MEASURED, SIMULATED, BOUND = "measured", "simulated", "bound"
+MEASURED = "measured"
+SIMULATED = "simulated"
+BOUND = "bound"
 MARKS = {MEASURED: "", SIMULATED: "~ ", BOUND: "≥ "}
 """What stands before a figure that was not measured."""
 ALONE = {

@@ -38,7 +38,10 @@ SIZES: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 """Mini-batch and extent of each net: those that fill a GPU, and some that cannot."""
 PRECISIONS = "float32", "tf32", "bfloat16"
-ROUNDS, STRETCHES, SECONDS, MINUTES = 2, 3, 0.25, 6.0
+ROUNDS = 2
+STRETCHES = 3
+SECONDS = 0.25
+MINUTES = 6.0
 
 Json = dict[str, Any]
 

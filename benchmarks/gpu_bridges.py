@@ -35,7 +35,10 @@ from netpart.units import bytes_text
 RUN = b"bridges!"
 LARGE, QUICK = 256 << 20, 1 << 12
 """Bytes of a large message; and where it is only tried."""
-ROUNDS, WARM_UP, BURST, TRIPS = 9, 2, 16, 500
+ROUNDS = 9
+WARM_UP = 2
+BURST = 16
+TRIPS = 500
 COPY_GOAL = 0.8
 """How many times as long as a streamed message a copy inside the device must take."""
 
@@ -59,7 +62,9 @@ class Bridge:
 
     def __init__(self, end: End, ask: Callable[[str, int], None], large: int) -> None:
         xp: Any = import_module("cupy")
-        self.end, self.ask, self.stream = end, ask, xp.cuda.get_current_stream()
+        self.end = end
+        self.ask = ask
+        self.stream = xp.cuda.get_current_stream()
         self.large, self.small = (xp.ones(nbytes, "uint8") for nbytes in (large, SMALL))
         self.target = xp.zeros(large, "uint8")
 

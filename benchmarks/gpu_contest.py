@@ -17,7 +17,10 @@ from benchmarks.machine import ROOT, environment
 from benchmarks.prepare import Prepared
 from benchmarks.rows import CORES
 
-NETPART, EAGER, GRAPH, COMPILED = "netpart", "eager", "CUDA graph", "compiled"
+NETPART = "netpart"
+EAGER = "eager"
+GRAPH = "CUDA graph"
+COMPILED = "compiled"
 WAYS = EAGER, GRAPH, COMPILED
 """Those of PyTorch. What a compiler may break comes last: it leaves the others alone."""
 PLAIN, LAST = "plain", "channels last"
@@ -27,7 +30,9 @@ SAID = 2000
 """Letters of what it said last that are kept of a run that failed."""
 RATE, LEAST = 1e14, 2.5e-4
 """FLOPs of a GPU in a second, and seconds of a step without any, roughly: how long a stretch is, is guessed from it."""
-FEWEST, MOST, CPU_STEPS = 8, 2000, 8
+FEWEST = 8
+MOST = 2000
+CPU_STEPS = 8
 FIRST = 16
 """Steps whose losses are compared: few, as rounding grows from step to step. Libraries and compilers get ready in them,
 and leave what they have found on disk."""

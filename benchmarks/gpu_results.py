@@ -73,7 +73,9 @@ def rows(nets: Mapping[str, Json]) -> list[Row]:
     """Every net beside the best of PyTorch, and beside eager where that is a goal; the mean of the former."""
     found, ratios = list[Row](), list[float]()
     for name, net in nets.items():
-        taken, rival, what = seconds(net), best(net), f"{net['title']}, batch {net['batch']}"
+        taken = seconds(net)
+        rival = best(net)
+        what = f"{net['title']}, batch {net['batch']}"
         if NETPART not in taken or rival is None:
             continue
         found.append(Row(what, f"PyTorch {rival[0]}", taken[NETPART], rival[1], "s/step", BEST_GOAL))

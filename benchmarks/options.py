@@ -29,7 +29,9 @@ def parse(name: str, about: str, known: Mapping[str, Net] = NETS) -> argparse.Na
         parser.error("expected PyTorch, got none; `make` installs it: see the Makefile")
     args.arguments = ["--kernels", args.kernels] if args.kernels else []
     if args.quick:
-        args.nets, args.rounds, args.seconds = [smaller(net) for net in args.nets], 1, 0.01
+        args.nets = [smaller(net) for net in args.nets]
+        args.rounds = 1
+        args.seconds = 0.01
     return args
 
 

@@ -70,7 +70,9 @@ def measure(layers: int) -> dict[str, Any]:
     """
     job = chain(layers)
     net = build_net(job)
-    before, start, cpu = resident("VmRSS"), perf_counter(), process_time()
+    before = resident("VmRSS")
+    start = perf_counter()
+    cpu = process_time()
     graph = partition_net(net, place_layers(net, job.neuralnet, WORKERS).placements, WORKERS)
     with pause_gc():
         plan = plan_parameters([graph], WORKERS, 4, job.bucket_bytes)

@@ -31,13 +31,18 @@ from netpart.plan.search.gabra import run_gabra
 from netpart.plan.search.greedy import allocate_greedily
 from netpart.plan.search.knapsacks import Knapsacks, Plan
 
-PARTITIONS, DEVICES, PROBLEMS, LIMIT = 50, 8, 100, 5.0
+PARTITIONS = 50
+DEVICES = 8
+PROBLEMS = 100
+LIMIT = 5.0
 PACKAGES = ("netpart", "numpy", "ortools")
 HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {
     "greedy": allocate_greedily,
     "gabra": lambda problem: run_gabra(problem).plan,
 }
-MOST_GAP, MOST_BEHIND, MOST_SECONDS = 0.01, 0.02, 5.0
+MOST_GAP = 0.01
+MOST_BEHIND = 0.02
+MOST_SECONDS = 5.0
 """What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
 RESULTS = FOLDER / "planners.json"
 """What docs/planning.md shows, and what it depends on."""

@@ -44,7 +44,9 @@ def contender_row(timed: Timed, name: str, found: Found) -> Json:
 
 def crossover_row(sweep: Sweep, timed: Sequence[Timed]) -> Json:
     """Both schemes of a pair along what changes."""
-    at, sent, seconds = list(sweep.at), bytes_of(sweep, timed), seconds_of(sweep, timed)
+    at = list(sweep.at)
+    sent = bytes_of(sweep, timed)
+    seconds = seconds_of(sweep, timed)
     return {
         "pair": sweep.pair, "along": sweep.along, "workers": timed[0].work.workers, "claim": sweep.claim,
         "predicted": crossing(at, sent), "measured": crossing(at, seconds),

@@ -29,7 +29,9 @@ from benchmarks.rows import CORES
 
 WIDTHS, BATCHES = (256, 512, 1024, 2048, 4096), (32, 128, 512, 1024)
 ROUNDS = 2
-SECONDS, FEWEST, MOST = 1.0, 6, 200
+SECONDS = 1.0
+FEWEST = 6
+MOST = 200
 """How long a run's steps are to take, and how many there are at least and at most."""
 LOSS_TOLERANCE = 1e-3
 

@@ -28,7 +28,9 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.reader import Job, read_job_text
 
-WORKERS, STEPS, PACKAGES = 2, 12, ("netpart", "numpy")
+WORKERS = 2
+STEPS = 12
+PACKAGES = ("netpart", "numpy")
 ERROR_GOAL, TAU_GOAL = 0.10, 0.9
 CHAIN = "COLUMN_ROW", "GATHER_SCATTER", "NAIVE"
 

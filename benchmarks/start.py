@@ -25,7 +25,9 @@ from benchmarks.options import PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
 from benchmarks.rows import RESULTS, Row, finish, write
 
-WORKERS, GOAL, STARTS = 2, 2.0, 4
+WORKERS = 2
+GOAL = 2.0
+STARTS = 4
 COMMAND = json.dumps({"layout": "plain", "compiled": False, "steps": 1}) + "\n"
 
 

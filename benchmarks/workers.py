@@ -33,7 +33,11 @@ from benchmarks.rows import RESULTS, Row, finish, write
 WORKERS, THREADS = 2, 1
 SCHEMES = ("COLUMN_ROW", "GATHER_SCATTER", "ALTSPLIT")
 """What the perceptron is cut by, beside its data."""
-MEAN_GOAL, SPEED_UP_GOAL, PLAN_GOAL, DDP_GOAL, TENSOR_GOAL = 1.3, 1.85, 1.8, 2.0, 1.5
+MEAN_GOAL = 1.3
+SPEED_UP_GOAL = 1.85
+PLAN_GOAL = 1.8
+DDP_GOAL = 2.0
+TENSOR_GOAL = 1.5
 WIDTHS = 784, 2500, 2000, 1500, 1000, 500, 10
 DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
 
@@ -62,11 +66,9 @@ def main() -> int:
 def net_rows(prepared: Prepared, base: int, args: argparse.Namespace) -> list[Row]:
     """All rows of one net; the first is that of data parallelism."""
     steps = prepared.steps(args.seconds, WORKERS * THREADS)
-    alone, planned, theirs = (
-        Timed(),
-        Timed(),
-        {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))},
-    )
+    alone = Timed()
+    planned = Timed()
+    theirs = {layout: Timed() for layout in ((PLAIN, LAST) if prepared.net.conv else (PLAIN,))}
     schemes = {"DATA": Timed()} | ({} if prepared.net.name != "mlp" else {name: Timed() for name in SCHEMES})
     plan = recommended(prepared, steps, WORKERS, THREADS)
     with Peer("torch_ddp", THREADS, prepared.folder, WORKERS) as peer:
@@ -89,7 +91,9 @@ def compared(
     prepared: Prepared, base: int, schemes: dict[str, Timed], theirs: dict[str, Timed], alone: Timed, planned: Timed
 ) -> list[Row]:
     """The rows of what was timed."""
-    ours, plain, about = schemes["DATA"], theirs[PLAIN], f"{prepared.net.title}, batch {prepared.net.batch}, 2 workers"
+    ours = schemes["DATA"]
+    plain = theirs[PLAIN]
+    about = f"{prepared.net.title}, batch {prepared.net.batch}, 2 workers"
     peer = min(timed.median for timed in theirs.values())
     goal = SPEED_UP_GOAL if prepared.net.conv else None
     rows = [

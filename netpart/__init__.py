@@ -106,7 +106,8 @@ def run(
 
     from netpart.launch.run import run_job
 
-    folder, workers = None if workspace is None else Path(workspace), _count(workers)
+    folder = None if workspace is None else Path(workspace)
+    workers = _count(workers)
     job = _placed(_read(job), scheme, override)
     if steps is not None:
         job.proto.train_steps = _steps(steps)

@@ -130,8 +130,12 @@ class ConfigError(JobError):
         position: Position | None = None,
     ) -> None:
         super().__init__(who, expected, got, hint)
-        self.who, self.expected, self.got, self.hint = who, expected, got, hint
-        self.at, self.position = at, position
+        self.who = who
+        self.expected = expected
+        self.got = got
+        self.hint = hint
+        self.at = at
+        self.position = position
 
     def describe(self) -> str:
         hint = f"; {self.hint}" if self.hint else ""
@@ -144,7 +148,8 @@ class DataError(JobError):
     def of_layer(self, name: str, at: FieldPath) -> DataError:
         """The same error told by the layer that reads the file; ``at`` is where the job names it."""
         told = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
-        told.at, told.position = at, self.position
+        told.at = at
+        told.position = self.position
         return told
 
 

@@ -28,7 +28,10 @@ class Registry(Generic[T]):
     def __init__(
         self, noun: str, group: str = "", members: Mapping[str, str] | None = None, source: str = "", page: str = ""
     ) -> None:
-        self.noun, self.group, self.source, self.page = noun, group, source, page
+        self.noun = noun
+        self.group = group
+        self.source = source
+        self.page = page
         self._places = dict(members or {})
         self._known: dict[str, T] = {}
 

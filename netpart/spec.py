@@ -77,7 +77,8 @@ def subtract(a: Region, b: Region) -> list[Region]:
         return [a]
     rest: list[Region] = []
     for axis, (lo, hi) in enumerate(common):
-        before, after = (a[axis][0], lo), (hi, a[axis][1])
+        before = (a[axis][0], lo)
+        after = (hi, a[axis][1])
         sides = [side for side in (before, after) if side[0] < side[1]]
         rest += [common[:axis] + (side,) + a[axis + 1 :] for side in sides]
     return rest

@@ -49,5 +49,6 @@ def _scaled_text(value: float, base: int, units: Sequence[str]) -> str:
     """``value`` in the smallest of ``units`` that leaves fewer than ``base`` of it, after rounding."""
     power = 0
     while round(abs(value), 1 if power else 0) >= base and power < len(units) - 1:
-        value, power = value / base, power + 1
+        value = value / base
+        power = power + 1
     return f"{value:.{1 if power else 0}f} {units[power]}".rstrip()

@@ -47,8 +47,13 @@ def on(*shapes: Shape, conf: str = "", params: int = 0) -> Example:
     return Example(" ".join([conf, *["param { }"] * params]).strip(), tuple(map(Spec, shapes)))
 
 
-IMAGES, ROWS, SEQUENCES, HEADS = (8, 6, 12, 12), (8, 12), (8, 12, 16), (8, 4, 12, 16)
-LABELS, TOKENS, RECORDS = Spec((8,), INT), Spec((8, 12), INT), RecordSpec((), RECORD, 8, Path("digits.bin"))
+IMAGES = (8, 6, 12, 12)
+ROWS = (8, 12)
+SEQUENCES = (8, 12, 16)
+HEADS = (8, 4, 12, 16)
+LABELS = Spec((8,), INT)
+TOKENS = Spec((8, 12), INT)
+RECORDS = RecordSpec((), RECORD, 8, Path("digits.bin"))
 STORE = "store_conf { batchsize: 8 shape: 6 shape: 12 shape: 12 }"
 GUESS = None
 

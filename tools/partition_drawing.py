@@ -22,8 +22,15 @@ from netpart.draw.letters import FAMILY
 from netpart.draw.palette import worker_colour
 from netpart.plan.search.task import PlanningTask
 
-NET, WORKERS, CHOICE = "resattnet18", 4, Hybrid(group=2, partitions=None, micro_batches=2)
-COLUMN, BOX, HIGH, ROW, TOP, LEFT = 330, 290, 17, 21, 92, 24
+NET = "resattnet18"
+WORKERS = 4
+CHOICE = Hybrid(group=2, partitions=None, micro_batches=2)
+COLUMN = 330
+BOX = 290
+HIGH = 17
+ROW = 21
+TOP = 92
+LEFT = 24
 """Pixels: from column to column, of a box, from row to row, above and beside them."""
 STYLE = f"font-family: {FAMILY}; font-size: 10px"
 
@@ -62,7 +69,9 @@ def columns(task: PlanningTask, plan: list[int], batch: int, height: int) -> Ite
 def boxes(task: PlanningTask, plan: list[int]) -> Iterator[str]:
     """The partitions, from the data above to the loss below."""
     for row, (block, number) in enumerate(zip(task.blocks, plan, strict=True)):
-        x, y, own = LEFT + COLUMN * number, TOP + ROW * row, worker_colour(number)
+        x = LEFT + COLUMN * number
+        y = TOP + ROW * row
+        own = worker_colour(number)
         names = [task.profile.layers[layer].name for layer in block.layers]
         name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
         yield f'<rect x="{x}" y="{y}" width="{BOX}" height="{HIGH}" rx="3" fill="{own.fill}" stroke="{own.line}"/>'
@@ -74,7 +83,9 @@ def boxes(task: PlanningTask, plan: list[int]) -> Iterator[str]:
 def arrows(plan: list[int]) -> Iterator[str]:
     """From each partition to the next: down, or from side to side to another group."""
     for row, (number, after) in enumerate(pairwise(plan)):
-        x, y, below = LEFT + COLUMN * number, TOP + ROW * row, LEFT + COLUMN * after
+        x = LEFT + COLUMN * number
+        y = TOP + ROW * row
+        below = LEFT + COLUMN * after
         middle, line = y + HIGH / 2, f'stroke="{worker_colour(number).line}" stroke-width="1.5" fill="none"'
         if number == after:
             yield f'<path d="M{x + BOX / 2:g} {y + HIGH}v{ROW - HIGH}" {line}/>'

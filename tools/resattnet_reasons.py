@@ -86,7 +86,9 @@ def summary(pairs: Sequence[tuple[Point, Point]]) -> str:
     if not counted:
         return ""
     idle, busiest = [a["idle"] for _, a, _ in counted], max(a["busiest"] for _, a, _ in counted)
-    least, most, others = min(idle), max(idle), max(b["idle"] for _, _, b in counted)
+    least = min(idle)
+    most = max(idle)
+    others = max(b["idle"] for _, _, b in counted)
     fewer = [a["messages"] < b["messages"] for own, a, b in counted if not WAYS[own.way].local]
     return (
         f" Its workers wait for {least:.0%} to {most:.0%} of a step, those of data\n"

@@ -102,7 +102,9 @@ def backward(layers: list[Layer], x: Array, rate: float, comm: Any) -> None:
 
 def train(work: dict[str, Any], comm: Any) -> dict[str, Any]:
     """Trains; returns seconds and losses of the steps, and calls and bytes of one."""
-    start, batch, depth = load_file(work["start"]), work["batch"], len(work["widths"]) - 1
+    start = load_file(work["start"])
+    batch = work["batch"]
+    depth = len(work["widths"]) - 1
     layers = [make_layer(start[f"fc{n}/w"], start[f"fc{n}/b"], batch, comm) for n in range(1, depth + 1)]
     batches = [np.ascontiguousarray(rows.T) for rows in np.split(start["data"], len(start["data"]) // batch)]
     labels = np.split(start["label"], len(batches))

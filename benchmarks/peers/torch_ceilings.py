@@ -8,7 +8,10 @@ from typing import Any
 
 import torch
 
-SIZE, BYTES, ROUNDS, CALLS = 8192, 1 << 30, 5, 4
+SIZE = 8192
+BYTES = 1 << 30
+ROUNDS = 5
+CALLS = 4
 SMALL_SIZE, SMALL_BYTES = 256, 1 << 20
 """Where there is no GPU it is only tried whether it works."""
 

@@ -52,7 +52,9 @@ def serve(
 
 def main() -> None:
     """Does what comes on stdin."""
-    folder, ranks, threads = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder = Path(sys.argv[1])
+    ranks = int(sys.argv[2])
+    threads = int(sys.argv[3])
     context = multiprocessing.get_context("spawn")
     commands, answers = [context.Queue() for _ in range(ranks)], context.Queue()
     with TemporaryDirectory() as meet:

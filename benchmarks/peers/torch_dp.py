@@ -64,7 +64,9 @@ class DataParallel(Trainer):
 
 def main() -> None:
     """Does what comes on stdin."""
-    folder, replicas, threads = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder = Path(sys.argv[1])
+    replicas = int(sys.argv[2])
+    threads = int(sys.argv[3])
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     imported = resident("VmRSS")

@@ -27,7 +27,9 @@ class Variants:
     """The variants that have been named, on one device."""
 
     def __init__(self, folder: Path, device: str, precision: str) -> None:
-        self.folder, self.device, self.precision = folder, device, precision
+        self.folder = folder
+        self.device = device
+        self.precision = precision
         self.made: dict[tuple[str, str], Stepper] = {}
 
     def answer(self, command: Json) -> Json:

@@ -50,7 +50,9 @@ class Learner:
 
     def learn(self) -> list[tuple[int, float]]:
         """Trains as long as the job says; the accuracies of its tests, by the step before which they stand."""
-        found, freq, steps = list[tuple[int, float]](), self.proto.test_freq, self.proto.train_steps
+        found = list[tuple[int, float]]()
+        freq = self.proto.test_freq
+        steps = self.proto.train_steps
         for step, rows in enumerate(self.train.batches(steps), start=1):
             self.rule.zero_grad(set_to_none=True)
             gradients(self.net, rows, self.pieces)
@@ -108,7 +110,9 @@ class Rows:
 
 def main() -> None:
     """Trains, writes the summary and what was learned."""
-    job, summary, threads = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    job = Path(sys.argv[1])
+    summary = Path(sys.argv[2])
+    threads = int(sys.argv[3])
     torch.set_num_threads(threads)
     proto = read_job(job).proto
     learner = Learner(proto, job.parent)

@@ -19,12 +19,16 @@ from safetensors.torch import load_file
 from benchmarks.peers.torch_net import TorchNet
 from benchmarks.peers.torch_trainer import arranged, part
 
-EAGER, COMPILED, GRAPH = "eager", "compiled", "CUDA graph"
+EAGER = "eager"
+COMPILED = "compiled"
+GRAPH = "CUDA graph"
 WARM_UP = 3
 """Steps before a capture: libraries choose their algorithms in them, and the rule of learning makes its state."""
 AHEAD_BYTES = 4 << 20
 """From how many bytes on a mini-batch is uploaded ahead of its step: below, a copy takes less than handing it over."""
-FLOAT32, TF32, BFLOAT16 = "float32", "tf32", "bfloat16"
+FLOAT32 = "float32"
+TF32 = "tf32"
+BFLOAT16 = "bfloat16"
 
 
 def set_precision(precision: str) -> None:
@@ -64,7 +68,9 @@ class Ahead(Inputs):
     def __init__(self, batches: list[list[Any]], device: str) -> None:
         super().__init__(batches, device)
         self.staged = [torch.empty_like(rows) for rows in self.static]
-        self.stream, self.there, self.taken = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.Event()
+        self.stream = torch.cuda.Stream()
+        self.there = torch.cuda.Event()
+        self.taken = torch.cuda.Event()
         torch.cuda.synchronize()
         self.upload(0)
 
@@ -97,7 +103,9 @@ class Stepper:
         batches = [[arranged(part(start[name], 0, 1), layout) for name in names] for names in description["batches"]]
         large = device != "cpu" and sum(rows.nbytes for rows in batches[0]) >= AHEAD_BYTES
         self.inputs = (Ahead if large else Inputs)(batches, device)
-        self.device, self.precision, self.step = device, precision, 0
+        self.device = device
+        self.precision = precision
+        self.step = 0
         self.rule = optimiser(description["updater"], own, description, way == GRAPH)
         self.net = torch.compile(own, mode="reduce-overhead") if way == COMPILED else own
         self.total = torch.zeros((), device=device)

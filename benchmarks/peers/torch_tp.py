@@ -40,7 +40,9 @@ def make_net(start: dict[str, Any], depth: int, workers: int) -> Any:
 
 def train(work: dict[str, Any]) -> dict[str, Any]:
     """Trains; returns seconds and losses of the steps, and calls and bytes of one."""
-    start, batch, depth = load_file(work["start"]), work["batch"], len(work["widths"]) - 1
+    start = load_file(work["start"])
+    batch = work["batch"]
+    depth = len(work["widths"]) - 1
     net = make_net(start, depth, work["workers"])
     data, labels = start["data"].split(batch), start["label"].long().split(batch)
     rule = torch.optim.SGD(net.parameters(), lr=work["rate"])

@@ -56,7 +56,9 @@ def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict
 
 def scan_tensor(file: TensorFile, name: str) -> TensorScan:
     """Reads a tensor once, block by block. Raises DataError if the file ends before it."""
-    tensor, checksum, finite = file.tensors[name], 0, True
+    tensor = file.tensors[name]
+    checksum = 0
+    finite = True
     block = np.empty(min(BLOCK, tensor.nbytes), np.uint8)
     for at in range(0, tensor.nbytes, BLOCK):
         part = block[: tensor.nbytes - at]

@@ -133,7 +133,9 @@ def _check_text(word: str) -> None:
 def _parse_tensor(name: str, field: Any, start: int) -> StoredTensor:
     if not isinstance(field, dict) or set(field) != {"dtype", "shape", "data_offsets"}:
         raise DataError(f"{name}: expected dtype, shape and data_offsets, got {field!r:.80}")
-    dtype, shape, offsets = field["dtype"], field["shape"], field["data_offsets"]
+    dtype = field["dtype"]
+    shape = field["shape"]
+    offsets = field["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r:.40}; convert the checkpoint")
     if not _are_extents(shape) or not _are_extents(offsets) or len(offsets) != 2:

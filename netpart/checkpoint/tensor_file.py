@@ -75,7 +75,8 @@ class TensorFile:
             mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
             raise DataError(f"{self.path}: {name}: {mistake}")
         if not _box_fits(tensor.shape, box) or array.shape != extent(box):
-            wanted, got = f"a region of shape {tensor.shape}", f"{box} with an array of {array.shape}"
+            wanted = f"a region of shape {tensor.shape}"
+            got = f"{box} with an array of {array.shape}"
             raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
         return tensor
 
@@ -88,7 +89,8 @@ class TensorFile:
 
     def transfer(self, act: Transfer, tensor: StoredTensor, box: Region, array: NDArray[Any]) -> None:
         """Moves a C-contiguous array of the tensor's dtype to or from its box."""
-        view, done = array.reshape(-1).view(np.uint8).data, 0
+        view = array.reshape(-1).view(np.uint8).data
+        done = 0
         width = tensor.item.itemsize
         for offset, length in contiguous_runs(tensor.shape, box):
             self.move(act, view[done : done + length * width], tensor.offset + offset * width)
@@ -111,7 +113,8 @@ class TensorFile:
             moved = act(self._descriptor, part, at)
             if not moved:
                 raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got the end of the file")
-            part, at = part[moved:], at + moved
+            part = part[moved:]
+            at = at + moved
 
 
 def _read_header(descriptor: int) -> SafetensorsHeader:

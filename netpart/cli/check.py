@@ -57,7 +57,8 @@ def call(args: argparse.Namespace) -> int:
         *partition_warnings(cut, job),
         *map(_missing_data_warning, absent),
     ]
-    table, errors = tabulate_partition(cut), [error.line() for error in failures]
+    table = tabulate_partition(cut)
+    errors = [error.line() for error in failures]
     groups = predict_group_traffic(add_job_servers(cut))
     if args.json:
         _print_check_json(table, warnings, errors, groups)
@@ -77,7 +78,8 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
     from netpart.launch.run import find_start_checkpoint
     from netpart.worker.initial_values import restored_names
 
-    known, names = FaultList(), frozenset(parameter.name for parameter in cut.parameters)
+    known = FaultList()
+    names = frozenset(parameter.name for parameter in cut.parameters)
     with known.collecting():  # a checkpoint that is not there would hold all of them
         names = frozenset(restored_names(find_start_checkpoint(job.proto, job_workspace(job.proto) / "checkpoint")[0]))
     every = [*known.found, *find_run_faults(cut, names)]
@@ -142,7 +144,9 @@ def _checked_job_title(table: plan.PlanTable) -> str:
     """What is checked, in one line."""
     from netpart.units import plural_text
 
-    layers, workers, micro = len(table.layers), len(table.workers), table.micro_batches
+    layers = len(table.layers)
+    workers = len(table.workers)
+    micro = table.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
     cut = f"{plural_text(layers, 'layer')} on {plural_text(workers, 'worker')}, batch {table.rows}{pieces}"
     return f"{table.name}: {cut}, {table.kernels}"

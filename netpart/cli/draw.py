@@ -105,7 +105,8 @@ def _draw_schedule(job: Job, workers: int) -> str:
 
     with job.explaining():
         cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
-    order, played = schedule_order(cut.job), simulate_schedule(cut)
+    order = schedule_order(cut.job)
+    played = simulate_schedule(cut)
     named = {GPIPE: "GPipe", DELAYED: "delayed gradients"}.get(order, "1F1B")
     last = 1 + max((each.turn.micro for each in played), default=0)
     title = f"{cut.graph.net.name}: {named} of {last} micro-batches"

@@ -43,7 +43,8 @@ def call(args: argparse.Namespace) -> int:
     from netpart.plan.text.explain import explain_layer
 
     found, folder = cut_job(argparse.Namespace(**{**vars(args), "set": []}))
-    explanation, others = explain_layer(found, args.layer), find_alternatives(found, args.layer, folder)
+    explanation = explain_layer(found, args.layer)
+    others = find_alternatives(found, args.layer, folder)
     change = compare_partitions(found, cut_job(args, warn=False)[0]) if args.set else None
     if args.json:
         _print_explanation_json(explanation, others, change)

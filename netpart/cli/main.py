@@ -103,7 +103,8 @@ def _prepare_process() -> None:
     from netpart.launch.control.signals import take_over_signals
 
     take_over_signals()
-    sys.stdout, sys.stderr = sys.stdout or _open_devnull(), sys.stderr or _open_devnull()
+    sys.stdout = sys.stdout or _open_devnull()
+    sys.stderr = sys.stderr or _open_devnull()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -123,7 +124,8 @@ def _open_devnull() -> TextIO:
 
 def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line as its verb reads it; what the verb does not know ends the process, with its usage."""
-    words, parser = sys.argv[1:] if argv is None else argv, make_parser()
+    words = sys.argv[1:] if argv is None else argv
+    parser = make_parser()
     if not words:
         parser.print_help(sys.stderr)
         parser.exit(REFUSED)

@@ -51,7 +51,8 @@ def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
     from netpart.launch.teams.meeting import Meeting
 
     adopted = require_launched_rank(os.environ)
-    args.launcher, several = "join", cluster_of(job.proto, 1).size > 1
+    args.launcher = "join"
+    several = cluster_of(job.proto, 1).size > 1
     args.workers = requested_workers(args, job) if several else args.workers or adopted.size
     if args.workers is None:
         expected = f"--workers, as {adopted.launcher} does not tell how many there are"

@@ -101,7 +101,8 @@ def call(args: argparse.Namespace) -> int:
     from netpart.errors import ConfigError
 
     if (args.job is None) == (args.profile is None):
-        got, hint = ("both" if args.job else "neither"), "name one of the two; --by profile times a job's layers here"
+        got = "both" if args.job else "neither"
+        hint = "name one of the two; --by profile times a job's layers here"
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
         raise ConfigError("--states", "a --profile", "a JOB", "a job has an updater, whose state is counted")

@@ -27,7 +27,8 @@ def plan_profile(args: argparse.Namespace) -> int:
         if getattr(args, option) is not None:
             raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
     profile = read_profile(args.profile)
-    devices, states = named_devices(args, args.workers, equal_devices(args.workers or 1)), args.states
+    devices = named_devices(args, args.workers, equal_devices(args.workers or 1))
+    states = args.states
     rows = plan_pipelines(profile, devices, 1 if states is None else states)
     if args.json:
         from dataclasses import asdict

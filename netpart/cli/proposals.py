@@ -75,13 +75,15 @@ def _planning_title(job: Job, task: PlanningTask) -> str:
     for device in task.devices.devices:
         kinds[device.name, device.speed] += 1
     named = ", ".join(f"{n} × {name} at {count_text(speed)}FLOP/s" for (name, speed), n in kinds.items())
-    layers, blocks = plural_text(len(task.profile.layers), "layer"), plural_text(len(task.blocks), "block")
+    layers = plural_text(len(task.profile.layers), "layer")
+    blocks = plural_text(len(task.blocks), "block")
     return f"{job.name}: {layers} in {blocks} on {named}"
 
 
 def _block_cells(portfolio: Portfolio, objective: str) -> Any:
     """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
-    task, plan = portfolio.task, portfolio.allocated(objective)
+    task = portfolio.task
+    plan = portfolio.allocated(objective)
     for i, block in enumerate(task.blocks):
         names = [task.profile.layers[k].name for k in block.layers]
         layers = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"

@@ -82,7 +82,8 @@ def _may_create_data(job: Job, where: Path) -> bool:
     the tree of that. A job may come from somebody else, and names any place."""
     from netpart.resources import resource_folder
 
-    here, tree = job.folder.resolve(), resource_folder("graphs").resolve()
+    here = job.folder.resolve()
+    tree = resource_folder("graphs").resolve()
     homes = [Path.cwd(), here, *([tree.parent] if here.is_relative_to(tree) else [])]
     return any(where.is_relative_to(home) for home in homes if home != home.parent)
 

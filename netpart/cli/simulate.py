@@ -87,7 +87,8 @@ def call(args: argparse.Namespace) -> int:
     speeds = worker_speeds(cut.workers, args.speeds)
     create_trace_file(args.output)
     used = args.link or measure_link()
-    latency, overhead = seconds_text(used.latency), seconds_text(used.overhead)
+    latency = seconds_text(used.latency)
+    overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
     print_note(f"link: {latency} on the way, {bytes_text(used.bandwidth)}/s, {overhead} at either end ({option})")
     flops = product_speed() if args.by == "flops" else 0.0

@@ -113,7 +113,8 @@ def _oversubscription_text(crowd: OversubscribedHost) -> str:
     """What to know of workers on one host that wait for each other's threads."""
     from netpart.units import plural_text
 
-    cores, ranks = plural_text(crowd.cores, "core"), _ranks_text(crowd.ranks)
+    cores = plural_text(crowd.cores, "core")
+    ranks = _ranks_text(crowd.ranks)
     return f", too many for the {cores} of {ranks}: use --threads {crowd.share}"
 
 

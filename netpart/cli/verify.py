@@ -134,7 +134,8 @@ def _comparison_title(report: VerifyReport) -> str:
     """What was compared, in one line."""
     from netpart.units import plural_text
 
-    workers, micro = plural_text(report.workers, "worker"), report.micro_batches
+    workers = plural_text(report.workers, "worker")
+    micro = report.micro_batches
     pieces = f" in {micro} micro-batches" if micro > 1 else ""
     steps = plural_text(report.steps, "training step")
     return f"{report.job} cut over {workers}{pieces}, against uncut: {steps}, {report.dtype}, {report.kernels} kernels"
@@ -144,7 +145,8 @@ def _layer_difference_cells(layer: str, summary: ComparisonSummary) -> tuple[str
     """The largest differences of one layer, and what the largest relative one is of."""
     from netpart.verify.report import BITWISE
 
-    most, worst = summary.difference, summary.worst
+    most = summary.difference
+    worst = summary.worst
     if worst.category == BITWISE:
         return layer, worst.category, "0", "-", "0", "0", ""
     figures = map(_difference_text, (worst.difference.relative, worst.bound, most.absolute, most.ulp))
@@ -155,8 +157,10 @@ def _scheme_cells(found: SchemeReport) -> tuple[str, ...]:
     """One scheme as it is printed."""
     from netpart.units import bytes_text
 
-    report, worst = found.report, found.report.whole.worst
-    agrees, first = "yes" if report.holds else "no", report.first.layer if report.first else "-"
+    report = found.report
+    worst = found.report.whole.worst
+    agrees = "yes" if report.holds else "no"
+    first = report.first.layer if report.first else "-"
     relative = _difference_text(report.whole.difference.relative)
     return found.scheme, agrees, worst.category, relative, bytes_text(found.nbytes), first
 
@@ -168,9 +172,11 @@ def _difference_text(value: float) -> str:
 
 def _verdict_lines(report: VerifyReport) -> Iterator[str]:
     """They agree or not, and the first tensor that leaves its bound."""
-    total, most = len(report.comparisons), report.whole.difference.relative
+    total = len(report.comparisons)
+    most = report.whole.difference.relative
     if report.holds:
-        largest, allowed = _difference_text(most), _allowed_difference(report)
+        largest = _difference_text(most)
+        allowed = _allowed_difference(report)
         yield f"They agree: {total} tensors, largest difference {largest}, allowed {allowed}."
     else:
         wrong = sum(not c.holds for c in report.comparisons)

@@ -85,7 +85,8 @@ def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:
     from netpart.files import file_size
 
     for name, source in jobs.items():
-        target, text = destination / f"{name}.conf", source.read_bytes()
+        target = destination / f"{name}.conf"
+        text = source.read_bytes()
         if target.exists() and (file_size(target) != len(text) or target.read_bytes() != text):
             raise NetpartError(f"{target}: expected no file, got one that differs; move it away or choose another DEST")
         target.parent.mkdir(parents=True, exist_ok=True)

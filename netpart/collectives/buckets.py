@@ -27,5 +27,7 @@ def pack_buckets(
         held += size
         if held >= target:
             buckets.append(bucket)
-            bucket, held, target = [], 0, min(target * growth, limit)
+            bucket = []
+            held = 0
+            target = min(target * growth, limit)
     return buckets + [bucket] if bucket else buckets

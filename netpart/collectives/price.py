@@ -42,7 +42,8 @@ def schedule_seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Li
     A message that would be empty is not sent.
     """
     link = link or LinkCost()
-    sending, receiving = [0.0] * n, [0.0] * n
+    sending = [0.0] * n
+    receiving = [0.0] * n
     has: dict[tuple[int, int], float] = {}
     for m in schedule:
         load = sum(nbytes[b] for b in m.blocks)

@@ -23,7 +23,8 @@ class FileBytes:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._file = path, open_file(path)
+        self.path = path
+        self._file = open_file(path)
         self.size = os.fstat(self._file.fileno()).st_size
         finalize(self, self._file.close)
 
@@ -57,7 +58,8 @@ class FileBytes:
             raise DataError(f"{self.path}: byte {start}: expected {count} more, got {os_error_text(error)}") from error
 
     def _truncated(self, wanted: int) -> DataError:
-        expected, now = max(wanted, self.size), os.fstat(self._file.fileno()).st_size
+        expected = max(wanted, self.size)
+        now = os.fstat(self._file.fileno()).st_size
         return DataError(
             f"{self.path}: expected {expected} bytes, got {now}: it was truncated while it was read; write it anew"
         )
@@ -67,7 +69,9 @@ class ReadAhead:
     """Reads a few bytes at a time at rising places of ``file``, with few calls."""
 
     def __init__(self, file: FileBytes) -> None:
-        self._file, self._start, self._content = file, 0, b""
+        self._file = file
+        self._start = 0
+        self._content = b""
 
     def read(self, at: int, count: int) -> bytes:
         """``count`` bytes, at most AHEAD, that the file has from ``at`` on."""

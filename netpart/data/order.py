@@ -20,7 +20,9 @@ class RecordOrder:
     """
 
     def __init__(self, count: int, batch: int, skip: int = 0, permutation: Permutation | None = None) -> None:
-        self._count, self._batch, self._skip = count, batch, skip % count
+        self._count = count
+        self._batch = batch
+        self._skip = skip % count
         self._permutation = permutation
         self._epochs: dict[int, NDArray[np.int64]] = {}
 

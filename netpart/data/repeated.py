@@ -14,7 +14,9 @@ class RepeatedRows(RowSource):
     """Step s reads what ``source`` has for step s modulo ``batches``. Each is made once, and then copied."""
 
     def __init__(self, source: RowSource, batches: int) -> None:
-        self._source, self._batches, self.shape = source, batches, source.shape
+        self._source = source
+        self._batches = batches
+        self.shape = source.shape
         self._kept: dict[tuple[Any, ...], RowOutputs] = {}
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:

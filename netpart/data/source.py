@@ -50,7 +50,8 @@ class RowSource(ABC):
         box = whole_region(self.shape) if box is None else box
         if len(box) != len(self.shape) or not contains(whole_region(self.shape), box):
             raise ValueError(f"box: expected a region of a row of shape {self.shape}, got {box}")
-        out, shapes = RowOutputs(data_out, label_out), (extent(box), self.labels(box))
+        out = RowOutputs(data_out, label_out)
+        shapes = (extent(box), self.labels(box))
         for name, array, shape in zip(("data_out", "label_out"), out, shapes, strict=True):
             if array is not None and array.shape != (hi - lo, *shape):
                 raise ValueError(f"{name}: expected shape {(hi - lo, *shape)}, got {array.shape}")

@@ -26,8 +26,12 @@ class SyntheticMaskRows(RowSource):
     def __init__(
         self, shape: Shape, classes: int, *, batch: int, seed: int = 0, noise: float = 1.0, stream: int = 0
     ) -> None:
-        self.shape, self.classes = shape, classes
-        self._batch, self._seed, self._noise, self._stream = batch, seed, np.float32(noise), stream
+        self.shape = shape
+        self.classes = classes
+        self._batch = batch
+        self._seed = seed
+        self._noise = np.float32(noise)
+        self._stream = stream
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         crop = tuple(slice(a, b) for a, b in box)

@@ -23,7 +23,10 @@ class SyntheticTokenRows(RowSource):
         self, window: int, vocabulary: int, *, batch: int, seed: int = 0, noise: float = 1.0, stream: int = 0
     ) -> None:
         self.shape: Shape = (window,)
-        self._vocabulary, self._batch, self._seed, self._stream = vocabulary, batch, seed, stream
+        self._vocabulary = vocabulary
+        self._batch = batch
+        self._seed = seed
+        self._stream = stream
         self._surprise = noise / (1 + noise)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:

@@ -22,8 +22,10 @@ class TextWindows(RowSource):
 
     def __init__(self, corpus: Corpus, span: tuple[int, int], window: int, draw: Draw) -> None:
         self.shape: Shape = (window,)
-        self._corpus, self._draw = corpus, draw
-        self._first, self._starts = span[0], span[1] - span[0] - window
+        self._corpus = corpus
+        self._draw = draw
+        self._first = span[0]
+        self._starts = span[1] - span[0] - window
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         ((a, b),) = box

@@ -112,7 +112,8 @@ def _plain_curves(curves: Mapping[str, Values], x: ChartAxis, y: ChartAxis) -> I
 def _marked_curve(k: int, name: str, curve: Curve, x: ChartAxis, y: ChartAxis) -> Iterator[str]:
     """The ``k``-th marked curve and its line of the legend."""
     colour = "#999999" if curve.guide else f"#{HUES[k % len(HUES)]}"
-    row, look = TOP + 8 + 18 * k, ' stroke-dasharray="5 4"' if curve.guide else ""
+    row = TOP + 8 + 18 * k
+    look = ' stroke-dasharray="5 4"' if curve.guide else ""
     points = " ".join(f"{x.at(across)},{y.at(up)}" for across, up in curve.points)
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"{look}/>'
     yield f'<path d="M{WIDTH + 4} {row - 4}h24" stroke="{colour}" stroke-width="1.5"{look}/>'

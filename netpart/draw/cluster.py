@@ -52,7 +52,8 @@ class ClusterLayout:
         servers = cluster.servers * 108 + max(0, cluster.servers - 1) * GAP
         self.width = max(groups, servers, 540, text_width(title, TITLE, bold=True)) + 2 * MARGIN
         self.note = wrap_text(note, TEXT, self.width - 2 * MARGIN)
-        self.first_group, self.first_server = (self.width - groups) / 2, (self.width - servers) / 2
+        self.first_group = (self.width - groups) / 2
+        self.first_server = (self.width - servers) / 2
         self.groups_top = TOP + (SERVER + BETWEEN if cluster.servers else 0)
         self.below = self.groups_top + GROUP + NOTE + (24 if cluster.averages else 0) - 14
         self.height = self.below + LINE * (len(self.note) - 1) + 14
@@ -68,7 +69,8 @@ class ClusterLayout:
 
 def groups_svg(partition: Partition) -> str:
     """Draws the groups and servers that train ``partition`` (``served``), and says what they move."""
-    found, cluster = predict_group_traffic(partition), partition.cluster
+    found = predict_group_traffic(partition)
+    cluster = partition.cluster
     said = str(found).split(": ", 1)[1] if found else "nothing goes between groups: there is one, without servers"
     return cluster_svg(cluster, f"{partition.graph.net.name}: {cluster}", said)
 
@@ -102,7 +104,8 @@ def _markers() -> Iterator[str]:
 
 def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
     """A server and what it keeps."""
-    x, count = at.server_middle(server), at.cluster.servers
+    x = at.server_middle(server)
+    count = at.cluster.servers
     share = "all parameters" if count == 1 else f"1/{count} of parameters"
     yield f'<rect x="{x - 54:g}" y="{TOP}" width="108" height="{SERVER}" rx="3" class="server"/>'
     yield f'<text x="{x:g}" y="{TOP + 18}">server {server}</text>'
@@ -111,11 +114,14 @@ def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
 
 def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
     """A group, its workers and its steps."""
-    x, top, cluster = at.group_middle(group), at.groups_top, at.cluster
+    x = at.group_middle(group)
+    top = at.groups_top
+    cluster = at.cluster
     yield f'<rect x="{x - at.group_width / 2:g}" y="{top}" width="{at.group_width}" height="{GROUP}" class="frame"/>'
     yield f'<text x="{x:g}" y="{top + 16}">{"group " + str(group) if cluster.groups > 1 else "one group"}</text>'
     for worker in range(cluster.workers):
-        rank, left = group * cluster.workers + worker, x + (worker - (cluster.workers - 1) / 2) * WORKER
+        rank = group * cluster.workers + worker
+        left = x + (worker - (cluster.workers - 1) / 2) * WORKER
         hues = worker_colour(rank)
         yield f'<circle cx="{left:g}" cy="{top + 45}" r="19" fill="{hues.fill}" stroke="{hues.line}"/>'
         yield f'<text x="{left:g}" y="{top + 49}">{rank}</text>'
@@ -125,7 +131,8 @@ def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
 
 def _server_arrows(at: ClusterLayout) -> Iterator[str]:
     """What goes up from each group to each server, and down."""
-    low, high = at.groups_top - 4, TOP + SERVER + 5
+    low = at.groups_top - 4
+    high = TOP + SERVER + 5
     for group in range(at.cluster.groups):
         for server in range(at.cluster.servers):
             x = at.group_middle(group) + _arrow_offset(server, at.cluster.servers)
@@ -153,14 +160,17 @@ def _group_pace_text(cluster: Cluster) -> str:
 
 def _ring_arrows(at: ClusterLayout) -> Iterator[str]:
     """The ring of the groups, closed below them."""
-    y, bottom, cluster = at.groups_top + GROUP / 2, at.groups_top + GROUP + 3, at.cluster
+    y = at.groups_top + GROUP / 2
+    bottom = at.groups_top + GROUP + 3
+    cluster = at.cluster
     for group in range(cluster.groups - 1):
         left, right = (
             at.group_middle(group) + at.group_width / 2 + 4,
             at.group_middle(group + 1) - at.group_width / 2 - 4,
         )
         yield _arrow_path(f"M{left:g} {y:g} H{right:g}", "parameters", PARAMETERS)
-    last, first = at.group_middle(cluster.groups - 1), at.group_middle(0)
+    last = at.group_middle(cluster.groups - 1)
+    first = at.group_middle(0)
     yield _arrow_path(f"M{last:g} {bottom} v20 H{first:g} v-18", "parameters", PARAMETERS)
     every = "every step" if cluster.sync == 1 else f"every {cluster.sync} steps of each"
     late = f"brought in {plural_text(cluster.staleness, 'step')} later" if cluster.staleness else "waited for"

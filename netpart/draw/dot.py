@@ -103,7 +103,8 @@ def _way_lines(frame: CollectiveFrame) -> list[str]:
 
 def _dot_node(box: PartBox, shown: Picture) -> str:
     """One box: a filled rectangle for a layer, a white ellipse for a helper."""
-    names, small = wrap_name(box.name), [box.type, *_traffic_lines(box, shown)]
+    names = wrap_name(box.name)
+    small = [box.type, *_traffic_lines(box, shown)]
     label = "\n".join([*names, *small, box.extent])
     look = f'class={CLASSES[len(small) - 1]} fillcolor="{box.colour.fill}" color="{box.colour.line}"'
     if box.is_helper:

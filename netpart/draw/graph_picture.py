@@ -64,7 +64,8 @@ def _share_out_bytes(arrows: Iterable[Arrow], frames: tuple[CollectiveFrame, ...
     Only of an all-reduce is that less than the way brings, N(N-1)|T| in all: it takes 2(N-1)|T|.
     """
     arrows = list(arrows)
-    brought, given = Counter[int](), Counter[int]()
+    brought = Counter[int]()
+    given = Counter[int]()
     for each in arrows:
         brought[each.frame] += each.forward
     for each in arrows:
@@ -73,7 +74,8 @@ def _share_out_bytes(arrows: Iterable[Arrow], frames: tuple[CollectiveFrame, ...
             continue
         start = given[each.frame]
         given[each.frame] = end = start + each.forward
-        total, way = brought[each.frame], frames[each.frame]
+        total = brought[each.frame]
+        way = frames[each.frame]
         down, up = (n * end // total - n * start // total for n in (way.forward, way.backward))
         yield replace(each, forward=down, backward=up)
 
@@ -118,7 +120,8 @@ def _uncut_graph(net: Net) -> Graph:
 def _part_box(graph: Graph, part: Part) -> PartBox:
     """The Box of one part."""
     layer = graph.net.nodes[part.node].layer
-    spec, shape = layer.outputs[part.output], graph.shape(part)
+    spec = layer.outputs[part.output]
+    shape = graph.shape(part)
     extent = f"{spec.rows} records" if spec.dtype == RECORD else "×".join(map(str, shape))
     return PartBox(
         part.name,

@@ -31,7 +31,8 @@ def schedule_svg(played: Sequence[TimedTurn], teams: Sequence[Sequence[int]], ti
     )
     left = max(LEFT, 24 + widest_text([_team_name(team) for team in teams], TEXT))
     wide = max(left + lasts * UNIT + 20, text_width(title, TITLE, bold=True) + 24, LEAST)
-    note, below = wrap_text(meaning, TEXT, wide - 24), TOP + len(rows) * (ROW + GAP) + LINE
+    note = wrap_text(meaning, TEXT, wide - 24)
+    below = TOP + len(rows) * (ROW + GAP) + LINE
     height = below + LINE * len(note)
     return "\n".join(
         [
@@ -58,8 +59,11 @@ def _team_name(team: Sequence[int]) -> str:
 
 def _turn_box(each: TimedTurn, row: int, left: float) -> Iterator[str]:
     """The box of one turn."""
-    x, y, wide = left + each.start * UNIT, TOP + row * (ROW + GAP), (each.end - each.start) * UNIT
-    backward, hue = each.turn.backward, worker_colour(each.turn.stage.team)
+    x = left + each.start * UNIT
+    y = TOP + row * (ROW + GAP)
+    wide = (each.end - each.start) * UNIT
+    backward = each.turn.backward
+    hue = worker_colour(each.turn.stage.team)
     box = f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="{ROW}" rx="3"'
     name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'
     told = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"

@@ -71,7 +71,9 @@ def slice_planes(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[flo
     if heat.ndim == 2:
         yield Plane(overlay_heat(values, heat))
         return
-    painted, at, steps = overlay_heat(values, heat), hottest_voxel(heat), list(spacing) or [1.0] * 3
+    painted = overlay_heat(values, heat)
+    at = hottest_voxel(heat)
+    steps = list(spacing) or [1.0] * 3
     for axis, k in enumerate(at):
         across, up = (step for other, step in enumerate(steps) if other != axis)
         plane: NDArray[np.float64] = np.take(painted, [k], axis).squeeze(axis).swapaxes(0, 1)[::-1]
@@ -122,7 +124,8 @@ def colour_scale(height: int) -> Image:
     bar = np.rint(255 * (grey[..., None] * (1 - cover) + colour * cover)).astype(np.uint8)
     ticks = _blank_image(height, max(len(f" {tick:g}") for tick in TICKS) * ADVANCE * SCALE)
     for tick in TICKS:
-        text, top = text_image(f" {tick:g}"), round((1 - tick) * (height - HIGH * SCALE))
+        text = text_image(f" {tick:g}")
+        top = round((1 - tick) * (height - HIGH * SCALE))
         ticks[top : top + HIGH * SCALE, : text.shape[1]] = text[: HIGH * SCALE]
     return _vstack_images(
         [_hstack_images([bar, ticks]), _blank_image(LINE, 1), text_image("of the"), text_image("largest")]

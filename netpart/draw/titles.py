@@ -62,7 +62,8 @@ def _curve_point(curve: list[Point], t: float) -> Point:
 def _move_title(field: re.Match[str], crossing: list[Box]) -> str:
     """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
     before, path, start, end, y, size, text = field.groups()
-    line, xs = float(y), [x for x, _ in path_points(path)]
+    line = float(y)
+    xs = [x for x, _ in path_points(path)]
     half = text_width(unescape(text), float(size)) / 2 + ROOM
     in_line = [
         (left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)

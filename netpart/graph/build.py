@@ -33,7 +33,8 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, _layer_path(i))]
     if not entries:
         raise ConfigError("neuralnet", f"at least one layer in phase {phase}", "none", "add layers", at=("neuralnet",))
-    faults, nodes = FaultList(), list[Node]()
+    faults = FaultList()
+    nodes = list[Node]()
     sound = _valid_entries(entries, phase, faults, job.neuralnet.layer)
     with faults.collecting():
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
@@ -51,7 +52,9 @@ def _build_nodes(
     rows: int | None,
 ) -> list[Node]:
     """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
-    nodes, shared, built = list[Node](), SharedParameters(), dict[str, Node]()
+    nodes = list[Node]()
+    shared = SharedParameters()
+    built = dict[str, Node]()
     for i, conf in ordered:
         shares = any(param.share_from for param in conf.param)
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
@@ -103,7 +106,8 @@ def _valid_entries(
         first.setdefault(conf.name, i)
         with faults.collecting():
             _check_name(i, conf, first)
-    named, sound = not faults.found, list[LayerEntry]()
+    named = not faults.found
+    sound = list[LayerEntry]()
     for i, conf in entries:
         with faults.collecting():
             faults.found += layer_field_errors(i, conf)
@@ -268,7 +272,8 @@ class SharedParameters:
         return own
 
     def find(self, layer: Layer, spec: ParamSpec, j: int) -> Parameter:
-        wanted, at = spec.proto.share_from, ("param", j, "share_from")
+        wanted = spec.proto.share_from
+        at = ("param", j, "share_from")
         found = self.by_name.get(wanted, [])
         if len(found) != 1:
             got = "no param of that name above" if not found else f"{len(found)} of them"

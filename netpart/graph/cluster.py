@@ -102,7 +102,8 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     several with common servers Downpour, several that each keep their own parameters Distributed Hogwild, which here
     average them around the ring. Raises ConfigError, with its place, for what does not fit together.
     """
-    conf, groups = job.cluster, job.cluster.nworker_groups
+    conf = job.cluster
+    groups = job.cluster.nworker_groups
     own = conf.nserver_groups == groups and not conf.server_worker_separate
     servers = 0 if conf.nserver_groups == 0 or (own and groups > 1) else conf.nservers_per_group
     if servers and conf.nserver_groups > 1:

@@ -29,7 +29,11 @@ class PartInput:
     __slots__ = ("gradient", "k", "output", "part", "region")
 
     def __init__(self, part: Part, region: Region, k: int = 0, output: int = 0, gradient: bool = False) -> None:
-        self.part, self.region, self.k, self.output, self.gradient = part, region, k, output, gradient
+        self.part = part
+        self.region = region
+        self.k = k
+        self.output = output
+        self.gradient = gradient
 
     def __repr__(self) -> str:
         return f"Feed({self.part.name}{list(self.region)} -> input {self.k})"
@@ -55,8 +59,13 @@ class Part:
     def __init__(
         self, kind: str, name: str, worker: int, node: int, region: Region, output: int = 0, shard: int = -1
     ) -> None:
-        self.kind, self.name, self.worker, self.node, self.region = kind, name, worker, node, region
-        self.output, self.shard = output, shard
+        self.kind = kind
+        self.name = name
+        self.worker = worker
+        self.node = node
+        self.region = region
+        self.output = output
+        self.shard = shard
         self.index = -1
         self.feeds: list[PartInput] = []
         self.live = False

@@ -56,7 +56,8 @@ def _encode_part(part: Part) -> PartProto:
     if part.collective is not None:
         message.collective = part.collective.first
     if part.peer is not None:
-        message.peer.index, message.peer.worker = part.peer.index, part.peer.worker
+        message.peer.index = part.peer.index
+        message.peer.worker = part.peer.worker
     for feed in part.feeds:
         message.feed.add(
             part=feed.part.index, k=feed.k, output=feed.output, region=pack_ranges(feed.region), gradient=feed.gradient
@@ -93,7 +94,10 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
 def _decode_part(m: PartProto, worker: int) -> Part:
     """One part without its feeds."""
     part = Part(m.kind, m.name, worker, m.node, unpack_ranges(m.region), m.output, m.shard)
-    part.index, part.live, part.reports, part.trains = m.index, m.live, m.reports, tuple(m.trains)
+    part.index = m.index
+    part.live = m.live
+    part.reports = m.reports
+    part.trains = tuple(m.trains)
     part.term = unpack_ranges(m.term) if m.has_term else None
     part.owned = _unpack_boxes(m.owned, len(part.region)) if m.has_owned else None
     part.members = tuple(_remote_part(p.index, p.worker) for p in m.members)

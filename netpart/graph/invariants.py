@@ -105,7 +105,8 @@ def check_parameters(
     """Raises AssertionError unless all of every parameter is held, by no worker twice, and every cell that is
     summed over some workers is held by just these and summed once."""
     for parameter in parameters:
-        name, all_of_it = parameter.name, whole_region(parameter.spec.shape)
+        name = parameter.name
+        all_of_it = whole_region(parameter.spec.shape)
         held = [[box for p, box in of_worker if p.name == name] for of_worker in holdings]
         _expect(not remaining_boxes(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
         _expect(all(_are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")

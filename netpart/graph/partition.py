@@ -139,7 +139,8 @@ def partition_job(
     """
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    result, faults = Partition(job, workers, {}, [], []), FaultList()
+    result = Partition(job, workers, {}, [], [])
+    faults = FaultList()
     placer = uncut_placements if uncut else placer
     with faults.collecting():
         refuse_unsupported(job)
@@ -155,7 +156,9 @@ def partition_job(
     graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
     with pause_gc():
         plan = plan_parameters(graphs, workers, float_size(job), job.bucket_bytes, sharding_threshold(job))
-    result.holdings, result.buckets, result.trained = plan.holdings, plan.buckets, plan.trained
+    result.holdings = plan.holdings
+    result.buckets = plan.buckets
+    result.trained = plan.trained
     if job.updater.clip_norm > 0 and plan.trained:
         result.norm = plan_gradient_norm(plan.holdings, plan.trained)
     for graph in (g for g in graphs if g.net.phase == "train"):
@@ -200,7 +203,8 @@ def _check_micro_batches(net: Net, count: int) -> None:
     than those of the whole."""
     node = next((node for node in net.nodes if node.layer.makes_rows), None)
     if count > 1 and node is not None:
-        at, hint = ("neuralnet", "micro_batches"), "remove micro_batches, or slice and join on another axis"
+        at = ("neuralnet", "micro_batches")
+        hint = "remove micro_batches, or slice and join on another axis"
         raise ConfigError(node.name, "the rows of a whole mini-batch, to slice or join", f"{count} pieces", hint, at=at)
 
 

@@ -48,7 +48,8 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
 
 def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
     """What keeps a run of ``partition`` from training anything: no number of steps, no loss."""
-    job, net = partition.job, partition.graph.net
+    job = partition.job
+    net = partition.graph.net
     if not job.HasField("train_steps"):
         hint = "write train_steps: 1000, say, or run with --steps 1000; with 0 a run only saves initial values"
         yield ConfigError("train_steps", "the number of training steps", "none", hint, at=("train_steps",))

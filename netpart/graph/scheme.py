@@ -78,7 +78,8 @@ def refuse_stages(job: JobProto) -> None:
 
 def refuse_scheme(job: JobProto) -> None:
     """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
-    name, at = scheme_name(job), ("neuralnet", "scheme")
+    name = scheme_name(job)
+    at = ("neuralnet", "scheme")
     if name != AS_WRITTEN:
         raise ConfigError("neuralnet.scheme", AS_WRITTEN, name, "partition it with netpart.partition", at=at)
 

@@ -39,7 +39,9 @@ class SliceAssignment:
         self, layers: Sequence[LayerProto], phase: str, kind_of: Callable[[int, LayerProto], type[Layer]]
     ) -> None:
         """``layers`` are those of all phases."""
-        self.layers, self.phase, self.kind_of = layers, phase, kind_of
+        self.layers = layers
+        self.phase = phase
+        self.kind_of = kind_of
         self.numbers: dict[SliceReading, int] = {}
         self.parts: dict[str, list[Node]] = {}
         self.phases: dict[str, dict[SliceReading, set[str]]] = {}
@@ -70,7 +72,9 @@ class SliceAssignment:
 
     def assign_parts(self, node: Node) -> dict[SliceReading, int]:
         """The part of the kSlice ``node`` that each layer reads, but those that want its labels if it has some."""
-        labelled, taken, numbers = len(node.layer.outputs) > 1, {phase: set[int]() for phase in PHASES}, {}
+        labelled = len(node.layer.outputs) > 1
+        taken = {phase: set[int]() for phase in PHASES}
+        numbers = {}
         for reading, phases in self.phases.get(node.name, {}).items():
             if not (labelled and reading.wanted == "label"):
                 numbers[reading] = next(n for n in count() if all(n not in taken[phase] for phase in phases))
@@ -88,7 +92,8 @@ class SliceAssignment:
         names = {_slice_part_name(node.name, n) for n in range(1, most)}
         for i, conf in enumerate(self.layers):
             if conf.name in names:
-                got, hint = f"that of a part of kSlice {node.name}", "rename one of them"
+                got = f"that of a part of kSlice {node.name}"
+                hint = "rename one of them"
                 raise ConfigError(conf.name, "a name of its own", got, hint, at=("neuralnet", "layer", i, "name"))
 
     def sources(self, i: int, conf: LayerProto, built: Mapping[str, Node]) -> list[Node]:
@@ -106,7 +111,8 @@ class SliceAssignment:
     def labelled(self, reading: SliceReading, ancestors: set[int]) -> Node:
         """The part whose labels are read: the one among the ``ancestors``; if all parts have the same labels, any."""
         parts = self.parts[reading.source]
-        found, whole = [node for node in parts if node.index in ancestors], parts[0].conf.srclayers[0]
+        found = [node for node in parts if node.index in ancestors]
+        whole = parts[0].conf.srclayers[0]
         if len(found) == 1 or not parts[0].layer.makes_rows:
             return (found or parts)[0]
         expected = f"scores from one part of {reading.source}, to judge by its labels"
@@ -125,7 +131,9 @@ def _wanted_output(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], typ
 
 def _ancestor_indices(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
     """The indices of ``nodes`` and of all that they are computed from, labels aside."""
-    by_index, found, left = {node.index: node for node in built}, set[int](), [node.index for node in nodes]
+    by_index = {node.index: node for node in built}
+    found = set[int]()
+    left = [node.index for node in nodes]
     while left:
         if (index := left.pop()) not in found:
             found.add(index)

@@ -12,7 +12,8 @@ from netpart.proto.phase import PHASES, counts_in_phase, in_phase
 def ineffective_warnings(job: JobProto) -> Iterator[str]:
     """Warnings: a scheme where every cut is written, stages or an order of one piece, tests that never come, cuts that
     others replace."""
-    scheme, net = scheme_name(job), job.neuralnet
+    scheme = scheme_name(job)
+    net = job.neuralnet
     if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
         yield "one stage works at a time, as there is one micro-batch; cut the mini-batch with --micro-batches 4, say"
     if warning := overruled_warning(job):

@@ -169,7 +169,8 @@ class Activation(Verbs):
 
     def _gated_gradient(self, kind: str, x: Array, dy: Array, dx: Array) -> Op:
         """dx = (g + x · g') · dy."""
-        xp, (gate, slope) = self.xp, GATES[kind]
+        xp = self.xp
+        (gate, slope) = GATES[kind]
 
         def run(g: Array, a: Array, b: Array) -> None:
             gate(xp, x, g, a, b)

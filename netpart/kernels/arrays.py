@@ -37,7 +37,8 @@ class Arrays(Activation):
         taken: Callable[[Array], None] = partial(setitem, dst, ...) if own is None else added
         if start is None:
             return taken
-        shape, piece = dst.shape, slice(start, start + dst.size)
+        shape = dst.shape
+        piece = slice(start, start + dst.size)
         return lambda message: taken(message[piece].reshape(shape))
 
     def add(self, dst: Array, src: Array) -> Op:

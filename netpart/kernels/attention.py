@@ -25,7 +25,9 @@ class Attention(Verbs):
         """
         if not y.size:
             return NOTHING
-        xp, keys, future = self.xp, k.swapaxes(-1, -2), None
+        xp = self.xp
+        keys = k.swapaxes(-1, -2)
+        future = None
         if first is not None:
             future = xp.arange(p.shape[-1]) > first + xp.arange(p.shape[-2]).reshape(-1, 1)
 
@@ -51,7 +53,9 @@ class Attention(Verbs):
 
         That of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
         """
-        xp, values, weights = self.xp, v.swapaxes(-1, -2), p.swapaxes(-1, -2)
+        xp = self.xp
+        values = v.swapaxes(-1, -2)
+        weights = p.swapaxes(-1, -2)
 
         def run(dp: Array, product: Array, row: Array) -> None:
             if dv is not None:

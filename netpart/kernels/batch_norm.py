@@ -62,7 +62,8 @@ class BatchNorm(Moments, Normalisation, Activation):
         """dy = 0 where y = unit · w + b is not above 0."""
         if not dy.size:
             return NOTHING
-        xp, (w_c, b_c) = self.xp, (None if a is None else broadcast_channels(a, x.ndim) for a in (w, b))
+        xp = self.xp
+        (w_c, b_c) = (None if a is None else broadcast_channels(a, x.ndim) for a in (w, b))
 
         def run(y: Array, above: Array) -> None:
             self._unit(x, mean, rstd, y)
@@ -106,7 +107,8 @@ class BatchNorm(Moments, Normalisation, Activation):
             return NOTHING
         if not dy.size:
             return chain_ops(*(Op(partial(d.fill, 0)) for d in found))
-        xp, axes = self.xp, non_channel_axes(dy)
+        xp = self.xp
+        axes = non_channel_axes(dy)
 
         def run(product: Array) -> None:
             if dw is not None:
@@ -168,7 +170,10 @@ class BatchNorm(Moments, Normalisation, Activation):
         """
         if not dy.size:
             return Op(partial(dm.fill, 0))
-        xp, axes, first, second = self.xp, non_channel_axes(dy), dm[0, :, 0], dm[0, :, 1]
+        xp = self.xp
+        axes = non_channel_axes(dy)
+        first = dm[0, :, 0]
+        second = dm[0, :, 1]
 
         def run(product: Array, scale: Array, flat: Array) -> None:
             self._unit(x, mean, rstd, product)

@@ -41,8 +41,12 @@ class Im2colGeometry:
     """Geometry of one convolution on one part, worked out before the first step."""
 
     def __init__(self, xp: Any, x_shape: Shape, y_shape: Shape, window: Window, itemsize: int) -> None:
-        self.xp, self.kernel, self.out = xp, window.kernel, y_shape[2:]
-        self.batch, self.channels, self.filters = x_shape[0], x_shape[1], y_shape[1]
+        self.xp = xp
+        self.kernel = window.kernel
+        self.out = y_shape[2:]
+        self.batch = x_shape[0]
+        self.channels = x_shape[1]
+        self.filters = y_shape[1]
         self.dilation = window.dilation or tuple(1 for _ in window.kernel)
         sides = zip(self.out, window.kernel, window.stride, self.dilation, strict=True)
         self.padded = tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in sides)
@@ -50,7 +54,8 @@ class Im2colGeometry:
         read = [max(0, min(n, size - lo)) for n, size, lo in zip(x_shape[2:], self.padded, low, strict=True)]
         self.read = tuple(slice(0, n) for n in read)
         self.inside = tuple(slice(lo, lo + n) for lo, n in zip(low, read, strict=True))
-        self.bordered, self.unread = tuple(read) != self.padded, tuple(read) != x_shape[2:]
+        self.bordered = tuple(read) != self.padded
+        self.unread = tuple(read) != x_shape[2:]
         self._chunk(itemsize, window.stride)
 
     def _chunk(self, itemsize: int, stride: Shape) -> None:

@@ -34,7 +34,8 @@ class Combine(Verbs):
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
         """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
-        axes, others = stretched_axes(dx, dy), [x for j, x in enumerate(xs) if j != k]
+        axes = stretched_axes(dx, dy)
+        others = [x for j, x in enumerate(xs) if j != k]
 
         def run(part: Array) -> None:
             self.xp.copyto(part, dy)

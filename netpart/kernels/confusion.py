@@ -22,7 +22,8 @@ class Confusion(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, (rows, classes) = self.xp, x.shape
+        xp = self.xp
+        (rows, classes) = x.shape
         histograms = metrics[classes * classes :].reshape(-1, BINS)
         counted = xp.ones(rows) if owned is None else xp.asarray(owned).reshape(rows, -1)[:, 0].astype("float64")
 

@@ -32,7 +32,9 @@ class Convolution(Activation):
         return product if activation is None else chain_ops(product, self.activation(activation, y, y))
 
     def _product(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> Op:
-        xp, columns, weights = self.xp, self._columns(x, y, window), _split_groups(as_matrix(w), groups)
+        xp = self.xp
+        columns = self._columns(x, y, window)
+        weights = _split_groups(as_matrix(w), groups)
         bias = None if b is None else as_column(b, y.ndim - 1)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
@@ -55,11 +57,9 @@ class Convolution(Activation):
         """Overwrites dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
-        xp, columns, weights = (
-            self.xp,
-            self._columns(dx, dy, window),
-            _split_groups(as_matrix(w), groups).swapaxes(1, 2),
-        )
+        xp = self.xp
+        columns = self._columns(dx, dy, window)
+        weights = _split_groups(as_matrix(w), groups).swapaxes(1, 2)
         depth = columns.channels * prod(columns.kernel)
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
@@ -81,7 +81,9 @@ class Convolution(Activation):
         """Overwrites dw and db with the gradients of the weights and the bias."""
         if not dy.size:
             return self._zeros([dw] if db is None else [dw, db])
-        xp, columns, total = self.xp, self._columns(x, dy, window), _split_groups(as_matrix(dw), groups)
+        xp = self.xp
+        columns = self._columns(x, dy, window)
+        total = _split_groups(as_matrix(dw), groups)
         others = (0, *range(2, dy.ndim))
 
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array, part: Array) -> None:

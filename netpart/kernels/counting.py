@@ -120,7 +120,8 @@ def _counting_verb(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
     bind = getattr(Kernels, verb)
 
     def bound(self: CountingKernels, *args: Any, **kwargs: Any) -> Op:
-        op, cost = bind(self, *args, **kwargs), price(*args, **kwargs)
+        op = bind(self, *args, **kwargs)
+        cost = price(*args, **kwargs)
 
         def run(*scratch: Array) -> None:
             self.flops += cost

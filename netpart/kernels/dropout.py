@@ -19,7 +19,8 @@ class Dropout(Verbs):
         """
         if not y.size:
             return NOTHING
-        xp, scale = self.xp, 1 / (1 - ratio) if ratio < 1 else 0.0
+        xp = self.xp
+        scale = 1 / (1 - ratio) if ratio < 1 else 0.0
         # Rounded up to the grid of the draws, so that float32 and float64 compare alike.
         threshold = ceil(ratio * 2**24) * 2.0**-24
 

@@ -19,7 +19,9 @@ class Embedding(Verbs):
         """
         if not y.size:
             return NOTHING
-        xp, y_nd, flat = self.xp, as_matrix(y, y.ndim - 1), tokens.reshape(-1)
+        xp = self.xp
+        y_nd = as_matrix(y, y.ndim - 1)
+        flat = tokens.reshape(-1)
         mode = _clip_mode(xp)
 
         def run(rows: Array, foreign: Array, other: Array) -> None:
@@ -34,8 +36,11 @@ class Embedding(Verbs):
         """Overwrites dw: each row is the sum of dy where its token stands."""
         if not dy.size:
             return Op(lambda: dw.fill(0))
-        xp, dy_nd, flat = self.xp, as_matrix(dy, dy.ndim - 1), tokens.reshape(-1)
-        numbers, add = xp.arange(tokens.size), _add_sorted if xp.__name__ == "numpy" else _add_at
+        xp = self.xp
+        dy_nd = as_matrix(dy, dy.ndim - 1)
+        flat = tokens.reshape(-1)
+        numbers = xp.arange(tokens.size)
+        add = _add_sorted if xp.__name__ == "numpy" else _add_at
 
         def run(rows: Array, foreign: Array, other: Array, mine: Array, *scratch: Array) -> None:
             self._place(flat, len(dw), first, rows, foreign, other)
@@ -59,7 +64,8 @@ class Embedding(Verbs):
         xp.clip(rows, 0, count - 1, out=rows)
 
     def _check(self, tokens: Array, vocabulary: int) -> None:
-        low, high = int(tokens.min()), int(tokens.max())
+        low = int(tokens.min())
+        high = int(tokens.max())
         if low < 0 or high >= vocabulary:
             raise DataError(describe_bad_token(low if low < 0 else high, vocabulary))
 

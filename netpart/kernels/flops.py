@@ -82,7 +82,8 @@ def fold_flops(dst: int, src: int) -> int:
 
 def resample_flops(weights: Sequence[tuple[int, int]], images: int) -> int:
     """Interpolation of ``images`` one axis after the other, or its gradient: a product with each matrix (out, in)."""
-    price, rest = 0, [inputs for _, inputs in weights]
+    price = 0
+    rest = [inputs for _, inputs in weights]
     for axis, (outputs, inputs) in enumerate(weights):
         rest[axis] = outputs
         price += 2 * images * prod(rest) * inputs

@@ -14,7 +14,9 @@ class GlobalPooling(Verbs):
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
         if not y.size:
             return NOTHING
-        xp, x_bcs, y_bc = self.xp, flatten_space(x), y.reshape(y.shape[:2])
+        xp = self.xp
+        x_bcs = flatten_space(x)
+        y_bc = y.reshape(y.shape[:2])
         winners = None if arg is None else arg.reshape(y_bc.shape)
 
         def mean() -> None:
@@ -31,12 +33,15 @@ class GlobalPooling(Verbs):
         """Overwrites dx."""
         if not dx.size:
             return NOTHING
-        xp, dx_bcs, dy_bc = self.xp, flatten_space(dx), dy.reshape(*dy.shape[:2], 1)
+        xp = self.xp
+        dx_bcs = flatten_space(dx)
+        dy_bc = dy.reshape(*dy.shape[:2], 1)
         if method == "AVG":
             return Op(lambda: xp.divide(dy_bc, area, out=dx_bcs))
         if arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        numbers, winners = xp.arange(dx_bcs.shape[2]), arg.reshape(*dy_bc.shape)
+        numbers = xp.arange(dx_bcs.shape[2])
+        winners = arg.reshape(*dy_bc.shape)
 
         def run(won: Array) -> None:
             xp.equal(numbers, winners, out=won)

@@ -16,7 +16,9 @@ class InnerProduct(Activation):
         """y = activation(x wᵀ + b)."""
         if not y.size:
             return NOTHING
-        xp, x_bf, w_fo = self.xp, as_matrix(x), features_by_outputs(w, transpose)
+        xp = self.xp
+        x_bf = as_matrix(x)
+        w_fo = features_by_outputs(w, transpose)
 
         def run() -> None:
             xp.matmul(x_bf, w_fo, out=y)
@@ -29,7 +31,9 @@ class InnerProduct(Activation):
         """Overwrites dx = dy w."""
         if not dx.size:
             return NOTHING
-        xp, dx_bf, w_of = self.xp, as_matrix(dx), features_by_outputs(w, transpose).T
+        xp = self.xp
+        dx_bf = as_matrix(dx)
+        w_of = features_by_outputs(w, transpose).T
         return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:

@@ -31,8 +31,11 @@ class Losses(Softmax):
         """
         if not x.size:
             return NOTHING
-        xp, x_bn, y_bn = self.xp, as_matrix(x, label.ndim), as_matrix(y, label.ndim)
-        column, ranking = ((label.size, 1), self.dtype), Ranking(self, label, x_bn.shape[1], topk)
+        xp = self.xp
+        x_bn = as_matrix(x, label.ndim)
+        y_bn = as_matrix(y, label.ndim)
+        column = ((label.size, 1), self.dtype)
+        ranking = Ranking(self, label, x_bn.shape[1], topk)
         report = MetricSums(self, metrics, owned, label.size, positions)
 
         def run(picked: Array, top: Array, value: Array, total: Array, *scratch: Array) -> None:
@@ -72,10 +75,13 @@ class Losses(Softmax):
         """
         if not dx.size:
             return NOTHING
-        xp, y_bn, dx_bn = self.xp, as_matrix(y, label.ndim), as_matrix(dx, label.ndim)
+        xp = self.xp
+        y_bn = as_matrix(y, label.ndim)
+        dx_bn = as_matrix(dx, label.ndim)
         foreign = unowned_mask(self, owned, label.size)
         first, n = among or (0, y_bn.shape[1])
-        classes, labels = xp.arange(first, first + y_bn.shape[1], dtype="int32"), label.reshape(-1, 1)
+        classes = xp.arange(first, first + y_bn.shape[1], dtype="int32")
+        labels = label.reshape(-1, 1)
 
         def run(onehot: Array) -> None:
             xp.equal(classes, labels, out=onehot)
@@ -94,13 +100,11 @@ class Losses(Softmax):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        xp, x_bf, t_bf, y_bf, report = (
-            self.xp,
-            as_matrix(x),
-            as_matrix(t),
-            as_matrix(y),
-            MetricSums(self, metrics, owned, len(x)),
-        )
+        xp = self.xp
+        x_bf = as_matrix(x)
+        t_bf = as_matrix(t)
+        y_bf = as_matrix(y)
+        report = MetricSums(self, metrics, owned, len(x))
 
         def run(square: Array, row: Array, value: Array, total: Array) -> None:
             xp.subtract(x_bf, t_bf, out=y_bf)
@@ -114,7 +118,10 @@ class Losses(Softmax):
 
     def euclidean_loss_gradient(self, y: Array, dx: Array, factor: float, owned: Array | None) -> Op:
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
-        xp, y_bf, dx_bf, foreign = self.xp, as_matrix(y), as_matrix(dx), unowned_mask(self, owned, len(y))
+        xp = self.xp
+        y_bf = as_matrix(y)
+        dx_bf = as_matrix(dx)
+        foreign = unowned_mask(self, owned, len(y))
 
         def run() -> None:
             xp.multiply(y_bf, factor, out=dx_bf)
@@ -132,7 +139,8 @@ class Losses(Softmax):
         """
         if not x.size:
             return NOTHING
-        x_bn, report = as_matrix(x, label.ndim), MetricSums(self, metrics, owned, label.size, positions)
+        x_bn = as_matrix(x, label.ndim)
+        report = MetricSums(self, metrics, owned, label.size, positions)
         ranking = Ranking(self, label, x_bn.shape[1], topk)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
@@ -145,7 +153,9 @@ class Losses(Softmax):
         """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
         if not y.size:
             return NOTHING
-        xp, x_bn, y_bk = self.xp, as_matrix(x, y.ndim - 1), as_matrix(y, y.ndim - 1)
+        xp = self.xp
+        x_bn = as_matrix(x, y.ndim - 1)
+        y_bk = as_matrix(y, y.ndim - 1)
         classes = xp.arange(x_bn.shape[1], dtype="int32")
 
         def run(rest: Array, taken: Array, best: Array) -> None:

@@ -18,7 +18,8 @@ class LocalResponseNormalization(Verbs):
         """
         if not y.size:
             return NOTHING
-        xp, own = self.xp, x[:, offset : offset + y.shape[1]]
+        xp = self.xp
+        own = x[:, offset : offset + y.shape[1]]
         shifts = _window_shifts(x.shape[1], y.shape[1], offset, local_size)
 
         def run(square: Array) -> None:
@@ -43,7 +44,8 @@ class LocalResponseNormalization(Verbs):
         """
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
-        xp, own = self.xp, dx[:, offset : offset + dy.shape[1]]
+        xp = self.xp
+        own = dx[:, offset : offset + dy.shape[1]]
         shifts = _window_shifts(x.shape[1], dy.shape[1], offset, local_size)
 
         def run(ratio: Array) -> None:
@@ -65,7 +67,8 @@ def _window_shifts(inputs: int, outputs: int, offset: int, local_size: int) -> l
     """Per position in the window: the channels of x, and those of y that see them there."""
     pairs = []
     for shift in range(offset - local_size // 2, offset + local_size // 2 + 1):
-        first, stop = max(0, -shift), min(outputs, inputs - shift)
+        first = max(0, -shift)
+        stop = min(outputs, inputs - shift)
         if first < stop:
             pairs.append((slice(first + shift, stop + shift), slice(first, stop)))
     return pairs

@@ -21,7 +21,9 @@ class Moments(Verbs):
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
         if not x.size:
             return Op(partial(m.fill, 0))
-        xp, axes, s_c = self.xp, non_channel_axes(x), broadcast_channels(s, x.ndim)
+        xp = self.xp
+        axes = non_channel_axes(x)
+        s_c = broadcast_channels(s, x.ndim)
         first, second = (broadcast_channels(m[0, :, i], x.ndim) for i in range(2))
 
         def run(centred: Array) -> None:
@@ -37,7 +39,8 @@ class Moments(Verbs):
         """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
         if not dx.size:
             return NOTHING
-        xp, s_c = self.xp, broadcast_channels(s, x.ndim)
+        xp = self.xp
+        s_c = broadcast_channels(s, x.ndim)
         first, second = (broadcast_channels(dm[0, :, i], x.ndim) for i in range(2))
 
         def run(part: Array) -> None:
@@ -64,7 +67,9 @@ class Moments(Verbs):
 
     def statistics(self, m: Array, s: Array, mean: Array, variance: Array) -> Op:
         """mean = s + m0, variance = m1 - m0², at least 0."""
-        xp, first, second = self.xp, m[0, :, 0], m[0, :, 1]
+        xp = self.xp
+        first = m[0, :, 0]
+        second = m[0, :, 1]
 
         def run() -> None:
             xp.add(s, first, out=mean)

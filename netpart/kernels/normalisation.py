@@ -25,7 +25,10 @@ class Normalisation(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, x_bf, unit_bf, n = self.xp, x.reshape(blocks, -1), unit.reshape(blocks, -1), x.size // blocks
+        xp = self.xp
+        x_bf = x.reshape(blocks, -1)
+        unit_bf = unit.reshape(blocks, -1)
+        n = x.size // blocks
 
         def run(square: Array) -> None:
             if centred:
@@ -55,8 +58,11 @@ class Normalisation(Verbs):
         """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
         if not dx.size:
             return NOTHING
-        xp, blocks, n = self.xp, len(rstd), dx.size // len(rstd)
-        unit_bf, dx_bf = unit.reshape(blocks, -1), dx.reshape(blocks, -1)
+        xp = self.xp
+        blocks = len(rstd)
+        n = dx.size // len(rstd)
+        unit_bf = unit.reshape(blocks, -1)
+        dx_bf = dx.reshape(blocks, -1)
 
         def run(g: Array, mean: Array) -> None:
             if dy.shape != g.shape:

@@ -52,13 +52,15 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
             xp.bitwise_xor(other, k, out=other)
             xp.bitwise_and(product, WORD, out=product)
         c0, c1, c2, c3 = c1, c2, c3, c0
-        k0, k1 = (k0 + WEYL[0]) & WORD, (k1 + WEYL[1]) & WORD
+        k0 = (k0 + WEYL[0]) & WORD
+        k1 = (k1 + WEYL[1]) & WORD
     return [c0, c1, c2, c3]
 
 
 def _element_indices(box: Region, shape: Shape, start: int, stop: int) -> Array:
     """Row-major indices in a tensor of ``shape`` of the elements ``start`` to ``stop`` of ``box``."""
-    rest, stride = np.arange(start, stop, dtype=np.int64), 1
+    rest = np.arange(start, stop, dtype=np.int64)
+    stride = 1
     found = np.zeros_like(rest)
     for (lo, hi), length in zip(reversed(box), reversed(shape), strict=True):
         rest, position = np.divmod(rest, hi - lo)
@@ -83,9 +85,15 @@ class UniformDraws:
     """
 
     def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
-        self.xp, self.key, self.phase, self.box, self.shape, self.first = xp, key, phase, box, shape, rows[0]
+        self.xp = xp
+        self.key = key
+        self.phase = phase
+        self.box = box
+        self.shape = shape
+        self.first = rows[0]
         quads, pick = _block_numbers(_element_indices(box, shape, 0, size(box)))
-        self.quads, self.pick = xp.asarray(quads), xp.asarray(pick)
+        self.quads = xp.asarray(quads)
+        self.pick = xp.asarray(pick)
         self.rows = xp.arange(*rows, dtype="uint64").reshape(-1, 1)
         self.chunk = max(1, min(len(self.rows), BLOCKS // max(1, len(quads))))
         state = (self.chunk, len(quads))
@@ -99,7 +107,8 @@ class UniformDraws:
 
         float32 holds this grid exactly, so that nets of either precision see the same values.
         """
-        rows, features = len(self.rows), len(self.pick)
+        rows = len(self.rows)
+        features = len(self.pick)
         out_rf = out.reshape(rows, features)
         for start in range(0, rows, self.chunk) if features else ():
             stop = min(start + self.chunk, rows)
@@ -114,7 +123,9 @@ class UniformDraws:
     def _chunk(
         self, out: Array, rows: Array, step: int, words: Array, spare: Array, grid: Array, picked: Array
     ) -> None:
-        xp, grid, picked = self.xp, grid[: len(rows)], picked[: len(rows)]
+        xp = self.xp
+        grid = grid[: len(rows)]
+        picked = picked[: len(rows)]
         words[0].fill(step & WORD)
         words[1].fill(self.phase)
         xp.copyto(words[2], rows)
@@ -161,7 +172,10 @@ def _draw_values(key: Key, box: Region, shape: Shape, transform: Callable[[Seque
 
 def _counter_words(step: int, phase: int, row: int | Array, quads: Array) -> Array:
     words = np.empty((4, len(quads)), dtype=np.uint64)
-    words[0], words[1], words[2], words[3] = step, phase, row, quads
+    words[0] = step
+    words[1] = phase
+    words[2] = row
+    words[3] = quads
     return words
 
 

@@ -88,7 +88,8 @@ class Pooling(Verbs):
         return self._maximum_gradient(dy, dx, arg, window)
 
     def _maximum(self, x: Array, y: Array, arg: Array | None, window: Window) -> Op:
-        xp, spatial = self.xp, len(window.kernel)
+        xp = self.xp
+        spatial = len(window.kernel)
         shapes = x.shape[-spatial:], y.shape[-spatial:]
         # Backwards and with >=, so that of equal elements the first one has the last word.
         steps = [(tap, x[tap.inputs], y[tap.outputs]) for tap in reversed(window_taps(*shapes, window))]
@@ -110,14 +111,16 @@ class Pooling(Verbs):
         return Op(run, [] if arg is None else [(y.shape, bool)])
 
     def _maximum_gradient(self, dy: Array, dx: Array, arg: Array, window: Window) -> Op:
-        xp, spatial = self.xp, len(window.kernel)
+        xp = self.xp
+        spatial = len(window.kernel)
         found = window_taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
         steps = [(tap, dx[tap.inputs], dy[tap.outputs], arg[tap.outputs]) for tap in found]
 
         def run(wins: Array, part: Array) -> None:
             dx.fill(0)
             for tap, dx_tap, dy_tap, arg_tap in steps:
-                won, share = wins[tap.outputs], part[tap.outputs]
+                won = wins[tap.outputs]
+                share = part[tap.outputs]
                 xp.equal(arg_tap, tap.index, out=won)
                 share.fill(0)
                 xp.copyto(share, dy_tap, where=won)
@@ -126,7 +129,9 @@ class Pooling(Verbs):
         return Op(run, [(dy.shape, bool), (dy.shape, self.dtype)])
 
     def _average(self, x: Array, y: Array, window: Window, area: int | Array) -> Op:
-        xp, spatial, divisor = self.xp, len(window.kernel), self._divisor(area)
+        xp = self.xp
+        spatial = len(window.kernel)
+        divisor = self._divisor(area)
         found = window_taps(x.shape[-spatial:], y.shape[-spatial:], window)
         steps = [(x[tap.inputs], y[tap.outputs]) for tap in found]
 
@@ -139,7 +144,9 @@ class Pooling(Verbs):
         return Op(run)
 
     def _average_gradient(self, dy: Array, dx: Array, window: Window, area: int | Array) -> Op:
-        xp, spatial, divisor = self.xp, len(window.kernel), self._divisor(area)
+        xp = self.xp
+        spatial = len(window.kernel)
+        divisor = self._divisor(area)
         found = window_taps(dx.shape[-spatial:], dy.shape[-spatial:], window)
         steps = [(tap.outputs, dx[tap.inputs]) for tap in found]
 

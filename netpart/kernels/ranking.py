@@ -12,8 +12,12 @@ class Ranking:
     what it takes to count."""
 
     def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
-        xp, shape = verbs.xp, (label.size, classes)
-        self.xp, self.label, self.labels, self.needed = xp, label, label.reshape(-1, 1), classes - topk
+        xp = verbs.xp
+        shape = (label.size, classes)
+        self.xp = xp
+        self.label = label
+        self.labels = label.reshape(-1, 1)
+        self.needed = classes - topk
         self.classes = xp.arange(classes, dtype="int32")
         self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
         self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # numpy would buffer what it might refuse
@@ -69,7 +73,8 @@ class Ranking:
 def check_labels(label: Array, classes: int) -> None:
     """Raises DataError unless every label, at least one, is a class."""
     if int(label.view("uint32").max()) >= classes:  # what is negative is large
-        low, high = int(label.min()), int(label.max())
+        low = int(label.min())
+        high = int(label.max())
         raise DataError(describe_bad_label(low if low < 0 else high, classes))
 
 

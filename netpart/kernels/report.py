@@ -15,7 +15,9 @@ class MetricSums:
     """
 
     def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
-        self.xp, self.metrics, self.share = verbs.xp, metrics, share
+        self.xp = verbs.xp
+        self.metrics = metrics
+        self.share = share
         foreign = unowned_mask(verbs, owned, rows)
         self.foreign = None if foreign is None else foreign[:, :1]
         self.scratch = [((rows, 1), "float64"), ((1,), "float64")]

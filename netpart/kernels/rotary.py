@@ -17,7 +17,9 @@ class Rotary(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, pair = self.xp, self.xp.result_type(self.dtype, "complex64")
+        xp = self.xp
+        pair = self.xp.result_type(self.dtype, "complex64")
         turns = xp.exp(sign * 1j * angles).astype(pair)
-        points, turned = x.view(pair), y.view(pair)
+        points = x.view(pair)
+        turned = y.view(pair)
         return Op(lambda: xp.multiply(points, turns, out=turned))

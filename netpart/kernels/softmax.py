@@ -15,14 +15,19 @@ class Softmax(Verbs):
         """y = exp(x) / Σ exp(x) within each group."""
         if not y.size:
             return NOTHING
-        xp, x_gf, y_gf = self.xp, group_rows(x, groups), group_rows(y, groups)
+        xp = self.xp
+        x_gf = group_rows(x, groups)
+        y_gf = group_rows(y, groups)
         return Op(lambda peak: _write_probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrites dx = y · (dy - Σ dy·y)."""
         if not dx.size:
             return NOTHING
-        xp, y_gf, dy_gf, dx_gf = self.xp, group_rows(y, groups), group_rows(dy, groups), group_rows(dx, groups)
+        xp = self.xp
+        y_gf = group_rows(y, groups)
+        dy_gf = group_rows(dy, groups)
+        dx_gf = group_rows(dx, groups)
 
         def run(total: Array) -> None:
             xp.multiply(dy_gf, y_gf, out=dx_gf)

@@ -67,7 +67,8 @@ class Updates(Verbs):
 
         The variance is the unbiased one of ``count`` elements, as in cuDNN and PyTorch (of one element: 0).
         """
-        xp, unbiased = self.xp, (1 - keep) * count / max(1, count - 1)
+        xp = self.xp
+        unbiased = (1 - keep) * count / max(1, count - 1)
 
         def run(step: Array) -> None:
             xp.multiply(centre, centre, out=step)

@@ -43,7 +43,9 @@ class Verbs:
         """``precision`` ("float32", "tf32", "bfloat16") is what a GPU computes products of float32 numbers with.
 
         Raises ValueError unless ``dtype`` is float32 or float64."""
-        self.xp, self.dtype, self.precision = xp, xp.dtype(dtype), precision
+        self.xp = xp
+        self.dtype = xp.dtype(dtype)
+        self.precision = precision
         if self.dtype not in (xp.dtype("float32"), xp.dtype("float64")):
             raise ValueError(f"kernels: expected dtype float32 or float64, got {self.dtype}")
 

@@ -36,15 +36,23 @@ class Vocabulary(Verbs):
         """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
         if not f.size:
             return NOTHING
-        xp, x_rc, labels = self.xp, as_matrix(x, label.ndim), label.reshape(-1, 1)
-        f_rkf, lowest = f.reshape(len(x_rc), -1, count_block_figures(topk)), float(xp.finfo(self.dtype).min)
+        xp = self.xp
+        x_rc = as_matrix(x, label.ndim)
+        labels = label.reshape(-1, 1)
+        f_rkf = f.reshape(len(x_rc), -1, count_block_figures(topk))
+        lowest = float(xp.finfo(self.dtype).min)
         blocks = [slice(lo - bounds[0], hi - bounds[0]) for lo, hi in pairwise(bounds)]
-        numbers, most = xp.arange(bounds[0], bounds[-1], dtype="int32"), max(b.stop - b.start for b in blocks)
+        numbers = xp.arange(bounds[0], bounds[-1], dtype="int32")
+        most = max(b.stop - b.start for b in blocks)
 
         def run(values: Array, marks: Array, best: Array) -> None:
             for k, here in enumerate(blocks):
-                x_b, f_b, width = x_rc[:, here], f_rkf[:, k], here.stop - here.start
-                v, mark, classes = values[:, :width], marks[:, :width], numbers[here]
+                x_b = x_rc[:, here]
+                f_b = f_rkf[:, k]
+                width = here.stop - here.start
+                v = values[:, :width]
+                mark = marks[:, :width]
+                classes = numbers[here]
                 xp.copyto(v, x_b)
                 for t in range(topk):
                     xp.max(v, axis=1, out=f_b[:, TOP + t])
@@ -76,12 +84,12 @@ class Vocabulary(Verbs):
         """
         if not x.size:
             return NOTHING
-        xp, rows, shape = self.xp, label.size, (label.size, -1, count_block_figures(topk))
-        x_rc, y_rc, blocks = (
-            as_matrix(x, label.ndim),
-            as_matrix(y, label.ndim),
-            _BlockFigures(xp, f.reshape(shape), label, topk, classes),
-        )
+        xp = self.xp
+        rows = label.size
+        shape = (label.size, -1, count_block_figures(topk))
+        x_rc = as_matrix(x, label.ndim)
+        y_rc = as_matrix(y, label.ndim)
+        blocks = _BlockFigures(xp, f.reshape(shape), label, topk, classes)
         report = None if metrics is None else MetricSums(self, metrics, owned, rows, positions)
 
         def run(
@@ -103,7 +111,8 @@ class Vocabulary(Verbs):
             report.add(0, value, total)
             report.in_bits()
 
-        column, several = (rows, 1), blocks.tops.shape
+        column = (rows, 1)
+        several = blocks.tops.shape
         scratch = [(column, self.dtype)] * 3 + [(several[:2], self.dtype)] + [(several, bool)] * 3
         return Op(run, [*scratch, ((rows,), "int64"), (column, "float64"), ((1,), "float64")])
 
@@ -112,11 +121,14 @@ class _BlockFigures:
     """The figures ``f_rkf`` (rows, blocks, figures) of all blocks; columns are (rows, 1)."""
 
     def __init__(self, xp: Any, f_rkf: Array, label: Array, topk: int, classes: int) -> None:
-        self.xp, self.topk, self.labels = xp, topk, label.reshape(-1, 1, 1)
+        self.xp = xp
+        self.topk = topk
+        self.labels = label.reshape(-1, 1, 1)
         self.exps, self.totals, self.scores, self.peaks = (f_rkf[:, :, i] for i in (EXPS, TOTAL, SCORE, TOP))
         bounds = class_bounds(classes, f_rkf.shape[1])
         self.widths = xp.asarray([hi - lo for lo, hi in pairwise(bounds)], f_rkf.dtype)
-        self.tops, self.numbers = f_rkf[:, :, TOP : TOP + topk], f_rkf[:, :, TOP + topk :]
+        self.tops = f_rkf[:, :, TOP : TOP + topk]
+        self.numbers = f_rkf[:, :, TOP + topk :]
 
     def together(self, peak: Array, norm: Array, exps: Array) -> None:
         """Writes the largest x of each row to ``peak`` and Σ exp(x - peak) to ``norm``."""
@@ -133,7 +145,8 @@ class _BlockFigures:
 
     def hits(self, picked: Array, behind: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
         """Writes 1 to ``value`` where fewer than topk of the candidates are ahead, else 0; a NaN has none behind it."""
-        xp, score = self.xp, picked[:, :, None]
+        xp = self.xp
+        score = picked[:, :, None]
         xp.less(self.tops, score, out=behind)
         xp.equal(self.tops, score, out=tie)
         xp.greater_equal(self.numbers, self.labels, out=later)

@@ -185,7 +185,8 @@ def _resumed_step(proto: JobProto, path: Path, said: str | None) -> int:
 
     Raises DataError where these differ, and for a step that the job does not come to.
     """
-    step, end = parse_step(path), proto.train_steps or EXTENT
+    step = parse_step(path)
+    end = proto.train_steps or EXTENT
     if said not in (None, str(step)):
         hint = "remove it, or name it in checkpoint_path instead"
         raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {said!r:.40}; {hint}")

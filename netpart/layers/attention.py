@@ -35,7 +35,8 @@ class Attention(Layer):
         if v[:-1] != k[:-1]:
             raise fault(self, f"values for the keys {k}, of any width", str(v), "make them match", "srclayers", 2)
         if conf.causal and q[-2] != k[-2]:
-            got, hint = f"{k[-2]} keys", "leave causal out"
+            got = f"{k[-2]} keys"
+            hint = "leave causal out"
             raise fault(self, f"a key for each of the {q[-2]} queries", got, hint, "attention_conf", "causal")
         self.scale = conf.scale or q[-1] ** -0.5
         self.keys, self.width = k[-2], q[-1]
@@ -43,7 +44,8 @@ class Attention(Layer):
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         *lead, rows, columns = region
-        seen, width = self._seen(region), (0, self.width)
+        seen = self._seen(region)
+        width = (0, self.width)
         return Needs(((*lead, rows, width), (*lead, seen, width), (*lead, seen, columns)))
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
@@ -59,7 +61,8 @@ class Attention(Layer):
         return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (q, k, v), (dq, dk, dv) = call.x, (wanted_gradient(call.dx, i) for i in range(3))
+        (q, k, v) = call.x
+        (dq, dk, dv) = (wanted_gradient(call.dx, i) for i in range(3))
         if dq is None and dk is None and dv is None:
             return chain_ops()
         own = call.y[0], call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)

@@ -42,7 +42,8 @@ class BatchNorm(Layer):
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import BMProto
 
-        conf, source = self.conf.bm_conf, one_source(self)
+        conf = self.conf.bm_conf
+        source = one_source(self)
         self.local = conf.bn_mode == BMProto.LOCAL
         self.epsilon = conf.epsilon
         if not 0 <= conf.momentum <= 1:
@@ -54,7 +55,8 @@ class BatchNorm(Layer):
         return (source,)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
-        protos, shape = list(self.conf.param), self.output.shape[1:2]
+        protos = list(self.conf.param)
+        shape = self.output.shape[1:2]
         if len(protos) > 4:
             raise fault(self, "at most 4 param blocks (weight, bias, mean, variance)", str(len(protos)), "", "param")
         trained = [ParamSpec(key, shape, p, None, shape) for key, p in zip(AFFINE, protos, strict=False)]
@@ -70,7 +72,8 @@ class BatchNorm(Layer):
                 raise fault(self, "no share_from", repr(proto.share_from), hint, "param", 2 + i, "share_from")
         defaults = [ParamProto(init=ParamGenProto(type=InitMethod.kConstant, value=value)) for value in (0, 1)]
         mean, variance = protos + defaults[len(protos) :]
-        keep, elements = self.conf.bm_conf.momentum, prod(self.output.shape[2:])
+        keep = self.conf.bm_conf.momentum
+        elements = prod(self.output.shape[2:])
         centre = f"{self.name}/{mean.name or RUNNING[0]}"
         return (
             ParamSpec(RUNNING[0], shape, mean, None, shape, RunningStatistic(keep, elements)),
@@ -115,7 +118,9 @@ class BatchNorm(Layer):
         return (channels, FLOAT), *kept
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s, variance), (x, y), (rstd, *kept) = call.w, (call.x[0], call.y[0]), call.aux
+        (*affine, s, variance) = call.w
+        (x, y) = (call.x[0], call.y[0])
+        (rstd, *kept) = call.aux
         w, b = (*affine, None, None)[:2]
         if not self.training:
             return kernels.batch_normalise(x, s, variance, w, b, y, rstd, self.epsilon, call.activation)
@@ -124,14 +129,19 @@ class BatchNorm(Layer):
         return kernels.batch_norm(*arrays, self._own(call), self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s, _), (*gradients, dmean, dvariance), dy = call.w, call.dw, call.dy[0]
-        (rstd, *kept), x, dx = call.aux, call.x[0], wanted_gradient(call.dx, 0)
+        (*affine, s, _) = call.w
+        (*gradients, dmean, dvariance) = call.dw
+        dy = call.dy[0]
+        (rstd, *kept) = call.aux
+        x = call.x[0]
+        dx = wanted_gradient(call.dx, 0)
         (w, b), dw, db = (*affine, None, None)[:2], *(*gradients, None, None)[:2]
         if not self.training:
             ops = [kernels.batch_norm_parameters(x, s, rstd, dy, dw, db)]
             return chain_ops(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
         m, dm, mean, variance = kept
-        share, own = self._count(call) / (call.rows * prod(self.output.shape[2:])), self._own(call)
+        share = self._count(call) / (call.rows * prod(self.output.shape[2:]))
+        own = self._own(call)
         arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
         return chain_ops(
             kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through_activation),

@@ -52,7 +52,8 @@ def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
     """The number of the prediction's first axes that source ``k`` has too: an int label for each of their places."""
     spec = layer.inputs[k]
     if spec.dtype != INT or not 0 < spec.rank < prediction.rank or spec.shape != prediction.shape[: spec.rank]:
-        came, rows = f"{spec.dtype} {spec.shape}", prediction.shape[0]
+        came = f"{spec.dtype} {spec.shape}"
+        rows = prediction.shape[0]
         raise fault(layer, f"{rows} int labels from source {k}", came, "name the input layer here", "srclayers", k)
     return spec.rank
 

@@ -26,8 +26,11 @@ class ClassLoss(Layer):
     def __init__(self, loss: Layer, blocks: Spec, topk: int) -> None:
         """The rest of softmax loss ``loss``, whose classes are on the last axis."""
         conf = loss.conf.softmaxloss_conf
-        self.topk, self.scale, self.smoothing = topk, float(conf.scale), float(conf.label_smoothing)
-        self.metrics, self.classes = loss.metrics, loss.classes
+        self.topk = topk
+        self.scale = float(conf.scale)
+        self.smoothing = float(conf.label_smoothing)
+        self.metrics = loss.metrics
+        self.classes = loss.classes
         super().__init__(loss.conf, (*loss.inputs, blocks), training=loss.training)
 
     def infer(self) -> tuple[Spec, ...]:
@@ -41,15 +44,18 @@ class ClassLoss(Layer):
         return Cost(own + flops.elementwise_flops(size(self.needs(region).inputs[2] or ())), (own,))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (x, label, f), metrics = call.x, None if call.region[-1][0] else call.metrics
+        (x, label, f) = call.x
+        metrics = None if call.region[-1][0] else call.metrics
         figures = self.output.shape[-1], self.topk, self.scale, self._positions, self.smoothing
         return kernels.class_loss(x, label, f, call.y[0], metrics, call.owned, *figures)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, (first, _) = wanted_gradient(call.dx, 0), call.region[-1]
+        dx = wanted_gradient(call.dx, 0)
+        (first, _) = call.region[-1]
         if dx is None:
             return chain_ops()
-        factor, among = self.scale / (call.rows * self._positions), (first, self.output.shape[-1])
+        factor = self.scale / (call.rows * self._positions)
+        among = (first, self.output.shape[-1])
         return kernels.softmax_loss_gradient(call.y[0], call.x[1], dx, call.owned, factor, self.smoothing, among)
 
     @property

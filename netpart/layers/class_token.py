@@ -41,7 +41,8 @@ class ClassToken(Layer):
         return Cost(0, (0,), flops.fold_flops(size(region[2:]), size((region[0], *region[2:]))) if owns else 0)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (token, rest), ops = self._split(call, call.y[0]), []
+        (token, rest) = self._split(call, call.y[0])
+        ops = []
         if call.needs.params[0] is not None:
             ops.append(kernels.total(token, [call.w[0]]))
         if call.needs.inputs[0] is not None:
@@ -49,8 +50,10 @@ class ClassToken(Layer):
         return chain_ops(*ops)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (token, rest), ops = self._split(call, call.dy[0]), []
-        dx, dw = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0)
+        (token, rest) = self._split(call, call.dy[0])
+        ops = []
+        dx = wanted_gradient(call.dx, 0)
+        dw = wanted_gradient(call.dw, 0)
         if dw is not None and call.needs.params[0] is not None:
             ops.append(kernels.fold(dw[None, None], token))
         if dx is not None and call.needs.inputs[0] is not None:

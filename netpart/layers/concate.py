@@ -43,7 +43,8 @@ class Concate(Layer):
             self.conf.concate_conf.concate_dim,
         )
         if not 0 <= self.axis < specs[0].rank:
-            got, at = str(self.axis), ("concate_conf", "concate_dim")
+            got = str(self.axis)
+            at = ("concate_conf", "concate_dim")
             raise fault(self, f"concate_dim from 0 to {specs[0].rank - 1}", got, "0 is the batch", *at)
         self.makes_rows = self.axis == 0 and self.count > 1
         return tuple(self._joined(group) for group in (specs, labels) if group)
@@ -54,7 +55,8 @@ class Concate(Layer):
             if self._rest(spec) != self._rest(specs[0]):
                 expected = f"a source like {specs[0].shape} on every axis but {self.axis}"
                 raise fault(self, expected, str(spec.shape), "make the sources match", "srclayers", k)
-        widths, first = [spec.shape[self.axis] for spec in specs], specs[0].shape
+        widths = [spec.shape[self.axis] for spec in specs]
+        first = specs[0].shape
         self.starts = list(accumulate(widths, initial=0))
         return Spec((*first[: self.axis], sum(widths), *first[self.axis + 1 :]), specs[0].dtype)
 

@@ -41,10 +41,12 @@ class Confusion(Layer):
         check_sources(self, "the scores", "the labels")
         scores = float_source(self)
         if scores.rank != 2 or scores.shape[1] > MOST:
-            got, hint = str(scores.shape), "name the layer below the loss"
+            got = str(scores.shape)
+            hint = "name the layer below the loss"
             raise fault(self, f"scores (batch, up to {MOST} classes)", got, hint, "srclayers", 0)
         label_axes(self, 1, scores)
-        self.classes, classes = scores.shape[1], range(scores.shape[1])
+        self.classes = scores.shape[1]
+        classes = range(scores.shape[1])
         self.metrics = tuple(f"{a} as {b}" for a, b in product(classes, classes))
         if len(classes) == 2:
             self.metrics += tuple(f"{a} in {bin}" for a, bin in product(classes, range(BINS)))

@@ -46,13 +46,15 @@ class Convolution(Layer):
     fuses_activation: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
-        source, conf = one_source(self), self.conf.convolution_conf
+        source = one_source(self)
+        conf = self.conf.convolution_conf
         require_conf(self, "convolution_conf", "num_filters: 32 kernel: 3")
         self.filters = at_least(self, 1, conf.num_filters, "convolution_conf", "num_filters")
         self.sliding = read_fitting_windows(self, "convolution_conf", source)
         self.channels = channel_count(source, self.sliding)
         self.groups = convolution_groups(self, self.channels, self.filters)
-        self.seen, self.share = self.channels // self.groups, self.filters // self.groups
+        self.seen = self.channels // self.groups
+        self.share = self.filters // self.groups
         return (Spec((source.shape[0], self.filters, *self.sliding.outputs)),)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
@@ -78,8 +80,10 @@ class Convolution(Layer):
         return product_cost(needs, size(region), size(term or ((0, self.seen),)) * prod(self.sliding.kernel))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        window, x = self.sliding.window(call.region[2:]), self._input(kernels, call)
-        w, b = call.w[0], part_bias(call, call.w)
+        window = self.sliding.window(call.region[2:])
+        x = self._input(kernels, call)
+        w = call.w[0]
+        b = part_bias(call, call.w)
         ops = [
             kernels.convolution(
                 x[:, c], w[f], None if b is None else b[f], call.y[0][:, f], window, groups, call.activation
@@ -89,17 +93,18 @@ class Convolution(Layer):
         return chain_ops(*ops)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        window, ops, calls = self.sliding.window(call.region[2:]), [], self._calls(call)
-        dx, dw, dy, w = (
-            with_channel_axis(wanted_gradient(call.dx, 0), self.sliding),
-            wanted_gradient(call.dw, 0),
-            call.dy[0],
-            call.w[0],
-        )
+        window = self.sliding.window(call.region[2:])
+        ops = []
+        calls = self._calls(call)
+        dx = with_channel_axis(wanted_gradient(call.dx, 0), self.sliding)
+        dw = wanted_gradient(call.dw, 0)
+        dy = call.dy[0]
+        w = call.w[0]
         if dx is not None:
             ops += [kernels.convolution_data(dy[:, f], w[f], dx[:, c], window, groups) for f, c, groups in calls]
         if dw is not None:
-            x, db = self._input(kernels, call), part_bias(call, call.dw)
+            x = self._input(kernels, call)
+            db = part_bias(call, call.dw)
             ops += [
                 kernels.convolution_weights(x[:, c], dy[:, f], dw[f], None if db is None else db[f], window, groups)
                 for f, c, groups in calls
@@ -114,8 +119,10 @@ class Convolution(Layer):
         """(filters, channels, groups) of kernel calls, relative to the part: each of equal groups."""
         if self.groups == 1:
             return [(slice(None), slice(None), 1)]
-        (lo, hi), first = call.region[1], self._channels(call.region[1])[0]
-        up, down = min(-(-lo // self.share) * self.share, hi), max(hi // self.share * self.share, lo)
+        (lo, hi) = call.region[1]
+        first = self._channels(call.region[1])[0]
+        up = min(-(-lo // self.share) * self.share, hi)
+        down = max(hi // self.share * self.share, lo)
         bounds = sorted({lo, up, down, hi})
         found = []
         for a, b in pairwise(bounds):

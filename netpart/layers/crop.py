@@ -25,15 +25,18 @@ class Crop(Layer):
     def infer(self) -> tuple[Spec, ...]:
         source = one_source(self)
         require_conf(self, "crop_conf", "shape: 8 shape: 8 start: -1 start: -1")
-        shape, start = (tuple(self.conf.crop_conf.shape), tuple(self.conf.crop_conf.start))
+        shape = tuple(self.conf.crop_conf.shape)
+        start = tuple(self.conf.crop_conf.start)
         space = source.shape[1:]
         if not len(shape) == len(start) == len(space) or min(shape) < 1:
-            got, hint = f"shape {shape}, start {start}", "write both once per axis behind the batch"
+            got = f"shape {shape}, start {start}"
+            hint = "write both once per axis behind the batch"
             raise fault(self, f"a shape and a start of {len(space)} axes", got, hint, "crop_conf", "shape")
         self.start = tuple((n - m) // 2 if s == -1 else s for s, n, m in zip(start, space, shape, strict=True))
         output = Spec((source.shape[0], *shape))
         if not contains(source.whole, self._moved(output.whole)):
-            got, hint = f"{shape} from {self.start} on", "use a smaller shape or start"
+            got = f"{shape} from {self.start} on"
+            hint = "use a smaller shape or start"
             raise fault(self, f"a box inside {space}", got, hint, "crop_conf", "shape")
         return (output,)
 

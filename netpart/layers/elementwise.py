@@ -31,7 +31,8 @@ class ElementwiseActivation(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
-            self.rereads, self.reuse = "y", (MemoryReuse.OVER, MemoryReuse.OVER) if self.slope == 0 else self.reuse
+            self.rereads = "y"
+            self.reuse = (MemoryReuse.OVER, MemoryReuse.OVER) if self.slope == 0 else self.reuse
         return (one_source(self, least=1),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:

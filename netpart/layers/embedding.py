@@ -27,7 +27,8 @@ class Embedding(Layer):
     confs: ClassVar[tuple[str, ...]] = ("embedding_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        (source,), conf = check_sources(self, "the tokens"), self.conf.embedding_conf
+        (source,) = check_sources(self, "the tokens")
+        conf = self.conf.embedding_conf
         require_conf(self, "embedding_conf", "vocab_size: 1000 feature_dim: 100")
         if source.dtype != INT or not source.shape:
             came = f"{source.dtype} {source.shape}"

@@ -31,7 +31,8 @@ class EuclideanLoss(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the prediction", "the target")
-        prediction, target = float_source(self, 0), float_source(self, 1)
+        prediction = float_source(self, 0)
+        target = float_source(self, 1)
         rows = [(spec.shape[0], prod(spec.shape[1:])) for spec in (prediction, target)]
         if rows[0] != rows[1]:
             expected = f"a target of {rows[0][0]} rows with {rows[0][1]} elements each"

@@ -37,7 +37,8 @@ def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Ite
 
 def refuse_surplus_params(layer: Layer, type_name: str) -> None:
     """Raises ConfigError for a layer with more param blocks than it has parameters."""
-    given, known = len(layer.conf.param), len(layer.params)
+    given = len(layer.conf.param)
+    known = len(layer.params)
     if given > known and type(layer).parameters is not Layer.parameters:
         expected = f"at most {known} param blocks, as {type_name} has no more parameters"
         raise ConfigError(layer.name, expected, f"{given}", "remove the last", at=("param", known))

@@ -39,7 +39,9 @@ class Gate(Layer):
         return kernels.multiply(call.y[0], self._factors(call))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, dw, factors = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), self._factors(call)
+        dx = wanted_gradient(call.dx, 0)
+        dw = wanted_gradient(call.dw, 0)
+        factors = self._factors(call)
         ops = [] if dx is None else [kernels.multiply_gradient(factors, 0, call.dy[0], dx)]
         ops += [] if dw is None else [kernels.multiply_gradient(factors, 1, call.dy[0], self._stretched(dw))]
         return chain_ops(*ops)

@@ -59,7 +59,8 @@ class GlobalPooling(Layer):
         return kernels.global_pooling(call.x[0], call.y[0], arg, self.method, prod(self.space))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, arg = wanted_gradient(call.dx, 0), call.aux[0] if call.aux else None
+        dx = wanted_gradient(call.dx, 0)
+        arg = call.aux[0] if call.aux else None
         if dx is None:
             return chain_ops()
         return kernels.global_pooling_gradient(call.dy[0], dx, arg, self.method, prod(self.space))

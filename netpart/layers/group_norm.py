@@ -20,12 +20,14 @@ class GroupNorm(Normalisation):
     confs: ClassVar[tuple[str, ...]] = ("norm_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        source, at = one_source(self), ("norm_conf", "groups")
+        source = one_source(self)
+        at = ("norm_conf", "groups")
         groups = at_least(self, 1, self.conf.norm_conf.groups, *at)
         if source.shape[1] % groups:
             got = f"{groups} over {source.shape[1]} channels"
             raise fault(self, "groups that divide the channels", got, "change groups", *at)
-        self.axes, self.share = range(1, 2), source.shape[1] // groups
+        self.axes = range(1, 2)
+        self.share = source.shape[1] // groups
         return (source,)
 
     def cuts(self) -> tuple[int | str, ...]:

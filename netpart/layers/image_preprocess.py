@@ -29,13 +29,15 @@ class ImagePreprocess(Layer):
     confs: ClassVar[tuple[str, ...]] = ("rgbimage_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        source, conf = one_source(self), self.conf.rgbimage_conf
+        source = one_source(self)
+        conf = self.conf.rgbimage_conf
         if source.rank != 4:
             raise fault(self, "a source (batch, channels, height, width)", str(source.shape), "", "srclayers", 0)
         if conf.meanfile:
             hint = "write the mean as store_conf.mean_file of the input layer"
             raise fault(self, "no meanfile", repr(conf.meanfile), hint, "rgbimage_conf", "meanfile")
-        sides, at = source.shape[2:], ("rgbimage_conf", "cropsize")
+        sides = source.shape[2:]
+        at = ("rgbimage_conf", "cropsize")
         self.side = at_least(self, 0, conf.cropsize, *at) or sides[0]
         if self.side > min(sides) or (not conf.cropsize and sides[0] != sides[1]):
             expected = f"a cropsize within the image of {sides[0]}x{sides[1]}"
@@ -47,10 +49,13 @@ class ImagePreprocess(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (lo, hi), (c0, c1), *sides = call.region
-        box, scale = ((0, c1 - c0), *sides), self.conf.rgbimage_conf.scale
-        stream, three = stream_key(call.seed, self.name, "crop"), ((0, 3),)
+        box = ((0, c1 - c0), *sides)
+        scale = self.conf.rgbimage_conf.scale
+        stream = stream_key(call.seed, self.name, "crop")
+        three = ((0, 3),)
         draw = UniformDraws(np, stream, (call.first_row + lo, call.first_row + hi), three, (3,), call.phase)
-        uniform, scratch = np.zeros((hi - lo, 3)), [np.empty(*s) for s in draw.scratch]
+        uniform = np.zeros((hi - lo, 3))
+        scratch = [np.empty(*s) for s in draw.scratch]
         free = np.array([extent - self.side + 1 for extent in self.inputs[0].shape[2:]])
 
         def fill(y: Array, x: Array) -> None:

@@ -31,18 +31,22 @@ class InnerProduct(Layer):
     fuses_activation: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
-        source, conf = one_source(self), self.conf.innerproduct_conf
+        source = one_source(self)
+        conf = self.conf.innerproduct_conf
         require_conf(self, "innerproduct_conf", "num_output: 10")
-        self.axis, self.transpose = at_least(self, 1, conf.axis, "innerproduct_conf", "axis"), conf.transpose
+        self.axis = at_least(self, 1, conf.axis, "innerproduct_conf", "axis")
+        self.transpose = conf.transpose
         if self.axis >= source.rank:
-            expected, hint = f"an axis below {source.rank}", f"its source is {source.shape}"
+            expected = f"an axis below {source.rank}"
+            hint = f"its source is {source.shape}"
             raise fault(self, expected, str(self.axis), hint, "innerproduct_conf", "axis")
         self.features = source.shape[self.axis :]
         self.outputs_count = at_least(self, 1, conf.num_output, "innerproduct_conf", "num_output")
         return (Spec((*source.shape[: self.axis], self.outputs_count)),)
 
     def parameters(self) -> tuple[ParamSpec, ...]:
-        out, size = self.outputs_count, prod(self.features)
+        out = self.outputs_count
+        size = prod(self.features)
         shape = (*self.features, out) if self.transpose else (out, *self.features)
         saved = (size, out) if self.transpose else (out, size)
         return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,))
@@ -62,11 +66,15 @@ class InnerProduct(Layer):
         return product_cost(self.needs(region, term), size(region), size(term or whole_region(self.features)))
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        x, y = self._rows(call.x[0]), self._rows(call.y[0])
+        x = self._rows(call.x[0])
+        y = self._rows(call.y[0])
         return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        ops, dx, dw, dy = [], wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), self._rows(call.dy[0])
+        ops = []
+        dx = wanted_gradient(call.dx, 0)
+        dw = wanted_gradient(call.dw, 0)
+        dy = self._rows(call.dy[0])
         if dx is not None:
             ops.append(kernels.inner_product_data(dy, call.w[0], self._rows(dx), self.transpose))
         if dw is not None:

@@ -136,8 +136,12 @@ class Layer(ABC):
         ``rows`` overrides the batch size an input layer reads from its conf (micro-batches); relative
         data paths are looked up in ``folder`` (default: the working directory). ``training``: not a test net's.
         """
-        self.conf, self.name, self.inputs = conf, conf.name, inputs
-        self.rows_override, self.folder, self.training = rows, folder or Path(), training
+        self.conf = conf
+        self.name = conf.name
+        self.inputs = inputs
+        self.rows_override = rows
+        self.folder = folder or Path()
+        self.training = training
         self.outputs: tuple[Spec, ...] = self.infer()
         _refuse_large_tensors(self.name, "output", self.outputs)
         self.params: tuple[ParamSpec, ...] = self.parameters()

@@ -23,12 +23,14 @@ class LayerNorm(Normalisation):
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.job_pb2 import LayerType
 
-        source, axis = one_source(self), self.conf.norm_conf.axis
+        source = one_source(self)
+        axis = self.conf.norm_conf.axis
         first = axis + source.rank if axis < 0 else axis
         if not 0 < first < source.rank:
             hint = "axis 0 is the batch; -1 is the last axis"
             raise fault(self, f"an axis from 1 to {source.rank - 1}", str(axis), hint, "norm_conf", "axis")
-        self.axes, self.centred = range(first, source.rank), self.conf.type == LayerType.kLayerNorm
+        self.axes = range(first, source.rank)
+        self.centred = self.conf.type == LayerType.kLayerNorm
         return (source,)
 
     def cuts(self) -> tuple[int | str, ...]:

@@ -29,7 +29,8 @@ class LRN(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         conf = self.conf.lrn_conf
-        self.local_size, self.half = conf.local_size, conf.local_size // 2
+        self.local_size = conf.local_size
+        self.half = conf.local_size // 2
         self.factors = conf.alpha, conf.beta, conf.knorm
         if conf.local_size < 1 or conf.local_size % 2 == 0:
             hint = f"write local_size: {max(conf.local_size, 0) + 1}"

@@ -25,7 +25,8 @@ class Matmul(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the left matrices", "the right matrices")
-        a, b = float_source(self, 0, least=3).shape, float_source(self, 1, least=3).shape
+        a = float_source(self, 0, least=3).shape
+        b = float_source(self, 1, least=3).shape
         conf = self.conf.matmul_conf
         self.flips = bool(conf.transpose_a), bool(conf.transpose_b)
         (rows, self.terms), (terms, columns) = (
@@ -56,8 +57,12 @@ class Matmul(Layer):
         return kernels.matmul(call.x[0], call.x[1], call.y[0], *self.flips)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (a, b), (ta, tb), dy, ops = call.x, self.flips, call.dy[0], []
-        da, db = wanted_gradient(call.dx, 0), wanted_gradient(call.dx, 1)
+        (a, b) = call.x
+        (ta, tb) = self.flips
+        dy = call.dy[0]
+        ops = []
+        da = wanted_gradient(call.dx, 0)
+        db = wanted_gradient(call.dx, 1)
         if da is not None:
             ops.append(kernels.matmul(b, dy, da, tb, True) if ta else kernels.matmul(dy, b, da, False, not tb))
         if db is not None:

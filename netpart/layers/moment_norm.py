@@ -51,14 +51,20 @@ class MomentNorm(Layer):
         return channels, channels, channels
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, s), (x, m), (rstd, mean, variance) = call.w, call.x, call.aux
+        (*affine, s) = call.w
+        (x, m) = call.x
+        (rstd, mean, variance) = call.aux
         w, b = (*affine, None, None)[:2]
         arrays = x, s, m, mean, variance, w, b, call.y[0], rstd
         return kernels.moment_norm(*arrays, self.epsilon, call.activation)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (*affine, _), (*gradients, _), (rstd, mean, variance) = call.w, call.dw, call.aux
-        (x, m), dx, dm = call.x, wanted_gradient(call.dx, 0), wanted_gradient(call.dx, 1)
+        (*affine, _) = call.w
+        (*gradients, _) = call.dw
+        (rstd, mean, variance) = call.aux
+        (x, m) = call.x
+        dx = wanted_gradient(call.dx, 0)
+        dm = wanted_gradient(call.dx, 1)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
         arrays = x, m, mean, variance, w, rstd, call.dy[0], dm, dw, db, dx
         return kernels.moment_norm_gradient(*arrays, self.epsilon)

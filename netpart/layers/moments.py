@@ -67,7 +67,8 @@ class Moments(Layer):
         return kernels.moments(call.x[0], call.w[0], call.y[0], prod(self.space))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, ops = wanted_gradient(call.dx, 0), [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
+        dx = wanted_gradient(call.dx, 0)
+        ops = [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
         if dx is not None:
             add = call.adds[:1] == (True,)
             ops.append(kernels.moments_gradient(call.x[0], call.w[0], call.dy[0], dx, prod(self.space), add))

@@ -36,7 +36,8 @@ class Normalisation(Layer):
 
     def parameters(self) -> tuple[ParamSpec, ...]:
         """A param block for the scale, a second one for the shift where there is a centre; none: neither."""
-        protos, most = list(self.conf.param), 1 + self.centred
+        protos = list(self.conf.param)
+        most = 1 + self.centred
         if len(protos) > most:
             expected = f"at most {most} param blocks ({'scale, shift' if self.centred else 'scale'})"
             raise fault(self, expected, str(len(protos)), "remove the last", "param")
@@ -56,14 +57,21 @@ class Normalisation(Layer):
         return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        (w, b), (unit, rstd), blocks = self._views(call.w), call.aux, self.blocks(self.touched(call.region))
-        arrays, epsilon = (call.x[0], w, b, call.y[0], unit, rstd), self.conf.norm_conf.epsilon
+        (w, b) = self._views(call.w)
+        (unit, rstd) = call.aux
+        blocks = self.blocks(self.touched(call.region))
+        arrays = (call.x[0], w, b, call.y[0], unit, rstd)
+        epsilon = self.conf.norm_conf.epsilon
         return kernels.normalise(*arrays, blocks, self._own(call), epsilon, self.centred)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (unit, rstd), own, ops = call.aux, self._own(call), []
-        (w, _), (dw, db) = self._views(call.w), self._views(call.dw)
-        dx, dy = wanted_gradient(call.dx, 0), call.dy[0]
+        (unit, rstd) = call.aux
+        own = self._own(call)
+        ops = []
+        (w, _) = self._views(call.w)
+        (dw, db) = self._views(call.dw)
+        dx = wanted_gradient(call.dx, 0)
+        dy = call.dy[0]
         if dx is not None:
             ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred))
         if dw is not None or db is not None:
@@ -75,7 +83,8 @@ class Normalisation(Layer):
 
     def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
         """Scale and shift, or their gradients, with the output's rank; None where there is none."""
-        first, last = self.axes.start, self.output.rank - self.axes.stop
+        first = self.axes.start
+        last = self.output.rank - self.axes.stop
         views = (None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays)
         scale, shift, *_ = (*views, None, None)
         return scale, shift

@@ -38,7 +38,8 @@ class Pooling(Layer):
         source = one_source(self)
         self.sliding = read_fitting_windows(self, "pooling_conf", source)
         self.method: Method = "MAX" if self.conf.pooling_conf.pool == PoolingProto.MAX else "AVG"
-        self.axes, self.area = len(self.sliding.kernel), prod(self.sliding.kernel)
+        self.axes = len(self.sliding.kernel)
+        self.area = prod(self.sliding.kernel)
         return (Spec((*source.shape[: -self.axes], *self.sliding.outputs)),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
@@ -54,14 +55,16 @@ class Pooling(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         ranges = call.region[-self.axes :]
-        window, arg = self.sliding.window(ranges), call.aux[0] if call.aux else None
+        window = self.sliding.window(ranges)
+        arg = call.aux[0] if call.aux else None
         x = call.x[0]
         if call.needs.inputs[0] is None:
             x = empty_input(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
         return kernels.pooling(x, call.y[0], arg, window, self.method, self.area)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, window = wanted_gradient(call.dx, 0), self.sliding.window(call.region[-self.axes :])
+        dx = wanted_gradient(call.dx, 0)
+        window = self.sliding.window(call.region[-self.axes :])
         if dx is None:
             return chain_ops()
         arg = call.aux[0] if call.aux else None

@@ -39,7 +39,9 @@ class Positions(Layer):
         return kernels.total(call.y[0], [call.x[0], call.w[0]])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        ops, dx, dw = [], wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0)
+        ops = []
+        dx = wanted_gradient(call.dx, 0)
+        dw = wanted_gradient(call.dw, 0)
         if dx is not None:
             ops.append(kernels.copy(dx, call.dy[0]))
         if dw is not None:

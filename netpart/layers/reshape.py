@@ -61,10 +61,12 @@ class Reshape(Layer):
         return kernels.copy(self._runs(call.y[0], 1), self._runs(call.x[0], 0)[self._used(call)])
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        dx, used = wanted_gradient(call.dx, 0), self._used(call)
+        dx = wanted_gradient(call.dx, 0)
+        used = self._used(call)
         if dx is None:
             return chain_ops()
-        target, unused = self._runs(dx, 0), [kernels.zero(dx)] if dx.size > call.dy[0].size else []
+        target = self._runs(dx, 0)
+        unused = [kernels.zero(dx)] if dx.size > call.dy[0].size else []
         return chain_ops(*unused, kernels.copy(target[used], self._runs(call.dy[0], 1)))
 
     def _used(self, call: Call) -> tuple[slice, ...]:
@@ -79,12 +81,14 @@ class Reshape(Layer):
 
     def _shape(self, source: Spec) -> Shape:
         require_conf(self, "reshape_conf", "shape: 4 shape: -1")
-        shape, features = list(self.conf.reshape_conf.shape), prod(source.shape[1:])
+        shape = list(self.conf.reshape_conf.shape)
+        features = prod(source.shape[1:])
         known = prod(n for n in shape if n != -1)
         if shape.count(-1) == 1 and known > 0:
             shape[shape.index(-1)] = features // known
         if min(shape, default=0) < 1 or prod(shape) != features:
-            got, hint = str(list(self.conf.reshape_conf.shape)), "write the extents behind the batch; one may be -1"
+            got = str(list(self.conf.reshape_conf.shape))
+            hint = "write the extents behind the batch; one may be -1"
             raise fault(self, f"extents of {features} elements, those of one row", got, hint, *AT)
         return tuple(shape)
 

@@ -33,7 +33,8 @@ class Rotary(Layer):
         if source.shape[-1] % 2:
             raise fault(self, "an even number of features", str(source.shape), "change the source", "srclayers", 0)
         if self.conf.rotary_conf.base <= 0:
-            got, hint = f"{self.conf.rotary_conf.base:g}", "leave base out"
+            got = f"{self.conf.rotary_conf.base:g}"
+            hint = "leave base out"
             raise fault(self, "a base above 0", got, hint, "rotary_conf", "base")
         return (source,)
 

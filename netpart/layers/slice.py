@@ -41,21 +41,27 @@ class Slice(Layer):
     def infer(self) -> tuple[Spec, ...]:
         if len(self.inputs) != 2 or self.inputs[1].dtype != INT:
             check_sources(self, "the input")
-        spec, conf = float_source(self, 0, least=1), self.conf.slice_conf
-        self.axis, parts = conf.slice_dim, at_least(self, 1, conf.num_slices, "slice_conf", "num_slices")
+        spec = float_source(self, 0, least=1)
+        conf = self.conf.slice_conf
+        self.axis = conf.slice_dim
+        parts = at_least(self, 1, conf.num_slices, "slice_conf", "num_slices")
         if not 0 <= self.axis < spec.rank:
-            got, at = str(self.axis), ("slice_conf", "slice_dim")
+            got = str(self.axis)
+            at = ("slice_conf", "slice_dim")
             raise fault(self, f"slice_dim from 0 to {spec.rank - 1}", got, "0 is the batch", *at)
         if spec.shape[self.axis] % parts:
-            got, hint = f"{parts} of {spec.shape[self.axis]}", f"the shape of its source is {spec.shape}"
+            got = f"{parts} of {spec.shape[self.axis]}"
+            hint = f"the shape of its source is {spec.shape}"
             raise fault(self, "slices of equal extent", got, hint, "slice_conf", "num_slices")
-        self.makes_rows, self.number = self.axis == 0 and parts > 1, 0
+        self.makes_rows = self.axis == 0 and parts > 1
+        self.number = 0
         return tuple(self._part(spec) for spec in self.inputs)
 
     def part(self, name: str, number: int) -> Slice:
         """The layer, called ``name``, of part ``number``; this one is that of part 0."""
         found = copy(self)
-        found.name, found.number = name, number
+        found.name = name
+        found.number = number
         return found
 
     def _part(self, spec: Spec) -> Spec:

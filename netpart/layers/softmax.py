@@ -24,7 +24,8 @@ class Softmax(Layer):
     confs: ClassVar[tuple[str, ...]] = ("softmax_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        source, at = one_source(self), ("softmax_conf", "num_softmax_per_instance")
+        source = one_source(self)
+        at = ("softmax_conf", "num_softmax_per_instance")
         if source.rank != 2:
             hint = "put an inner product in between"
             raise fault(self, "a source (batch, features)", str(source.shape), hint, "srclayers", 0)

@@ -39,9 +39,11 @@ class SoftmaxLoss(Layer):
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the prediction", "the labels")
-        prediction, conf = float_source(self), self.conf.softmaxloss_conf
+        prediction = float_source(self)
+        conf = self.conf.softmaxloss_conf
         self.places = label_axes(self, 1, prediction)
-        self.scale, self.classes = float(conf.scale), prod(prediction.shape[self.places :])
+        self.scale = float(conf.scale)
+        self.classes = prod(prediction.shape[self.places :])
         self.topk = at_least(self, 1, conf.topk, "softmaxloss_conf", "topk")
         if self.topk > self.classes:
             hint = "write a smaller topk"
@@ -50,7 +52,8 @@ class SoftmaxLoss(Layer):
             )
         self.smoothing = float(conf.label_smoothing)
         if not 0 <= self.smoothing < 1:
-            got, hint = f"{self.smoothing:g}", "write the share that all classes divide"
+            got = f"{self.smoothing:g}"
+            hint = "write the share that all classes divide"
             raise fault(self, "0 <= label_smoothing < 1", got, hint, "softmaxloss_conf", "label_smoothing")
         if conf.bits:
             self.metrics = (*self.metrics, "bits")
@@ -88,7 +91,8 @@ class SoftmaxLoss(Layer):
         return () if seen == region else ((extent(seen), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        y, positions = (*call.aux, call.y[0])[0], prod(self.inputs[1].shape[1:])
+        y = (*call.aux, call.y[0])[0]
+        positions = prod(self.inputs[1].shape[1:])
         arrays = call.x[0], call.x[1], y, call.metrics, self._owned(kernels, call)
         loss = kernels.softmax_loss(*arrays, self.topk, self.scale, positions, self.smoothing)
         return chain_ops(loss, kernels.copy(call.y[0], y[self._own(call)])) if call.aux else loss
@@ -98,7 +102,8 @@ class SoftmaxLoss(Layer):
         if dx is None:
             return chain_ops()
         factor = self.scale / (call.rows * prod(self.inputs[1].shape[1:]))
-        y, owned = (*call.aux, call.y[0])[0], self._owned(kernels, call)
+        y = (*call.aux, call.y[0])[0]
+        owned = self._owned(kernels, call)
         return kernels.softmax_loss_gradient(y, call.x[1], dx, owned, factor, self.smoothing)
 
     def _own(self, call: Call) -> tuple[slice, ...]:

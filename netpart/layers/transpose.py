@@ -29,7 +29,8 @@ class Transpose(Layer):
         self.order = (0, *self.conf.transpose_conf.axis)
         if sorted(self.order) != list(range(source.rank)):
             expected = f"the axes 1 to {source.rank - 1}, each once"
-            got, hint = str(list(self.conf.transpose_conf.axis)), "list them as the output has them"
+            got = str(list(self.conf.transpose_conf.axis))
+            hint = "list them as the output has them"
             raise fault(self, expected, got, hint, "transpose_conf", "axis")
         return (Spec(tuple(source.shape[a] for a in self.order)),)
 

@@ -45,7 +45,8 @@ class TransposedConvolution(Layer):
     rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:
-        source, conf = one_source(self), self.conf.convolution_conf
+        source = one_source(self)
+        conf = self.conf.convolution_conf
         require_conf(self, FIELD, "num_filters: 32 kernel: 2 stride: 2")
         self.filters = at_least(self, 1, conf.num_filters, FIELD, "num_filters")
         self.small = read_windows(self, FIELD, source)
@@ -61,7 +62,8 @@ class TransposedConvolution(Layer):
 
     def parameters(self) -> tuple[ParamSpec, ...]:
         taps = prod(self.small.kernel)
-        fan, saved = (self.filters, self.channels // self.groups * taps), (self.channels, self.share * taps)
+        fan = (self.filters, self.channels // self.groups * taps)
+        saved = (self.channels, self.share * taps)
         return weight_and_bias(self, (self.channels, self.share, *self.small.kernel), fan, saved)
 
     def cuts(self) -> tuple[int | str, ...]:
@@ -89,14 +91,20 @@ class TransposedConvolution(Layer):
         return Cost(product + spread, (product,), product + fold, product // 2)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        y, b = call.y[0], part_bias(call, call.w)
-        x, window = self._input(kernels, call), self._window(call.region)
+        y = call.y[0]
+        b = part_bias(call, call.w)
+        x = self._input(kernels, call)
+        window = self._window(call.region)
         spread = kernels.convolution_data(x, call.w[0], y, window, self.groups)
         return chain_ops(spread, *(() if b is None else (kernels.add(y, as_column(b, y.ndim - 2)),)))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        window, ops = self._window(call.region), []
-        dx, dw, db, dy = wanted_gradient(call.dx, 0), wanted_gradient(call.dw, 0), part_bias(call, call.dw), call.dy[0]
+        window = self._window(call.region)
+        ops = []
+        dx = wanted_gradient(call.dx, 0)
+        dw = wanted_gradient(call.dw, 0)
+        db = part_bias(call, call.dw)
+        dy = call.dy[0]
         if dx is not None:
             ops.append(kernels.convolution(dy, call.w[0], None, with_channel_axis(dx, self.small), window, self.groups))
         if dw is not None:
@@ -114,14 +122,17 @@ class TransposedConvolution(Layer):
         n, s, p, k = (f[axis] for f in (self.small.extent, self.small.stride, self.small.pad, self.small.reach))
         first = 0 if lo == 0 else min(-(-(lo + p - k + 1) // s), (lo + p) // s)
         stop = n if hi == self.space[axis] else (hi - 1 + p) // s + 1
-        first, stop = min(max(first, 0), n), min(stop, n)
+        first = min(max(first, 0), n)
+        stop = min(stop, n)
         return first, max(first, stop)
 
     def _window(self, region: Region) -> Window:
         """Geometry of the convolution that would read this part of the output and give those inputs."""
         pads = []
         for axis, (lo, hi) in enumerate(region[2:]):
-            s, p, k = self.small.stride[axis], self.small.pad[axis], self.small.reach[axis]
+            s = self.small.stride[axis]
+            p = self.small.pad[axis]
+            k = self.small.reach[axis]
             first, stop = self._reads(axis, lo, hi)
             pads.append((lo - first * s + p, max(0, (stop - 1) * s - p + k - hi)))
         return Window(self.small.kernel, self.small.stride, tuple(pads), self.small.dilation)

@@ -30,7 +30,8 @@ class Upsampling(Layer):
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import UpsamplingProto
 
-        source, conf = one_source(self, least=3), self.conf.upsampling_conf
+        source = one_source(self, least=3)
+        conf = self.conf.upsampling_conf
         if source.rank > 5:
             raise fault(self, "1, 2 or 3 spatial axes", str(source.rank - 2), "reshape the source", "srclayers", 0)
         self.factor = at_least(self, 1, conf.factor, "upsampling_conf", "factor")
@@ -57,7 +58,8 @@ class Upsampling(Layer):
 
     def _neighbours(self, axis: int, region: Region) -> tuple[Array, Array, Array]:
         """Per output: the two inputs that it lies between, and the share of the second."""
-        outputs, last = np.arange(*region[axis]), self.inputs[0].shape[axis] - 1
+        outputs = np.arange(*region[axis])
+        last = self.inputs[0].shape[axis] - 1
         if not self.linear:
             return outputs // self.factor, outputs // self.factor, np.zeros(len(outputs))
         at = np.clip((outputs + 0.5) / self.factor - 0.5, 0, last)
@@ -72,8 +74,10 @@ class Upsampling(Layer):
         """Per spatial axis the matrix (outputs of the part, inputs it reads)."""
         found = []
         for axis in range(2, len(region)):
-            (low, high, share), (start, stop) = self._neighbours(axis, region), self._reads(axis, region)
-            weights, rows = np.zeros((len(low), stop - start)), np.arange(len(low))
+            (low, high, share) = self._neighbours(axis, region)
+            (start, stop) = self._reads(axis, region)
+            weights = np.zeros((len(low), stop - start))
+            rows = np.arange(len(low))
             np.add.at(weights, (rows, low - start), 1 - share)
             np.add.at(weights, (rows, high - start), share)
             found.append(kernels.xp.asarray(weights, dtype=kernels.dtype))

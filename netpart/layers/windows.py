@@ -55,11 +55,16 @@ class SlidingWindows:
         return Window(self.kernel, self.stride, pads, self.dilation)
 
     def _axis(self, axis: int, lo: int, hi: int) -> tuple[Range, Range]:
-        n, k, s, p = self.extent[axis], self.reach[axis], self.stride[axis], self.pad[axis]
-        first, stop = lo * s - p, (hi - 1) * s - p + k
+        n = self.extent[axis]
+        k = self.reach[axis]
+        s = self.stride[axis]
+        p = self.pad[axis]
+        first = lo * s - p
+        stop = (hi - 1) * s - p + k
         if hi == self.outputs[axis]:
             stop = max(stop, n)  # whoever owns the last output owns the tail, so the whole needs the whole
-        start, end = max(first, 0), min(stop, n)
+        start = max(first, 0)
+        end = min(stop, n)
         if start >= end:
             return (min(start, n), min(start, n)), (stop - first, 0)
         return (start, end), (start - first, stop - end)
@@ -106,7 +111,8 @@ def convolution_groups(layer: Layer, channels: int, filters: int) -> int:
     """The groups of a convolution; raises ConfigError for those that do not share out its channels and filters."""
     groups = at_least(layer, 1, layer.conf.convolution_conf.groups, "convolution_conf", "groups")
     if channels % groups or filters % groups:
-        got, hint = f"{groups} over {channels} and {filters}", "change groups or num_filters"
+        got = f"{groups} over {channels} and {filters}"
+        hint = "change groups or num_filters"
         raise fault(layer, "groups that divide the channels and the filters", got, hint, "convolution_conf", "groups")
     return groups
 

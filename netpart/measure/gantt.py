@@ -38,7 +38,14 @@ WORDS = {
     FORWARD: "forward", BACKWARD: "backward", UPDATE: "update", MOVE: "copy, add, clear", TALK: "send, receive",
     WAIT: "wait",
 }  # fmt: skip
-WIDTH, LEFT, RIGHT, TOP, LANE, TURN, GAP, AXIS = 1000, 150, 20, 70, 24, 16, 16, 34
+WIDTH = 1000
+LEFT = 150
+RIGHT = 20
+TOP = 70
+LANE = 24
+TURN = 16
+GAP = 16
+AXIS = 34
 """Pixels: of the whole, beside and above the bars, of a lane, of the numbers of micro-batches, between workers, below
 them."""
 TITLE, TEXT, NAME = 14, 11, 10
@@ -131,7 +138,9 @@ def _micro_batch_bands(chart: GanttChart, worker: int) -> Iterator[str]:
     events = [event for event in chart.timeline.of_worker(worker) if event.micro >= 0]
     for (kind, micro), found in groupby(events, key=lambda event: (event.kind, event.micro)):
         played = list(found)
-        x, end, y = chart.x(played[0].start), chart.x(max(event.end for event in played)), chart.top(worker)
+        x = chart.x(played[0].start)
+        end = chart.x(max(event.end for event in played))
+        y = chart.top(worker)
         told = f"<title>{WORDS[kind]} of micro-batch {micro}, {seconds_text(played[-1].end - played[0].start)}</title>"
         box = f'x="{x:.2f}" y="{y + 1}" width="{end - x:.2f}" height="{TURN - 2}"'
         yield f'<rect {box} fill="{COLOURS[kind]}" class="turn">{told}</rect>'
@@ -141,7 +150,9 @@ def _micro_batch_bands(chart: GanttChart, worker: int) -> Iterator[str]:
 
 def _step_bracket(chart: GanttChart, event: TimelineEvent) -> str:
     """The step of one worker, below its lanes."""
-    y, start, end = chart.top(event.worker) + chart.turn + 2 * LANE, chart.x(event.start), chart.x(event.end)
+    y = chart.top(event.worker) + chart.turn + 2 * LANE
+    start = chart.x(event.start)
+    end = chart.x(event.end)
     told = f"<title>step of worker {event.worker}, {seconds_text(event.seconds)}</title>"
     return f'<path d="M{start:.1f} {y} v5 H{end:.1f} v-5" class="step">{told}</path>'
 
@@ -158,7 +169,8 @@ def _worker_lanes(chart: GanttChart) -> Iterator[str]:
 
 def _time_axis(chart: GanttChart) -> Iterator[str]:
     """Ticks at round times."""
-    bottom, every = chart.height - AXIS, tick_spacing(chart.lasts / TICKS)
+    bottom = chart.height - AXIS
+    every = tick_spacing(chart.lasts / TICKS)
     for tick in range(int(chart.lasts / every) + 1):
         x = chart.x(chart.began + tick * every)
         yield f'<path d="M{x:.1f} {TOP} V{bottom}" class="tick"/>'
@@ -178,7 +190,9 @@ def _bar_width(chart: GanttChart, event: TimelineEvent) -> float:
 
 def _event_bar(chart: GanttChart, event: TimelineEvent) -> str:
     """One event."""
-    x, y, room = chart.x(event.start), chart.y(event), _bar_width(chart, event)
+    x = chart.x(event.start)
+    y = chart.y(event)
+    room = _bar_width(chart, event)
     of = f" of micro-batch {event.micro}" if event.micro >= 0 else ""
     told = f"<title>{escape(event.text)}{of}, {seconds_text(event.seconds)}</title>"
     fill = COLOURS[event.kind]
@@ -193,6 +207,8 @@ def _event_bar(chart: GanttChart, event: TimelineEvent) -> str:
 
 def _message_arrow(chart: GanttChart, message: TimelineMessage) -> str:
     """A message, from where it was sent to where it was taken in."""
-    (start, end), half = (message.sent, message.taken), LANE / 2
+    start = message.sent
+    end = message.taken
+    half = LANE / 2
     ends = chart.x(start.start), chart.y(start) + half, chart.x(end.end), chart.y(end) + half
     return '<path d="M{:.1f} {:.1f} L{:.1f} {:.1f}" class="message"/>'.format(*ends)

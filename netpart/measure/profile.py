@@ -45,7 +45,8 @@ class ProfiledRun:
         from netpart.measure.gantt import draw_gantt
         from netpart.units import seconds_text
 
-        step, profile = self.median_step, self.profile
+        step = self.median_step
+        profile = self.profile
         which = f"the median of {profile.steps} steps" if profile.steps > 1 else "the step"
         takes = f"of {profile.rows} rows takes {seconds_text(self.timeline.seconds(step))}"
         return draw_gantt(self.timeline.of_step(step), f"{profile.name}: {which} {takes}")

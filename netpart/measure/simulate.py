@@ -52,7 +52,8 @@ class Simulation:
         rule = build_updater(self.cut.job.updater)
         program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
-        player.trace.now, player.trace.events = (lambda: self.clocks.reading(worker)), []
+        player.trace.now = lambda: self.clocks.reading(worker)
+        player.trace.events = []
         return player
 
     def run(self, steps: int) -> Timeline:

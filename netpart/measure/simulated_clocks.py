@@ -27,7 +27,8 @@ class SimulatedClocks:
     """The clocks of workers whose devices have ``speeds`` (1: this machine), in seconds."""
 
     def __init__(self, speeds: Sequence[float]) -> None:
-        self.speeds, self.now = speeds, [0.0] * len(speeds)
+        self.speeds = speeds
+        self.now = [0.0] * len(speeds)
         self.wakes = [0.0] * len(speeds)
         self.turns = [Event() for _ in speeds]
         self.ended = set[int]()
@@ -102,7 +103,9 @@ class SimulatedTransport(Transport):
 
     def __init__(self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], link: LinkCost) -> None:
         super().__init__(rank)
-        self._clocks, self._peers, self._link = clocks, peers, link
+        self._clocks = clocks
+        self._peers = peers
+        self._link = link
         self._coming: list[tuple[float, int, FrameHeader, Array]] = []
         self._numbers = count()
 

@@ -107,7 +107,8 @@ class StepProfiler:
     """Makes a StepProfile of the ``timeline`` of training steps of ``partition``."""
 
     def __init__(self, partition: Partition, timeline: Timeline) -> None:
-        self.partition, self.timeline = partition, timeline
+        self.partition = partition
+        self.timeline = timeline
         self.steps = timeline.steps
         micros = partition.phases["train"]
         self.nodes = {part.name: part.node for micro in micros for part in micro.graph.parts if part.kind == LAYER}
@@ -138,7 +139,8 @@ class StepProfiler:
 
     def layer(self, index: int) -> LayerTime:
         """The row of one layer."""
-        node, flops = self.partition.graph.net.nodes[index], self.flops(index)
+        node = self.partition.graph.net.nodes[index]
+        flops = self.flops(index)
         seconds = {kind: self.by_layer.get((node.name, kind), {}) for kind in (FORWARD, BACKWARD, UPDATE)}
         forward, backward, update = (self.median_of(max, found) for found in seconds.values())
         computing = self.median_of(sum, seconds[FORWARD]) + self.median_of(sum, seconds[BACKWARD])

@@ -15,7 +15,13 @@ from typing import NamedTuple
 Interval = tuple[float, float]
 Key = tuple[int, ...]
 
-FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT, STEP = "forward", "backward", "update", "move", "talk", "wait", "step"
+FORWARD = "forward"
+BACKWARD = "backward"
+UPDATE = "update"
+MOVE = "move"
+TALK = "talk"
+WAIT = "wait"
+STEP = "step"
 KINDS = {
     "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK, "receive": TALK, "start": TALK,
     "wait": WAIT, "step": STEP,
@@ -121,7 +127,8 @@ class Timeline:
 
 def own_seconds(events: Iterable[TimelineEvent]) -> dict[str, float]:
     """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``; no instant counts twice."""
-    found, within = defaultdict[str, float](float), list[TimelineEvent]()
+    found = defaultdict[str, float](float)
+    within = list[TimelineEvent]()
     for event in events:
         while within and within[-1].end <= event.start:
             within.pop()
@@ -137,7 +144,8 @@ def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interva
     it was taken in, a collective from its start until it was complete, once in each micro-batch."""
     events = sorted((e for e in timeline.events if e.worker == worker and e.step == step), key=lambda e: e.start)
     found = [e.interval for e in events if e.verb == "send"]
-    begun, awaited = defaultdict[str, list[float]](list), Counter[str]()
+    begun = defaultdict[str, list[float]](list)
+    awaited = Counter[str]()
     for e in events:
         if e.verb == "start":
             begun[e.object].append(e.start)
@@ -163,7 +171,8 @@ def intersect_intervals(first: list[Interval], second: list[Interval]) -> Iterat
     """The instants that are in both of two unions."""
     i = j = 0
     while i < len(first) and j < len(second):
-        start, end = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
+        start = max(first[i][0], second[j][0])
+        end = min(first[i][1], second[j][1])
         if start < end:
             yield start, end
         if first[i][1] < second[j][1]:

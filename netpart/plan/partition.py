@@ -36,7 +36,8 @@ def partition_by_scheme(
     refuse_stages(job)
     if name == AS_WRITTEN:
         return partition_job(job, workers, folder, phases)
-    found, share = SCHEMES.get(name, at=("neuralnet", "scheme")), workers
+    found = SCHEMES.get(name, at=("neuralnet", "scheme"))
+    share = workers
     if found is pipeline_scheme:  # in all phases as the training net is cut
         stages, share = _stages_and_replicas(job, workers)
         found = scheme_from_stages(balance_stages(build_net(job, "train", folder), stages), share)
@@ -110,7 +111,8 @@ class SchemePlacer:
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:
-        placements, faults = self.scheme(net, self.workers), FaultList()
+        placements = self.scheme(net, self.workers)
+        faults = FaultList()
         for node in net.nodes:
             if is_cut_by_user(node.conf) and node.layer.output.dtype != RECORD:
                 with faults.collecting():

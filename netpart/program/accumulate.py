@@ -15,7 +15,8 @@ class Accumulator:
     """
 
     def __init__(self, region: Region, contributions: Sequence[tuple[Hashable, Region]]) -> None:
-        self.region, self.contributions = region, dict(contributions)
+        self.region = region
+        self.contributions = dict(contributions)
         self.tiled = self.tiles([box for _, box in contributions])
         first = contributions[0] if contributions else None
         self.first = first[0] if first else None

@@ -48,7 +48,8 @@ def buffer_lifetimes(
 ) -> dict[int, tuple[int, int]]:  # fmt: skip
     """First and last instruction that touches each arena buffer, or what lies in its place: of one of which there are
     ``copies``, the first and the last of all, for it lives from step to step. Lives end ``linger`` later."""
-    lives, end = dict[int, tuple[int, int]](), len(instructions) - 1
+    lives = dict[int, tuple[int, int]]()
+    end = len(instructions) - 1
     for time, instruction in enumerate(instructions):
         until = min(time + linger, end)
         for view in instruction.views:

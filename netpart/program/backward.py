@@ -36,8 +36,11 @@ class BackwardCompiler:
     """Emits backward instructions of the micro-batch that ``forward`` compiled."""
 
     def __init__(self, forward: ForwardCompiler, updates: UpdateCompiler) -> None:
-        self.forward, self.memory, self.graph = forward, forward.memory, forward.graph
-        self.parameters, self.updates = forward.parameters, updates
+        self.forward = forward
+        self.memory = forward.memory
+        self.graph = forward.graph
+        self.parameters = forward.parameters
+        self.updates = updates
         self.out: list[Instruction] = []
         self.views: dict[int, View] = {}
         self.sums: dict[int, Accumulator] = {}
@@ -127,7 +130,8 @@ class BackwardCompiler:
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         if source == target:
             return
-        total, key = self.sum_of(feed.part), (part.index, i)
+        total = self.sum_of(feed.part)
+        key = (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
         self.out.append(Copy(target, source) if total.overwrites(key) else Accumulate(target, source))
@@ -147,8 +151,10 @@ class BackwardCompiler:
                 dx[feed.k], adds[feed.k] = self.input_gradient_target(part, i, feed, node.layer.adds_gradients, after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
-            call, again = self.forward.calls[part.index], node.layer.rereads
-            x, reads = call.x if "x" in again else (), (*call.w, *(call.y if "y" in again else ()), *call.aux)
+            call = self.forward.calls[part.index]
+            again = node.layer.rereads
+            x = call.x if "x" in again else ()
+            reads = (*call.w, *(call.y if "y" in again else ()), *call.aux)
             self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads, tuple(adds)))
         self.out += after + weights_after
         self.updates.complete(self.forward.micro, part, self.forward.phase, self.out)
@@ -159,10 +165,12 @@ class BackwardCompiler:
         """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it
         ``adds_gradients``: in place, or aside to be added afterwards."""
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
-        total, key = self.sum_of(feed.part), (part.index, i)
+        total = self.sum_of(feed.part)
+        key = (part.index, i)
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
-        overwrites, fits = total.overwrites(key), self.memory.contiguous(target, self.forward.order(part, target.shape))
+        overwrites = total.overwrites(key)
+        fits = self.memory.contiguous(target, self.forward.order(part, target.shape))
         if fits and (overwrites or adds):
             return target, not overwrites
         aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
@@ -190,7 +198,8 @@ class BackwardCompiler:
         """Starts the way back of a collective: what the Give takes of it may lie in its source's gradient."""
         assert take.collective is not None
         first = self.forward.first(take)
-        give, found = self.forward.gives[first], self.forward.exchanges.of_collective(take.collective, backward=True)
+        give = self.forward.gives[first]
+        found = self.forward.exchanges.of_collective(take.collective, backward=True)
         brought = HeldRegion(self.gradient(take) if take.region else None, take.region)
         wanted = HeldRegion(self.gradient(give) if give.region else None, give.region)
         channel = Channel(self.forward.phase, Way.BACKWARD, self.forward.micro, first)
@@ -220,5 +229,6 @@ class BackwardCompiler:
     def lag(self, part: Part) -> int:
         """Steps by which this worker is later at the gradient of a bridge than the other end."""
         assert part.peer is not None
-        stages, other = self.forward.stages, self.forward.stages.of_worker(part.peer.worker)
+        stages = self.forward.stages
+        other = self.forward.stages.of_worker(part.peer.worker)
         return stages.delay(stages.stage_of_part(part)) - stages.delay(stages.holding(part.node, other))

@@ -68,7 +68,8 @@ def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
     cut one, and one index on all axes before it."""
     cut = False
     for axis in reversed(order or range(len(shape))):
-        (lo, hi), n = view.box[axis], shape[axis]
+        (lo, hi) = view.box[axis]
+        n = shape[axis]
         if cut and hi - lo > 1:
             return False
         cut = cut or hi - lo < n

@@ -42,7 +42,8 @@ class ExchangeFactory:
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
         """How a collective of a graph, or the way back of its gradient, is carried out."""
-        kind, blocks = found.kind, found.blocks
+        kind = found.kind
+        blocks = found.blocks
         if backward:
             kind, blocks = GRADIENT[kind], _transpose_blocks(blocks) if kind == ALL_TO_ALL else blocks
         return plan_exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
@@ -55,7 +56,10 @@ class ExchangeFactory:
         """How the gradients of a bucket are summed, and how the values of a sharded one come from their homes."""
         if not bucket.sharded:
             return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
-        members, box, homes, itemsize = bucket.workers, bucket.cells[0].box, bucket.homes, item_size(FLOAT, self.width)
+        members = bucket.workers
+        box = bucket.cells[0].box
+        homes = bucket.homes
+        itemsize = item_size(FLOAT, self.width)
         scatter, gather = (
             plan_exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
@@ -67,7 +71,8 @@ class ExchangeFactory:
         name: str, order: Order = (),
     ) -> CollectiveStart:  # fmt: skip
         """The instruction with which ``worker`` starts; what it only passes on gets memory of its own, in ``order``."""
-        place, kept = found.place(worker), [target.block(b) for b in found.blocks]
+        place = found.place(worker)
+        kept = [target.block(b) for b in found.blocks]
         for b, block in enumerate(found.blocks):
             if kept[b] is None and block is not None and (place, b) in found.passes:
                 kept[b] = memory.new(
@@ -88,7 +93,8 @@ class ExchangeFactory:
         self, found: Exchange, view: View, region: Region, worker: int, memory: BufferTable, channel: Channel, name: str
     ) -> CollectiveStart:
         """The instruction that carries out ``found`` in ``view``, which holds ``region``: nothing else is written."""
-        held, buffer = HeldRegion(view, region), memory.buffers[view.buffer]
+        held = HeldRegion(view, region)
+        buffer = memory.buffers[view.buffer]
         name = f"{found.kind} {name}"
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 

@@ -73,10 +73,16 @@ class PhaseCompiler:
         self, phase: str, micros: list[MicroBatch], worker: int, updates: UpdateCompiler, width: int,
         kernels: type[Kernels],
     ) -> None:  # fmt: skip
-        self.micros, self.worker, self.updates, self.parameters = micros, worker, updates, updates.parameters
+        self.micros = micros
+        self.worker = worker
+        self.updates = updates
+        self.parameters = updates.parameters
         self.memory = self.parameters.memory
-        self.width, self.kernels, self.code = width, kernels, PHASE_CODES[phase]
-        self.net, self.trains = self.parameters.partition.job.neuralnet, micros[0].graph.net.backward
+        self.width = width
+        self.kernels = kernels
+        self.code = PHASE_CODES[phase]
+        self.net = self.parameters.partition.job.neuralnet
+        self.trains = micros[0].graph.net.backward
         self.order = schedule_order(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_by_part(micros, worker)
@@ -85,7 +91,9 @@ class PhaseCompiler:
 
     def compile(self, keep: bool) -> Program:
         """The Program; ``keep`` as in ``compile_worker``."""
-        program, memory, passes = self.program, self.memory, self.passes()
+        program = self.program
+        memory = self.memory
+        passes = self.passes()
         if self.trains and self.net.recompute:
             passes = choose_recomputation(
                 memory, passes, self.width, lambda option: self.plan_memory(self.list_instructions(option))[-1]

@@ -36,14 +36,20 @@ class ForwardCompiler:
         self, stages: StageGraph, worker: int, micro: int, phase: int, memory: BufferTable, parameters: ParameterMemory,
         program: Program, kernels: type[Kernels],
     ) -> None:  # fmt: skip
-        self.graph, self.stages, self.micro, self.phase = stages.graph, stages, micro, phase
+        self.graph = stages.graph
+        self.stages = stages
+        self.micro = micro
+        self.phase = phase
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
-        self.kernels, self.orders = kernels, memory_orders(stages.graph.net, kernels)
+        self.kernels = kernels
+        self.orders = memory_orders(stages.graph.net, kernels)
         self.exchanges = ExchangeFactory(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
-        self.memory, self.parameters, self.program = memory, parameters, program
+        self.memory = memory
+        self.parameters = parameters
+        self.program = program
         self.values: dict[tuple[int, int], View] = {}
         self.calls: dict[int, Forward] = {}
         self.out: list[Instruction] = []
@@ -142,7 +148,8 @@ class ForwardCompiler:
     def give(self, part: Part) -> None:
         """Starts a collective; what comes lands where its Take holds it."""
         assert part.collective is not None
-        take, first = self.takes[self.first(part)], self.first(part)
+        take = self.takes[self.first(part)]
+        first = self.first(part)
         given, taken = None, None
         if part.feeds:
             given = self.fed(part.feeds[0])
@@ -150,12 +157,15 @@ class ForwardCompiler:
         if take.region:
             taken = self.new(take, take.name, extent(take.region), part.collective.dtype)
             self.set_value(take, 0, taken)
-        local, target, dtype = HeldRegion(given, part.region), HeldRegion(taken, take.region), part.collective.dtype
+        local = HeldRegion(given, part.region)
+        target = HeldRegion(taken, take.region)
+        dtype = part.collective.dtype
         channel, found = (
             Channel(self.phase, Way.FORWARD, self.micro, first),
             self.exchanges.of_collective(part.collective),
         )
-        order, name = self.orders[part.node], part.name
+        order = self.orders[part.node]
+        name = part.name
         start = self.exchanges.start(found, part.worker, local, target, self.memory, dtype, channel, name, order)
         self.started[first] = start
         self.out.append(start)
@@ -176,6 +186,7 @@ class ForwardCompiler:
         self.set_value(part, 0, view)
         covered = 0
         for feed in part.feeds:
-            target, source = view.crop(feed.region, part.region), self.fed(feed)
+            target = view.crop(feed.region, part.region)
+            source = self.fed(feed)
             self.out.append(Copy(target, source) if covered < size(part.region) else Accumulate(target, source))
             covered += size(feed.region)

@@ -34,7 +34,8 @@ def insert_give_take(parts: list[Part]) -> list[Part]:
 
 def _relink_feeds(parts: list[Part], originals: list[Part]) -> list[Part]:
     """``parts`` with every feed from one that was replaced taken from what replaced it."""
-    kept, fresh = {id(p) for p in originals}, dict[int, Part]()
+    kept = {id(p) for p in originals}
+    fresh = dict[int, Part]()
     for i, part in enumerate(parts):
         if any(f.part.index in fresh for f in part.feeds):
             feeds = [
@@ -81,7 +82,8 @@ def _given_region(found: Collective, bridge: Part) -> Region:
     """All that the worker of a sending half brings."""
     if found.kind != ALL_TO_ALL:
         return bridge.region
-    n, place = len(found.members), found.members.index(bridge.worker)
+    n = len(found.members)
+    place = found.members.index(bridge.worker)
     return hull([b for b in found.blocks[place * n : (place + 1) * n] if b is not None])
 
 
@@ -95,7 +97,9 @@ def _taken_region(found: Collective, worker: int) -> Region:
 def _empty_give_or_take(kind: str, found: Collective, piece: Part, index: int) -> Part:
     """A Give or Take without a region: as one that brings or takes nothing."""
     part = Part(kind, f"{found.kind} {found.name}", piece.worker, piece.node, (), piece.output)
-    part.index, part.live, part.collective = index, found.backward, found
+    part.index = index
+    part.live = found.backward
+    part.collective = found
     return part
 
 

@@ -26,7 +26,10 @@ class NormCompiler:
     """Emits what ``norm`` asks of one worker. ``total`` is where the squared norm lies in the end."""
 
     def __init__(self, norm: GradientNorm, worker: int, memory: BufferTable, exchanges: ExchangeFactory) -> None:
-        self.norm, self.worker, self.memory, self.exchanges = norm, worker, memory, exchanges
+        self.norm = norm
+        self.worker = worker
+        self.memory = memory
+        self.exchanges = exchanges
         self.total = memory.new("squared norm", (1,), NORM_DTYPE)
 
     def start(self) -> Instruction:

@@ -31,14 +31,16 @@ def pack_memory(pieces: Ints) -> tuple[Ints, int]:
 
     Those that have a moment in common lie apart. The same pieces in the same order always lie the same.
     """
-    offsets, top = np.zeros(len(pieces), np.int64), np.iinfo(np.int64).max
+    offsets = np.zeros(len(pieces), np.int64)
+    top = np.iinfo(np.int64).max
     needed = memory_load(pieces)
     order = _packing_order(pieces, int(needed.argmax()))
     for _ in range(min(TRIES, 1 + EFFORT // len(order)) if order else 0):
         ends = stack_pieces(pieces[order], top)
         highest = int(ends.argmax())
         if ends[highest] < top:
-            offsets[order], top = ends - pieces[order, 2], int(ends[highest])
+            offsets[order] = ends - pieces[order, 2]
+            top = int(ends[highest])
         if top == needed.max():
             break
         order.insert(highest // 2, order.pop(highest))

@@ -28,7 +28,9 @@ class ParameterMemory:
     def __init__(
         self, memory: BufferTable, partition: Partition, worker: int, kernels: type[Kernels] = Kernels
     ) -> None:
-        self.memory, self.partition, self.worker = memory, partition, worker
+        self.memory = memory
+        self.partition = partition
+        self.worker = worker
         self.holdings = partition.holdings[worker]
         self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
         self.orders = [self.order(h) if kernels.weights_last else () for h in self.holdings]
@@ -70,7 +72,8 @@ class ParameterMemory:
 
     def order(self, holding: Holding) -> Order:
         """How a holding and its gradient lie in memory: as written where others have a part in them."""
-        name, spec = holding.parameter.name, holding.parameter.spec
+        name = holding.parameter.name
+        spec = holding.parameter.spec
         alone = not self.partition.servers and all(c.parameter.name != name for _, b in self.buckets for c in b.cells)
         return channels_last_order(len(spec.shape)) if spec.channels_last and alone else ()
 
@@ -145,7 +148,8 @@ class ParameterMemory:
             h, box = self.keys[key]
             whole = self.gradients[h]
             assert whole is not None
-            target, total = whole.crop(box, self.holdings[h].box), self.sums[h]
+            target = whole.crop(box, self.holdings[h].box)
+            total = self.sums[h]
             if total.must_zero(key):
                 before.append(Zero(whole))
             if total.overwrites(key) and self.memory.contiguous(target, self.orders[h]):
@@ -157,7 +161,8 @@ class ParameterMemory:
 
     def mean_holding(self, h: int) -> int:
         """The holding that the update of another reads as well: the mean of a running variance, else itself."""
-        running, box = self.holdings[h].parameter.spec.running, self.holdings[h].box
+        running = self.holdings[h].parameter.spec.running
+        box = self.holdings[h].box
         return self.holding(running.mean, box) if running and running.mean else h
 
     def read_by_updates(self) -> list[list[View]]:

@@ -45,15 +45,18 @@ def find_arena_peak(program: WorkerProgram, phase: str = "train") -> ArenaPeak:
 
 def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:
     """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
-    offsets, buffers = program.phases[phase].offsets, program.buffers
+    offsets = program.phases[phase].offsets
+    buffers = program.buffers
     copies = program.phases[phase].copies
     lives = buffer_lifetimes(buffers, program.phases[phase].instructions, copies=copies)
     latest: dict[int, ArenaPiece] = {}
     found: list[ArenaPiece] = []
     for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
-        before, nbytes = latest.get(offsets[b]), copies.get(b, 1) * buffers[b].nbytes(program.float_size)
+        before = latest.get(offsets[b])
+        nbytes = copies.get(b, 1) * buffers[b].nbytes(program.float_size)
         if before is not None and first <= before.last:
-            before.last, before.nbytes = max(last, before.last), max(nbytes, before.nbytes)
+            before.last = max(last, before.last)
+            before.nbytes = max(nbytes, before.nbytes)
         else:
             latest[offsets[b]] = ArenaPiece(buffers[b].name, nbytes, first, last)
             found.append(latest[offsets[b]])

@@ -37,7 +37,9 @@ class ServerCompiler:
     """Gradients have one place: a server takes those of one group at a time."""
 
     def __init__(self, partition: Partition, server: int) -> None:
-        self.partition, self.server, self.memory = partition, server, BufferTable()
+        self.partition = partition
+        self.server = server
+        self.memory = BufferTable()
         self.pieces = [piece for piece in partition.pieces if piece.server == server]
         self.values = [self.fixed(p.parameter.name, p) for p in self.pieces]
         self.gradients = [
@@ -52,7 +54,8 @@ class ServerCompiler:
 
     def compile(self, slots: int) -> WorkerProgram:
         """All phases."""
-        partition, cluster = self.partition, self.partition.cluster
+        partition = self.partition
+        cluster = self.partition.cluster
         updates: list[Instruction] = [Update(h, self.norm) for h, found in enumerate(self.gradients) if found]
         phases = {UPDATE: Program("train", [], updates)}
         for group in range(cluster.groups):

@@ -19,7 +19,9 @@ class ServerMessages:
     """Emits the part of ``worker`` in group ``group`` of the exchange with its servers."""
 
     def __init__(self, partition: Partition, worker: int, group: int) -> None:
-        self.partition, self.worker, self.group = partition, worker, group
+        self.partition = partition
+        self.worker = worker
+        self.group = group
 
     def push(self, holding: Holding, source: View | None) -> Iterator[Send]:
         """Sends what falls to this worker of the gradient of a holding, or of the values of a running statistic."""

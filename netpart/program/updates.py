@@ -39,8 +39,12 @@ class UpdateCompiler:
     """
 
     def __init__(self, parameters: ParameterMemory, group: int = 0) -> None:
-        partition, worker, memory = parameters.partition, parameters.worker, parameters.memory
-        self.parameters, self.buckets, self.holdings = parameters, parameters.buckets, parameters.holdings
+        partition = parameters.partition
+        worker = parameters.worker
+        memory = parameters.memory
+        self.parameters = parameters
+        self.buckets = parameters.buckets
+        self.holdings = parameters.holdings
         self.exchanges = ExchangeFactory(partition.job)
         sharded = ((n, bucket.cells[0]) for n, bucket in self.buckets if bucket.sharded)
         self.shared = {parameters.holding(cell.parameter.name, cell.box): n for n, cell in sharded}

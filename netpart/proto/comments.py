@@ -29,13 +29,15 @@ def read_comments(text: str, starts: Mapping[FieldPath, Position]) -> Comments:
 
     A comment behind a field belongs to the first field of its line, one on a line of its own to the next field.
     """
-    comments, lines = Comments(), text.split("\n")
+    comments = Comments()
+    lines = text.split("\n")
     fields = sorted(starts, key=lambda path: (starts[path].line, starts[path].column, len(path)))
     places = [(starts[path].line, starts[path].column) for path in fields]
     for words, line, column in tokenize_text(text, comments=True):
         if not words.startswith("#") or words.startswith(OWN):
             continue
-        first, behind = bisect_left(places, (line, 0)), bisect_left(places, (line, column))
+        first = bisect_left(places, (line, 0))
+        behind = bisect_left(places, (line, column))
         if first < behind:
             comments.beside[fields[first]] = words.rstrip()
         else:

@@ -82,8 +82,10 @@ def nearest_field_hint(name: str, known: Iterable[str]) -> str:
 def nearest_value_hint(field: FieldDescriptor, value: str) -> str:
     """A hint to the value of an enum that ``value`` means, in other frameworks or nearly."""
     enum = cast(EnumDescriptor, field.enum_type)
-    known, kind = list(enum.values_by_name), enum.name
-    foreign, same = VALUES.get(kind, {}).get(plain_word(value)), same_word(value, known)
+    known = list(enum.values_by_name)
+    kind = enum.name
+    foreign = VALUES.get(kind, {}).get(plain_word(value))
+    same = same_word(value, known)
     all_types = "docs/layers.md lists all" if kind == "LayerType" else ""
     if foreign and not same:
         return "; ".join(filter(None, (foreign, all_types)))

@@ -79,11 +79,13 @@ class ErrorContext:
 def diagnose_error(error: ParseError, text: str, file: str) -> ConfigError:
     """The ConfigError for ``error``, which parsing ``text`` as a JobProto raised."""
     message = _PREFIX.sub("", str(error))
-    line, column = error.GetLine() or 1, error.GetColumn() or 1
+    line = error.GetLine() or 1
+    column = error.GetColumn() or 1
     place = find_error_context(text, line, column)
     if _UNCLOSED.match(message):
         place = find_error_context(text, inf, inf)
-        line, column = place.inner.line, place.inner.column
+        line = place.inner.line
+        column = place.inner.column
     made = _explain_mistake(place, message)
     made.position = Position(file, line, column)
     return made
@@ -118,7 +120,8 @@ def _follow_token(place: ErrorContext, token: Token) -> None:
     if token.text in ("[", "]"):
         place.inner.bracket = token if token.text == "[" and place.previous.text == ":" else END
     if token.text in ("{", "<"):
-        name, field = place.name, place.field
+        name = place.name
+        field = place.field
         inner = field.message_type if field else None
         place.blocks.append(OpenBlock(name.text, inner, name.line, name.column, name.text))
     elif token.text in ("}", ">") and len(place.blocks) > 1:
@@ -161,7 +164,8 @@ def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
 
 def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
     """A field that its block does not have: perhaps an outer or an inner one has it."""
-    block, known = place.inner, place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
+    block = place.inner
+    known = place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
     if name.isdigit() and place.previous.text == ",":
         hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
@@ -214,7 +218,8 @@ def _wrong_bracket(place: ErrorContext) -> ConfigError:
 
 def _wrong_value(place: ErrorContext, field: FieldDescriptor, message: str) -> ConfigError:
     """A value that its field cannot have."""
-    got, who = place.token.text, place.path_text(field.name)
+    got = place.token.text
+    who = place.path_text(field.name)
     if place.token is END:
         return ConfigError(who, value_kind(field), "the end of the file", f"write a value behind {field.name}")
     if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):

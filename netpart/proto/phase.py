@@ -39,5 +39,6 @@ def check_phases(net: NetProto) -> None:
     including = next((layer.name for layer in net.layer if layer.include), None)
     excluding = next((i for i, layer in enumerate(net.layer) if layer.exclude), None)
     if including is not None and excluding is not None:
-        name, at = net.layer[excluding].name, ("neuralnet", "layer", excluding, "exclude")
+        name = net.layer[excluding].name
+        at = ("neuralnet", "layer", excluding, "exclude")
         raise ConfigError(name, f"include, as layer {including} has it", "exclude", _HINT, at=at)

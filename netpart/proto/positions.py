@@ -59,7 +59,8 @@ class _Locator:
         self.token = next(self.stream, END)
 
     def take(self) -> Token:
-        token, self.token = self.token, next(self.stream, END)
+        token = self.token
+        self.token = next(self.stream, END)
         return token
 
     def accept(self, *texts: str) -> bool:

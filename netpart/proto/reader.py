@@ -170,8 +170,10 @@ def decode_utf8(data: bytes, name: str) -> str:
         return _LONE_RETURN.sub("\n", data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
-        line, column = data.count(b"\n", 0, start) + 1, len(data[start : error.start].decode()) + 1
-        got, hint = f"byte 0x{data[error.start]:02x}", "save the file as UTF-8"
+        line = data.count(b"\n", 0, start) + 1
+        column = len(data[start : error.start].decode()) + 1
+        got = f"byte 0x{data[error.start]:02x}"
+        hint = "save the file as UTF-8"
         raise ConfigError(name, "UTF-8 text", got, hint, position=Position(name, line, column)) from None
 
 

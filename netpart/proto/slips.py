@@ -38,7 +38,8 @@ def _each_mistake(text: str, file: str) -> Iterator[ConfigError]:
         if place <= last:
             return
         yield found
-        last, rest = place, _blank_mistake(rest, *place)
+        last = place
+        rest = _blank_mistake(rest, *place)
 
 
 def _parse_error(text: str) -> ParseError | None:

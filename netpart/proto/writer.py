@@ -54,7 +54,9 @@ class JobWriter:
     """Writes one job."""
 
     def __init__(self, proto: JobProto, text: str, found: Mapping[FieldPath, Position], notes: Notes) -> None:
-        self.proto, self.found, self.notes = proto, found, notes
+        self.proto = proto
+        self.found = found
+        self.notes = notes
         self.comments = read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
         said = {*self.comments.above, *self.comments.beside, *notes}
         self.commented_blocks = {path[:n] for path in said for n in range(len(path))}

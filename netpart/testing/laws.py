@@ -72,7 +72,8 @@ def shape_law(layer: Layer, data: LayerData, kernels: Kernels = KERNELS) -> None
 
 def needs_law(layer: Layer) -> None:
     """Law 1, in part: the whole output needs all of every input and parameter."""
-    needs, inputs = layer.needs(layer.output.whole), tuple(spec.whole for spec in layer.inputs)
+    needs = layer.needs(layer.output.whole)
+    inputs = tuple(spec.whole for spec in layer.inputs)
     _require_law(
         needs.inputs == inputs, layer, f"the whole output needs {needs.inputs} of its inputs", f"expected {inputs}"
     )
@@ -85,10 +86,13 @@ def needs_law(layer: Layer) -> None:
 def cost_law(layer: Layer, data: LayerData, cut: RandomCut) -> None:
     """Law 2: the price of every part is what the counting kernels counted."""
     for region, _, term in cut.parts():
-        cost, forward, both = layer.cost(region, term), CountingKernels(np, "float64"), CountingKernels(np, "float64")
+        cost = layer.cost(region, term)
+        forward = CountingKernels(np, "float64")
+        both = CountingKernels(np, "float64")
         play_part(layer, data, region, term, backward=False, kernels=forward)
         play_part(layer, data, region, term, backward=has_backward(layer), kernels=both)
-        said, counted = (cost.forward, cost.backward), (forward.flops, both.flops - forward.flops)
+        said = (cost.forward, cost.backward)
+        counted = (forward.flops, both.flops - forward.flops)
         hint = "correct cost(); what an Op of your own computes is not counted"
         _require_law(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
 
@@ -101,11 +105,9 @@ def gradient_law(layer: Layer, data: LayerData, seed: int, objective: float = 1.
     """
     if not has_backward(layer):
         return
-    played, rng, tolerance = (
-        play_part(layer, data, kernels=kernels),
-        np.random.default_rng(seed),
-        SLOPE[str(kernels.dtype)],
-    )
+    played = play_part(layer, data, kernels=kernels)
+    rng = np.random.default_rng(seed)
+    tolerance = SLOPE[str(kernels.dtype)]
     names = [f"dx[{k}]" for k in range(len(played.dx))] + [f"dw[{k}]" for k in range(len(played.dw))]
     trained = [None if spec.running else dw for spec, dw in zip(layer.params, played.dw, strict=True)]
     for name, array, gradient in zip(names, data.x + data.w, played.dx + trained, strict=True):
@@ -172,7 +174,8 @@ def _statistics_law(layer: Layer, terms: list[PlayedPart], expected: PlayedPart,
     """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
-            found, wanted = sum(part.dw[k] for part in terms), take_region(share, terms[0].needs.params[k])
+            found = sum(part.dw[k] for part in terms)
+            wanted = take_region(share, terms[0].needs.params[k])
             _require_law(
                 is_close(found, wanted, tolerance), layer, f"the terms of a cell do not make dw[{k}]", "see backward"
             )

@@ -50,7 +50,8 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
     rng = np.random.default_rng(seed)
 
     def numbers(shape: Shape, k: int = 0) -> Any:
-        n, offset = prod(shape), 0.25 + 0.1 * (2**0.5 - 1) * k
+        n = prod(shape)
+        offset = 0.25 + 0.1 * (2**0.5 - 1) * k
         return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
     def labels(shape: Shape, k: int) -> Any:
@@ -93,7 +94,8 @@ def play_part(
     """
     region = layer.output.whole if region is None else region
     own = region if own is None else own
-    needs, lay = layer.needs(region, term), partial(_in_kernel_order, layer, kernels)
+    needs = layer.needs(region, term)
+    lay = partial(_in_kernel_order, layer, kernels)
     call = Call(
         region, needs, term,
         x=[lay(take_region(x, need)) for x, need in zip(data.x, needs.inputs, strict=True)],

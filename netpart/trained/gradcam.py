@@ -95,7 +95,8 @@ class SampleExplainer:
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
         ends = self._ends = _find_classifier(job.proto)
         session = self._session = Session(job, [ends.scores], checkpoint, score=ends.scores)
-        self._seed, self.method = job.proto.seed, METHODS[method]
+        self._seed = job.proto.seed
+        self.method = METHODS[method]
         self.layer = layer or _last_spatial_layer(session, self.method.room)
         _check_spatial_layer(session, self.layer)
         self._lattice = layer_lattice(session.nodes, ends.samples, self.layer)
@@ -110,7 +111,8 @@ class SampleExplainer:
 
         Raises ConfigError for a class or a sample that is none; DataError for data that cannot be read.
         """
-        session, source = self._session, self.source
+        session = self._session
+        source = self.source
         sample, label = _read_sample(source, number, self._seed)
         session.run({self._ends.samples: sample})
         scores = session.value(self._ends.scores)[0].astype(np.float64)
@@ -194,6 +196,7 @@ def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
     records = source.records()
     if records is not None and number >= records:
         raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number))
-    data, label = np.empty((1, *source.output.shape[1:]), np.float32), np.zeros(1, np.int32)
+    data = np.empty((1, *source.output.shape[1:]), np.float32)
+    label = np.zeros(1, np.int32)
     source.open(1, seed, PHASES[PHASE]).read(number, 0, 1, data, label)
     return data, int(label[0])

@@ -52,7 +52,8 @@ def layer_lattice(nodes: Mapping[str, Node], samples: str, name: str) -> Lattice
     a reshape, is taken to fill the samples.
     """
     axes = len(nodes[name].layer.output.shape) - 2
-    rank, by_index = axes + 2, {node.index: node for node in nodes.values()}
+    rank = axes + 2
+    by_index = {node.index: node for node in nodes.values()}
     found: dict[int, Lattice] = {nodes[samples].index: (LatticeAxis(0.0, 1.0),) * axes}
     for node in nodes.values():
         source = next((s.node for s in node.sources if s.node in found), None)

@@ -36,7 +36,9 @@ class TargetRegion:
 
     def __init__(self, path: Path) -> None:
         scan = NiftiScan(path)
-        self.path, self.voxels, self.affine = path, scan.read(whole_region(scan.shape)) != 0, scan.affine
+        self.path = path
+        self.voxels = scan.read(whole_region(scan.shape)) != 0
+        self.affine = scan.affine
 
     def hit(self, number: int, found: SampleExplanation) -> PointingHit:
         """Looks up the largest value of a map; one that is 0 everywhere points nowhere.

@@ -57,7 +57,8 @@ class TextWriter:
 
     def write(self, prompt: bytes, count: int, style: SamplingStyle, seed: int) -> Iterator[int]:
         """``count`` bytes that continue ``prompt`` (at least one byte); which ones depends on ``seed`` alone."""
-        key, text = philox.stream_key(seed, self.ends.logits, "sample"), bytearray(prompt)
+        key = philox.stream_key(seed, self.ends.logits, "sample")
+        text = bytearray(prompt)
         for step in range(count):
             (draw,) = philox.draw_integers(key, step, 0, (0, 1), 1 << UNIFORM_BITS)
             text.append(sample_byte(self.logits(bytes(text[-self.window :])), style, draw / (1 << UNIFORM_BITS)))
@@ -82,7 +83,8 @@ def find_predictor(job: JobProto) -> PredictorLayers:
         PredictorLayers(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if _is_text_loss(conf, confs)
     ]
     if len(found) != 1:
-        got, hint = f"{len(found)} of them", "only a net that predicts text can write some"
+        got = f"{len(found)} of them"
+        hint = "only a net that predicts text can write some"
         raise ConfigError("sample", "a job with one kSoftmaxLoss whose labels are those of a kTextInput", got, hint)
     return found[0]
 

@@ -107,7 +107,8 @@ class Session:
         return self.player.program.phases[PHASE]
 
     def _part(self, name: str) -> int:
-        graph, node = self.partition.phases[PHASE][0].graph, self.nodes[name].index
+        graph = self.partition.phases[PHASE][0].graph
+        node = self.nodes[name].index
         return next(p.index for p in graph.parts if p.node == node)
 
     def _host(self, view: View) -> Values:
@@ -127,7 +128,8 @@ def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
     """``job`` with the layers of its test net that ``outputs`` depend on, and those that read a kSlice among them, as
     their order says who reads which part. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
-    wanted, found = list(outputs), set[str]()
+    wanted = list(outputs)
+    found = set[str]()
     while wanted:
         name = wanted.pop()
         if name not in confs:

@@ -43,11 +43,13 @@ class Doorbell:
 
     def __init__(self, memory: mmap.mmap, rank: int, spin: float = 0.0) -> None:
         self.spin = spin
-        self._word, self._asleep = memoryview(memory)[:4].cast("I"), memoryview(memory)[4:8].cast("I")
+        self._word = memoryview(memory)[:4].cast("I")
+        self._asleep = memoryview(memory)[4:8].cast("I")
         self._fence = Lock()
         self._address = ctypes.c_void_p(ctypes.addressof(ctypes.c_uint32.from_buffer(memory)))
         self._futex = ctypes.CDLL(None).syscall
-        self._rank, self._rung = rank << COUNT_BITS, 0
+        self._rank = rank << COUNT_BITS
+        self._rung = 0
 
     @property
     def value(self) -> int:
@@ -73,7 +75,8 @@ class Doorbell:
         end = now + min(self.spin, seconds)
         while self._word[0] == heard and now < end:
             os.sched_yield()
-            before, now = now, perf_counter()
+            before = now
+            now = perf_counter()
             if now - before > CONTENDED:
                 break
         if self._word[0] == heard:

@@ -54,7 +54,8 @@ class CudaIpcTransport(ShmTransport):
 
     def __init__(self, rank: int, run_id: bytes, ranks: int, xp: Any, near: Collection[int]) -> None:
         super().__init__(rank, run_id, ranks)
-        self.xp, self.device_peers = xp, frozenset(near) - {rank}
+        self.xp = xp
+        self.device_peers = frozenset(near) - {rank}
         with self.gpu_errors("events that other processes can wait for"):
             self._exports = DeviceExports(xp)
         self._exports.blocks.append(None)

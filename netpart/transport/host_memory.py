@@ -70,7 +70,8 @@ def lay_out_lanes(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, 
     """
     first = _front_bytes(len(sizes))
     descriptor = create_shared_memory(rank, first + sum(sizes))
-    front, lanes = mmap.mmap(descriptor, first), []
+    front = mmap.mmap(descriptor, first)
+    lanes = []
     front[RUN_ID] = run_id
     for peer, nbytes in enumerate(sizes):
         start = first + sum(sizes[:peer])
@@ -101,7 +102,8 @@ def _map_shared_range(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
 
 def map_peer_bytes(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
     """Bytes of memory that a peer shares. Raises OSError if it cannot be opened."""
-    skipped, access = offset % mmap.ALLOCATIONGRANULARITY, mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+    skipped = offset % mmap.ALLOCATIONGRANULARITY
+    access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
     with path.open("r+b" if writable else "rb") as file:
         memory = mmap.mmap(file.fileno(), skipped + nbytes, access=access, offset=offset - skipped)
     return np.frombuffer(memory, np.uint8)[skipped:]

@@ -80,8 +80,12 @@ class LaneStream:
     __slots__ = ("channel", "dtype", "header", "number", "shape", "slots")
 
     def __init__(self, number: int, header: FrameHeader, slots: Sequence[Any]) -> None:
-        self.number, self.header, self.slots = number, header, cycle(slots)
-        self.channel, self.shape, self.dtype = header.channel, header.shape, header.dtype
+        self.number = number
+        self.header = header
+        self.slots = cycle(slots)
+        self.channel = header.channel
+        self.shape = header.shape
+        self.dtype = header.dtype
 
 
 class MessageLane:
@@ -94,9 +98,14 @@ class MessageLane:
     def __init__(
         self, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: PlaceFinder, sends: bool
     ) -> None:
-        self._memory, self._words = memory, memoryview(memory).cast("q")
-        self._ring, self._capacity = _ring_start(promises) // WORD, ring_capacity(promises)
-        self._run_id, self._sent, self._taken, self._complained = run_id, 0, 0, False
+        self._memory = memory
+        self._words = memoryview(memory).cast("q")
+        self._ring = _ring_start(promises) // WORD
+        self._capacity = ring_capacity(promises)
+        self._run_id = run_id
+        self._sent = 0
+        self._taken = 0
+        self._complained = False
         self.streams: list[LaneStream] = []
         self.kept: dict[Channel, LaneStream] = {}
         self.staying: dict[Channel, LaneStream] = {}
@@ -127,7 +136,8 @@ class MessageLane:
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes, place: PlaceFinder = _no_places) -> MessageLane:
         """Reads the promises from the receiver's memory; the sender's end."""
-        count, most = memoryview(memory).cast("q")[COUNT // WORD], (len(memory) - PROMISES) // PROMISE.size
+        count = memoryview(memory).cast("q")[COUNT // WORD]
+        most = (len(memory) - PROMISES) // PROMISE.size
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
         if not 0 <= count <= most or lane_bytes(promises) > len(memory):
@@ -151,13 +161,15 @@ class MessageLane:
 
         Raises TransportError if the ring is full.
         """
-        words, sent = self._words, self._sent
+        words = self._words
+        sent = self._sent
         if sent - words[TAKEN // WORD] >= self._capacity:
             raise TransportError(
                 f"expected at most {self._capacity} messages on their way; senders must await receivers"
             )
         at = self._ring + sent % self._capacity * 2
-        words[at], words[at + 1] = number, step
+        words[at] = number
+        words[at + 1] = step
         self._sent = words[SENT // WORD] = sent + 1
 
     def complain(self, header: FrameHeader) -> None:
@@ -182,7 +194,8 @@ class MessageLane:
 
         Raises TransportError for more of them than the ring holds.
         """
-        words, sent = self._words, self._words[SENT // WORD]
+        words = self._words
+        sent = self._words[SENT // WORD]
         if sent - self._taken > self._capacity:
             raise TransportError(f"expected at most {self._capacity} messages on their way, got {sent - self._taken}")
         while self._taken < sent:
@@ -194,7 +207,8 @@ class MessageLane:
 
 def _lane_slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) -> list[Array]:
     """The slots of a channel, the first at ``at``."""
-    flat, step = np.frombuffer(memory, np.uint8), round_up(promise.header.nbytes)
+    flat = np.frombuffer(memory, np.uint8)
+    step = round_up(promise.header.nbytes)
     return [slot_array(flat[at + i * step :], promise.header, writable) for i in range(promise.ahead)]
 
 

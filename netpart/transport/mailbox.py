@@ -176,7 +176,8 @@ class Mailbox:
         """True if something has arrived since the last call. Raises TransportError if an error was recorded."""
         with self._lock:
             self.check()
-            news, self._seen = self.arrivals != self._seen, self.arrivals
+            news = self.arrivals != self._seen
+            self._seen = self.arrivals
             return news
 
 

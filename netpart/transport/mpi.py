@@ -65,8 +65,13 @@ class MpiTransport(Transport):
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES:
             raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
-        self._run_id, self._linger, self._comm, self._open = run_id, linger, comm, True
-        self._any, self._status, self._error = MPI.ANY_SOURCE, MPI.Status(), MPI.Exception
+        self._run_id = run_id
+        self._linger = linger
+        self._comm = comm
+        self._open = True
+        self._any = MPI.ANY_SOURCE
+        self._status = MPI.Status()
+        self._error = MPI.Exception
         self._places: dict[int, int] = {}
         self._leaving: dict[int, deque[_PendingFrame]] = {}
         self._coming: dict[int, deque[_PendingFrame]] = {}

@@ -23,7 +23,8 @@ def start_mpi() -> MPI.Intracomm:
     try:
         import mpi4py
 
-        mpi4py.rc.thread_level, mpi4py.rc.finalize = "funneled", False
+        mpi4py.rc.thread_level = "funneled"
+        mpi4py.rc.finalize = False
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         got = " ".join(str(error).split())

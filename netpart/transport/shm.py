@@ -57,14 +57,16 @@ class ShmTransport(Transport):
         if len(run_id) != RUN_ID_BYTES or not rank < ranks <= 1 << RANK_BITS:
             wanted = f"a run id of {RUN_ID_BYTES} bytes and at most {1 << RANK_BITS} ranks"
             raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)} bytes and {ranks} ranks")
-        self._run_id, self._spin = run_id, SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
+        self._run_id = run_id
+        self._spin = SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
         self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
         self._kept: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
         self._ins: list[MessageLane] = []
         self._outs: dict[int, tuple[MessageLane, Doorbell]] = {}
         self._allocated: dict[int, Array] = {}
         self._bell: Doorbell | None = None
-        self._heard, self._descriptor = 0, -1
+        self._heard = 0
+        self._descriptor = -1
 
     def allocate(self, nbytes: int) -> Array:
         descriptor = create_shared_memory(self.rank, nbytes)
@@ -141,7 +143,8 @@ class ShmTransport(Transport):
         front, memory = open_peer_lane(path, self._run_id, len(self._promises), self.rank)
         lane = MessageLane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
         if alone := self._ins[peer].join(lane):
-            wanted, hint = f"rank {peer} to keep what stays there", "all workers must play programs of one plan"
+            wanted = f"rank {peer} to keep what stays there"
+            hint = "all workers must play programs of one plan"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got {alone}; {hint}")
         return lane, Doorbell(front, self.rank)
 
@@ -151,7 +154,9 @@ class ShmTransport(Transport):
         if promise.descriptor == WITH_SENDER:
             stream = self._ins[peer].kept.get(promise.header.channel)
             return [next(stream.slots)] if stream else []
-        header, path, writable = promise.header, descriptors / str(promise.descriptor), not promise.kept
+        header = promise.header
+        path = descriptors / str(promise.descriptor)
+        writable = not promise.kept
         return [slot_array(map_peer_bytes(path, promise.offset, header.nbytes, writable), header, writable)]
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:

@@ -64,7 +64,8 @@ def connect_socket(socket: Socket, address: str) -> None:
 
 def show_password(socket: Socket, password: bytes) -> None:
     """Lets ``socket``, before it connects, show ``password``."""
-    socket.plain_username, socket.plain_password = NAME, password
+    socket.plain_username = NAME
+    socket.plain_password = password
 
 
 def require_password(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:

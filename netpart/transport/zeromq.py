@@ -102,12 +102,17 @@ class ZeroMQTransport(Transport):
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES:
             raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
-        self._run_id, self._largest, self._linger = run_id, largest, int(linger * 1000)
-        self._context, self._own_context = context or zmq.Context(), context is None
+        self._run_id = run_id
+        self._largest = largest
+        self._linger = int(linger * 1000)
+        self._context = context or zmq.Context()
+        self._own_context = context is None
         self._pushes: dict[int, _Socket] = {}
         self._slots: dict[int, deque[_SendSlot]] = {}
         self._pull: _Socket | None = None
-        self.address, self.dropped, self.last_dropped = "", 0, ""
+        self.address = ""
+        self.dropped = 0
+        self.last_dropped = ""
 
     def bind(self, address: str = "ipc") -> str:
         """Starts to receive and returns the address that peers connect to.
@@ -118,7 +123,8 @@ class ZeroMQTransport(Transport):
         self.mailbox.limit = max(self._largest, self.mailbox.largest)
         token = secrets.token_hex(8)
         wanted = SHORT.get(address, address).format(token=token, rank=self.rank)
-        largest, queue = HEADER.size + self.mailbox.limit + SLACK, QUEUES * self.mailbox.ahead + SPARE
+        largest = HEADER.size + self.mailbox.limit + SLACK
+        queue = QUEUES * self.mailbox.ahead + SPARE
         pull = self._socket(zmq.PULL, wanted, largest, queue)
         if wanted.startswith("tcp:"):
             require_password(self._context, pull, self._password)
@@ -214,7 +220,8 @@ class ZeroMQTransport(Transport):
         try:
             header = read_frame_header(frame, self._run_id)
         except ForeignFrame as error:
-            self.dropped, self.last_dropped = self.dropped + 1, str(error)
+            self.dropped = self.dropped + 1
+            self.last_dropped = str(error)
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
         else:

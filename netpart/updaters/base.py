@@ -71,7 +71,8 @@ class Updater(ABC):
             self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them"
         )
         self.clip_norm = check_not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
-        self.keep, self.warmup = check_fraction(conf.ema_decay, "ema_decay"), conf.ema_warmup
+        self.keep = check_fraction(conf.ema_decay, "ema_decay")
+        self.warmup = conf.ema_warmup
         self.tests_averages = conf.ema_eval
         for field in ("ema_warmup", "ema_eval"):
             lost = getattr(conf, field) and not self.keep

@@ -27,7 +27,9 @@ def fixed_rate(conf: LRGenProto) -> Schedule:
 def linear_rate(conf: LRGenProto) -> Schedule:
     """From base_lr at step 0 to final_lr at step change_freq, and on along the same line after it."""
     require_field(conf, "learning_rate.linear_conf", "linear_conf { change_freq: 1000 final_lr: 0.001 }")
-    base, final, frequency = conf.base_lr, conf.linear_conf.final_lr, conf.linear_conf.change_freq
+    base = conf.base_lr
+    final = conf.linear_conf.final_lr
+    frequency = conf.linear_conf.change_freq
     _check_frequency(frequency, "linear_conf")
     return lambda step: (1 - step / frequency) * base + step / frequency * final
 
@@ -35,21 +37,25 @@ def linear_rate(conf: LRGenProto) -> Schedule:
 def exponential_rate(conf: LRGenProto) -> Schedule:
     """Halves every change_freq steps, smoothly."""
     require_field(conf, "learning_rate.exponential_conf", "exponential_conf { change_freq: 1000 }")
-    base, frequency = conf.base_lr, conf.exponential_conf.change_freq
+    base = conf.base_lr
+    frequency = conf.exponential_conf.change_freq
     _check_frequency(frequency, "exponential_conf")
     return lambda step: base * 2.0 ** (-step / frequency)
 
 
 def inverse_t_rate(conf: LRGenProto) -> Schedule:
     require_field(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
-    base, final = conf.base_lr, conf.inverset_conf.final_lr
+    base = conf.base_lr
+    final = conf.inverset_conf.final_lr
     check_positive(final, "learning_rate.inverset_conf.final_lr", "it is the step at which the rate has halved")
     return lambda step: base / (1 + step / final)
 
 
 def inverse_rate(conf: LRGenProto) -> Schedule:
     require_field(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
-    base, gamma, power = conf.base_lr, conf.inverse_conf.gamma, conf.inverse_conf.pow
+    base = conf.base_lr
+    gamma = conf.inverse_conf.gamma
+    power = conf.inverse_conf.pow
     check_not_negative(gamma, "learning_rate.inverse_conf.gamma")
     return lambda step: float(base * (1 + gamma * step) ** -power)
 
@@ -57,7 +63,9 @@ def inverse_rate(conf: LRGenProto) -> Schedule:
 def step_rate(conf: LRGenProto) -> Schedule:
     """Multiplied by gamma every change_freq steps, at once."""
     require_field(conf, "learning_rate.step_conf", "step_conf { change_freq: 1000 gamma: 0.5 }")
-    base, gamma, frequency = conf.base_lr, conf.step_conf.gamma, conf.step_conf.change_freq
+    base = conf.base_lr
+    gamma = conf.step_conf.gamma
+    frequency = conf.step_conf.change_freq
     check_positive(gamma, "learning_rate.step_conf.gamma")
     _check_frequency(frequency, "step_conf")
     return lambda step: float(base * gamma ** (step // frequency))
@@ -68,8 +76,10 @@ def fixed_step_rate(conf: LRGenProto) -> Schedule:
     require_field(
         conf, "learning_rate.fixedstep_conf", "fixedstep_conf { step: 0 step_lr: 0.1 step: 1000 step_lr: 0.01 }"
     )
-    steps, rates = list(conf.fixedstep_conf.step), list(conf.fixedstep_conf.step_lr)
-    field, rising = "learning_rate.fixedstep_conf", sorted(set(steps))
+    steps = list(conf.fixedstep_conf.step)
+    rates = list(conf.fixedstep_conf.step_lr)
+    field = "learning_rate.fixedstep_conf"
+    rising = sorted(set(steps))
     lengths = f"{len(steps)} step and {len(rates)} step_lr"
     check_field(0 < len(steps) == len(rates), field, "as many step as step_lr, at least one", lengths, "pair them up")
     check_field(steps == rising, f"{field}.step", "rising steps", steps, f"sort step and step_lr by step: {rising}")
@@ -81,8 +91,12 @@ def fixed_step_rate(conf: LRGenProto) -> Schedule:
 def cosine_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine from base_lr to final_lr, then final_lr, or with restart the same again, growth times as long."""
     require_field(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
-    base, way = conf.base_lr, conf.cosine_conf
-    frequency, final, restart, growth = way.change_freq, way.final_lr, way.restart, way.growth
+    base = conf.base_lr
+    way = conf.cosine_conf
+    frequency = way.change_freq
+    final = way.final_lr
+    restart = way.restart
+    growth = way.growth
     _check_frequency(frequency, "cosine_conf")
     check_not_negative(final, "learning_rate.cosine_conf.final_lr")
     check_field(growth >= 1, "learning_rate.cosine_conf.growth", "at least 1", growth, "1 keeps the length")
@@ -92,7 +106,8 @@ def cosine_rate(conf: LRGenProto) -> Schedule:
         if restart and growth == 1:
             step %= length
         while restart and step >= length:
-            step, length = step - length, length * growth
+            step = step - length
+            length = length * growth
         return _cosine_between(base, final, min(1.0, step / length))
 
     return rate
@@ -101,8 +116,12 @@ def cosine_rate(conf: LRGenProto) -> Schedule:
 def one_cycle_rate(conf: LRGenProto) -> Schedule:
     """Half a cosine up from base_lr to max_lr in a share ``rise`` of the steps, and half a cosine down to final_lr."""
     require_field(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
-    base, cycle, field = conf.base_lr, conf.onecycle_conf, "learning_rate.onecycle_conf"
-    most, final, last = cycle.max_lr, cycle.final_lr, cycle.change_freq - 1
+    base = conf.base_lr
+    cycle = conf.onecycle_conf
+    field = "learning_rate.onecycle_conf"
+    most = cycle.max_lr
+    final = cycle.final_lr
+    last = cycle.change_freq - 1
     _check_frequency(cycle.change_freq, "onecycle_conf")
     check_positive(most, f"{field}.max_lr")
     check_not_negative(final, f"{field}.final_lr")
@@ -144,7 +163,8 @@ def learning_rate_schedule(conf: LRGenProto) -> Schedule:
     at = ("updater", "learning_rate", "type")
     build = RATES.get(name, who=".".join(at), at=at)
     check_not_negative(conf.base_lr, "learning_rate.base_lr")
-    steps, factor = conf.warmup_steps, conf.warmup_factor
+    steps = conf.warmup_steps
+    factor = conf.warmup_factor
     check_not_negative(steps, "learning_rate.warmup_steps")
     check_field(0 <= factor <= 1, "learning_rate.warmup_factor", "a number in [0, 1]", factor, "0.1 is usual")
     return _with_warmup(build(conf), steps, factor) if steps else build(conf)

@@ -27,7 +27,9 @@ class ComparisonBench:
     """
 
     def __init__(self, cut: Ensemble, whole: Ensemble, exact: Ensemble | None = None) -> None:
-        self.cut, self.whole, self.exact = cut, whole, exact
+        self.cut = cut
+        self.whole = whole
+        self.exact = exact
         self.ensembles = [ensemble for ensemble in (cut, whole, exact) if ensemble is not None]
         self.terms = TermCounts(cut.partition)
         self.before: dict[str, Values] = {}
@@ -84,7 +86,8 @@ class ComparisonBench:
                 yield GRADIENT, node.name, node.name, self.terms.gradients[node.name], *apart
             for p in owned_parameters(node):
                 if p.name in self.whole.partition.trained:
-                    apart, n = self.copies_apart("parameter", p.name, True), self.terms.parameter_gradients[p.name]
+                    apart = self.copies_apart("parameter", p.name, True)
+                    n = self.terms.parameter_gradients[p.name]
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
@@ -93,7 +96,8 @@ class ComparisonBench:
         self.terms.update({name: step.relative for name, step in steps.items()})
         for node in net.nodes:
             for p in owned_parameters(node):
-                name, n = p.name.removeprefix(f"{node.name}/"), self.terms.parameters[p.name]
+                name = p.name.removeprefix(f"{node.name}/")
+                n = self.terms.parameters[p.name]
                 yield PARAMETER, node.name, name, n, *self.copies_apart("parameter", p.name)
                 if self.averages:
                     yield AVERAGE, node.name, name, n, *self.copies_apart("average", p.name)

@@ -34,7 +34,8 @@ def tensor_difference(found: Values | None, expected: Values, dtype: str) -> Ten
     """The difference of two tensors of numbers of type ``dtype``."""
     if found is None or found.shape != expected.shape:
         return NOTHING_ALIKE
-    a, b = found.astype(np.float64), expected.astype(np.float64)
+    a = found.astype(np.float64)
+    b = expected.astype(np.float64)
     with np.errstate(invalid="ignore"):  # infinity less infinity: not a number, as it shall be
         apart = np.abs(a - b)
     if not isfinite(size := float(np.linalg.norm(apart)) / max(float(np.linalg.norm(b)), TINY)):

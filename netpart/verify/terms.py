@@ -48,7 +48,9 @@ class TermCounts:
         training: dict[str, list[int]] = {name: [] for name in self.parameters}
         for node in reversed(net.nodes):
             n = self.gradients[node.name] = sum_terms(arriving[node.name])
-            is_cut, needs, read = node.name in self.pieces[net.phase], _element_needs(node), self.read(net, node)
+            is_cut = node.name in self.pieces[net.phase]
+            needs = _element_needs(node)
+            read = self.read(net, node)
             for parameter, box in zip(node.params, needs.params, strict=True):
                 own = _operand_terms(node, box, parameter.spec.shape) if is_cut else 0
                 training[parameter.name].append(own + n + read)

@@ -20,7 +20,8 @@ class ArrayTransfer:
     worker that is alone needs no transport."""
 
     def __init__(self, transport: Transport | None, kernels: Kernels) -> None:
-        self.transport, self.xp = transport, kernels.xp
+        self.transport = transport
+        self.xp = kernels.xp
         self.staging = None if kernels.xp is np else PinnedStaging(kernels)
         if self.staging is not None and transport is not None:
             transport.copy = DeviceCopies(kernels)

@@ -22,7 +22,8 @@ class TensorAssembly:
     """
 
     def __init__(self, shape: Shape, empty: float, pick: Pick, dtype: Any = np.float64) -> None:
-        self.values, self.seen = np.full(shape, empty, dtype), np.zeros(shape, bool)
+        self.values = np.full(shape, empty, dtype)
+        self.seen = np.zeros(shape, bool)
         self.pick = pick
 
     def add(self, region: Region, values: Values) -> None:

@@ -42,7 +42,8 @@ def bind_phase(
     """Binds one phase of a Machine, for each mini-batch that may be under way, and tells the transport what to
     expect. ``communicators`` are those of NCCL."""
     program = machine.program.phases[phase]
-    period, metrics = program.period, machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
+    period = program.period
+    metrics = machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
     binders = [PhaseBinder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
@@ -59,7 +60,9 @@ class PhaseBinder:
         self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int,
         communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
-        self.machine, self.kernels, self.metrics = machine, machine.kernels, metrics
+        self.machine = machine
+        self.kernels = machine.kernels
+        self.metrics = metrics
         self.program = program = machine.program.phases[phase]
         self.arrays = machine.arrays(phase, mini)
         self.layers = LayerCalls(machine, program, self.arrays, metrics)

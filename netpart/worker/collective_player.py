@@ -64,7 +64,10 @@ class CollectiveProgress:
         self._arrivals: list[MessageArrival] = []
         self._released: list[list[MessageDeparture]] = [[]]
         self._touched: dict[int, int] = {}
-        self._local, self._target, self._pack, self._verbs = local, target, pack, verbs
+        self._local = local
+        self._target = target
+        self._pack = pack
+        self._verbs = verbs
         for index, message in enumerate(schedule):
             if sum(sizes[b] for b in message.blocks) == 0:
                 continue

@@ -42,11 +42,13 @@ class Ensemble:
         self, partition: Partition, seed: int | None = None, order: int | None = None, keep: bool = False,
         poison: bool = False, kernels: type[Kernels] = Kernels, hub: Sequence[Transport] | MemoryHub | None = None,
     ) -> None:  # fmt: skip
-        self.partition, self.kernels = partition, kernels
+        self.partition = partition
+        self.kernels = kernels
         self.xp, _ = array_module(kernels.runs_on)
         seed = partition.job.seed if seed is None else seed
         self.random = random.Random(order)
-        self.shuffled, self.poison = order is not None, poison
+        self.shuffled = order is not None
+        self.poison = poison
         self.hub = MemoryHub(partition.workers) if hub is None else hub
         self.players = [self.player(w, seed, keep, poison) for w in range(partition.workers)]
         self.dtype = self.players[0].machine.dtype

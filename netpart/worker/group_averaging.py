@@ -37,9 +37,11 @@ class GroupAveraging:
     """
 
     def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
-        self.player, machine = player, player.machine
+        self.player = player
+        machine = player.machine
         self.shapes = [player.parameters.values(h).shape for h in range(len(player.program.holdings))]
-        elements, dtype = sum(map(prod, self.shapes)), machine.dtype
+        elements = sum(map(prod, self.shapes))
+        dtype = machine.dtype
         self.start, self.total = (machine.xp.empty(elements, dtype) for _ in range(2))
         found = averaging_exchange(cluster, rank, elements, np.dtype(dtype).itemsize)
         blocks = [None if box is None else self.total[slice(*box[0])] for box in found.blocks]
@@ -69,8 +71,11 @@ class GroupAverage:
     """``arrays`` that become their mean over the groups by ``averaging``: what that takes is bound here."""
 
     def __init__(self, averaging: GroupAveraging, arrays: Sequence[Array]) -> None:
-        self.averaging, kernels = averaging, averaging.player.machine.kernels
-        start, total, groups = averaging.start, averaging.total, len(averaging.running.members)
+        self.averaging = averaging
+        kernels = averaging.player.machine.kernels
+        start = averaging.start
+        total = averaging.total
+        groups = len(averaging.running.members)
         each = list(zip(arrays, averaging.parts(total), averaging.parts(start), strict=True))
         self._keep = chain_ops(*(kernels.copy(was, now) for now, _, was in each), kernels.copy(total, start)).run
         self._bring_in = chain_ops(*(kernels.bring_in(now, mean, was, groups) for now, mean, was in each)).run

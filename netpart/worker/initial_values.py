@@ -68,7 +68,8 @@ def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
     """
     if restore is None:
         return
-    holdings, beside = [h for mine in cut.holdings for h in mine], updater_file(restore)
+    holdings = [h for mine in cut.holdings for h in mine]
+    beside = updater_file(restore)
     if averages:
         with open_checkpoint(beside) as state:
             return state.verify(checkpoint_shapes(holdings, f".{AVERAGE}"))
@@ -84,9 +85,11 @@ def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
 
 def _check_state_step(saved: Checkpoint, state: Checkpoint) -> None:
     """Raises DataError if ``state`` is of another step than the parameters; other tools may say none."""
-    step, other = saved.metadata.get("step"), state.metadata.get("step")
+    step = saved.metadata.get("step")
+    other = state.metadata.get("step")
     if None not in (step, other) and step != other:
-        got, hint = f"that of {other!r:.40}", "use another checkpoint, or remove this file to start with a new state"
+        got = f"that of {other!r:.40}"
+        hint = "use another checkpoint, or remove this file to start with a new state"
         raise DataError(f"{state.path}: expected the updater's state of step {step!r:.40}, got {got}; {hint}")
 
 

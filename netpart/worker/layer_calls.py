@@ -22,7 +22,10 @@ class LayerCalls:
     comes forward before it comes backward."""
 
     def __init__(self, machine: Machine, program: Program, arrays: PhaseArrays, metrics: Array) -> None:
-        self.machine, self.program, self.arrays, self.metrics = machine, program, arrays, metrics
+        self.machine = machine
+        self.program = program
+        self.arrays = arrays
+        self.metrics = metrics
         self.code = PHASE_CODES[program.phase]
         self.calls: dict[tuple[int, int], Call] = {}
         self.parts: dict[tuple[int, int], Part] = {}
@@ -50,7 +53,8 @@ class LayerCalls:
             call.x = [was if now is None else now for was, now in zip(call.x, arrays, strict=True)]
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
-        call.dw, call.adds = [self.array(view) for view in instruction.dw], instruction.adds
+        call.dw = [self.array(view) for view in instruction.dw]
+        call.adds = instruction.adds
         call.through_activation = call.activation if instruction.first else None
         return self.layer(instruction).backward(self.machine.kernels, call)
 

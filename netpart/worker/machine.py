@@ -37,12 +37,16 @@ class Machine:
         self, program: WorkerProgram, xp: Any, updater: Updater | None, seed: int, poison: bool = False,
         transport: Transport | None = None,
     ) -> None:  # fmt: skip
-        self.program, self.xp, self.updater, self.seed = program, xp, updater, seed
+        self.program = program
+        self.xp = xp
+        self.updater = updater
+        self.seed = seed
         self.dtype = np.float64 if program.float_size == 8 else np.float32
         self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
         shares = transport is not None and transport.slots_for_all
-        self.wire_bytes, self.mapped_bytes = wire_bytes(program, shares), mapped_bytes(program) if shares else 0
+        self.wire_bytes = wire_bytes(program, shares)
+        self.mapped_bytes = mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
         shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
@@ -75,7 +79,8 @@ class Machine:
     def begun_state(self, h: int) -> dict[str, Array]:
         """The updater's state of a holding. The average of a running statistic, which no updater moves, is that
         itself: the same memory, so that it needs no update of its own."""
-        holding, view = self.program.holdings[h], self.program.parameters[h]
+        holding = self.program.holdings[h]
+        view = self.program.parameters[h]
         slots = self.updater.states if self.updater else ()
         state = {slot: self.zeros(view.buffer, extent(holding.home)) for slot in slots}
         if holding.parameter.spec.running is not None and AVERAGE in state:
@@ -96,7 +101,9 @@ class Machine:
 
     def refuse_unless_fits(self, coming: int) -> None:
         """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
-        p, still, cpu = self.program, coming + self.wire_bytes + RESERVE, self.xp is np
+        p = self.program
+        still = coming + self.wire_bytes + RESERVE
+        cpu = self.xp is np
         needed = p.total_bytes + self.workspace_bytes + self.wire_bytes + RESERVE
         free = self.free(needed - still)
         if free is None or still <= free:
@@ -155,8 +162,11 @@ class PhaseArrays:
     other was under way."""
 
     def __init__(self, machine: Machine, phase: str, mini: int) -> None:
-        self.machine, self.program, self.mini = machine, machine.program, mini
-        self.offsets, self.copies = self.program.phases[phase].offsets, self.program.phases[phase].copies
+        self.machine = machine
+        self.program = machine.program
+        self.mini = mini
+        self.offsets = self.program.phases[phase].offsets
+        self.copies = self.program.phases[phase].copies
         start = machine.memory.__array_interface__["data"][0] if machine.xp is np else machine.memory.data.ptr
         self.base = -start % ALIGN
         self.made: dict[int, Array] = {}
@@ -185,7 +195,8 @@ class PhaseArrays:
 
     def flat(self, b: int, buffer: Buffer) -> Array:
         """The elements of a buffer in the order of memory."""
-        count, element = prod(buffer.shape), self.machine.element(buffer.dtype)
+        count = prod(buffer.shape)
+        element = self.machine.element(buffer.dtype)
         if buffer.kind == ALIAS:
             return self.buffer(buffer.parent)[buffer.offset : buffer.offset + count]
         if b not in self.offsets:
@@ -196,5 +207,6 @@ class PhaseArrays:
 
     def lying(self, view: View) -> Array:
         """The array of ``view`` with its axes in the order of memory: how it travels."""
-        order, array = self.program.buffers[view.buffer].order, self(view)
+        order = self.program.buffers[view.buffer].order
+        array = self(view)
         return array.transpose(order) if order else array

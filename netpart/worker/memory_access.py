@@ -35,7 +35,10 @@ def memory_span(array: Array, written: bool, view: View | None = None) -> Memory
 def find_dependences(touched: Sequence[Spans | None]) -> list[list[int]]:
     """For each of several things done in order, what it must come after: of what it writes whatever reads or writes
     that, of what it reads whatever writes that. Left out is what follows from the others. None touches all memory."""
-    found, behind, table, barrier = list[list[int]](), list[int](), SpanTable(), set[int]()
+    found = list[list[int]]()
+    behind = list[int]()
+    table = SpanTable()
+    barrier = set[int]()
     for n, spans in enumerate(touched):
         met = range(n) if spans is None else (i for one in spans for i in table.meeting(one))
         found.append([])

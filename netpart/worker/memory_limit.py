@@ -17,7 +17,8 @@ def available_memory(held: int = 0, mapped: int = 0) -> int | None:
     """Bytes that this process may have besides the ``held`` ones, which it may not have touched yet: what is left of
     its address space under RLIMIT_AS, where it also sees ``mapped`` ones of others, and no more than its host has for
     everybody. None if nobody says."""
-    host, space = host_memory_limit(), free_address_space()
+    host = host_memory_limit()
+    space = free_address_space()
     limits = None if space is None else max(0, space - mapped), None if host is None else max(0, host - held)
     return min((limit for limit in limits if limit is not None), default=None)
 

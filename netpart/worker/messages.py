@@ -38,16 +38,21 @@ class MessageBinder:
         self, machine: Machine, program: Program, arrays: PhaseArrays, transport: Transport | None,
         communicators: Communicators | None,
     ) -> None:  # fmt: skip
-        self.machine, self.program, self.arrays = machine, program, arrays
-        self.transport, self.communicators = transport, communicators
+        self.machine = machine
+        self.program = program
+        self.arrays = arrays
+        self.transport = transport
+        self.communicators = communicators
         self.running: dict[Channel, RunningCollective] = {}
 
     def send(self, send: Send) -> Action:
-        array, rank = self.arrays.lying(send.source), self.program.rank(send.peer)
+        array = self.arrays.lying(send.source)
+        rank = self.program.rank(send.peer)
         return Action(SEND, f"send {send.name}", array=array, peer=rank, channel=send.channel)
 
     def receive(self, receive: Receive) -> Action:
-        array, rank = self.arrays.lying(receive.target), self.program.rank(receive.peer)
+        array = self.arrays.lying(receive.target)
+        rank = self.program.rank(receive.peer)
         self.expect(receive.channel, rank, array.shape, array.dtype, AHEAD + receive.lag)
         take = self.machine.kernels.take(array)
         return Action(RECEIVE, f"receive {receive.name}", array=array, peer=rank, channel=receive.channel, take=take)
@@ -61,7 +66,8 @@ class MessageBinder:
 
     def start(self, start: CollectiveStart, then: list[Action]) -> RunningCollective:
         """Binds a collective to its arrays and tells the transport what its messages bring; ``then`` follows it."""
-        found, place = start.exchange, start.exchange.place(self.machine.program.worker)
+        found = start.exchange
+        place = start.exchange.place(self.machine.program.worker)
         lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
         local, target = ([v and lying[v] for v in views] for views in (start.local, start.target))
         progress = CollectiveProgress(
@@ -79,7 +85,8 @@ class MessageBinder:
         self.running[start.channel] = running
         element = np.dtype(self.machine.element(start.dtype))
         if self.communicators is not None and self.machine.xp is not np and found.algorithm == NCCL:
-            owner, kernels = self.communicators, self.machine.kernels
+            owner = self.communicators
+            kernels = self.machine.kernels
             running.call = NcclCall(owner, kernels, found, ranks, local, target, element)
             self.machine.wire_bytes += running.call.nbytes
             legs = exchange_legs(found, place)
@@ -87,17 +94,20 @@ class MessageBinder:
             return running
         places = {index: lying[view] for index, view in peer_written_messages(self.machine.program, start)}
         for peer, index, shape in progress.messages:
-            most, stays = messages_ahead(found, start.channel.way), index in found.staying
+            most = messages_ahead(found, start.channel.way)
+            stays = index in found.staying
             self.expect(channels[index], ranks[peer], shape, element, most, places.get(index), stays)
         self.keep(start, lying)
         return running
 
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
         """Tells the transport which messages of a collective stay here, and where those lie that need no slot."""
-        program, element = self.machine.program, self.machine.element(start.dtype)
+        program = self.machine.program
+        element = self.machine.element(start.dtype)
         places = {index: lying[view] for index, view in peer_read_messages(program, start)}
         for index, view in staying_messages(program, start):
-            channel, message = start.channel._replace(chunk=index), start.exchange.schedule[index]
+            channel = start.channel._replace(chunk=index)
+            message = start.exchange.schedule[index]
             rank = self.program.rank(start.exchange.members[message.target])
             if self.transport is not None:
                 self.transport.keep(channel, rank, lying[view].shape, element, places.get(index))

@@ -31,7 +31,9 @@ class FlowControl:
     """The messages by which the workers that exchange others tell each other of steps they have finished."""
 
     def __init__(self, program: WorkerProgram, transport: Transport | None, trace: WorkerTrace) -> None:
-        self.program, self.transport, self.trace = program, transport, trace
+        self.program = program
+        self.transport = transport
+        self.trace = trace
         self.readers = {phase: self.finished_by_readers(phase) for phase in program.phases}
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
 

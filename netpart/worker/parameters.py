@@ -14,8 +14,10 @@ class WorkerParameters:
     as steps may be under way, the first is known outside of a step."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine, self.program = machine, machine.program
-        copy, found = machine.kernels.copy, [machine.versions[view.buffer] for view in self.program.parameters]
+        self.machine = machine
+        self.program = machine.program
+        copy = machine.kernels.copy
+        found = [machine.versions[view.buffer] for view in self.program.parameters]
         versions = [each for each in found if len(each) > 1]
         self.spreads = [copy(other, newest).run for newest, *others in versions for other in others]
         self.settles = [[copy(first, each).run for each in (first, *others)] for first, *others in versions]
@@ -26,7 +28,8 @@ class WorkerParameters:
         The updater's state begins with them.
         """
         for h, holding in enumerate(self.program.holdings):
-            spec, target = holding.parameter.spec, self.values(h)
+            spec = holding.parameter.spec
+            target = self.values(h)
             random = stream_key(self.machine.seed, holding.parameter.name, "init")
             for box in split_box(holding.box):
                 values = draw_initial_values(spec.proto.init, random, box, spec.shape, spec.matrix)

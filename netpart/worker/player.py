@@ -42,9 +42,12 @@ class Player:
         self, program: WorkerProgram, transport: Transport | None, xp: Any = np, updater: Updater | None = None,
         seed: int = 1, poison: bool = False, communicators: Communicators | None = None,
     ) -> None:  # fmt: skip
-        self.program, self.transport, self.xp = program, transport, xp
+        self.program = program
+        self.transport = transport
+        self.xp = xp
         self.machine = Machine(program, xp, updater, seed, poison, transport)
-        self.parameters, self.transfer = WorkerParameters(self.machine), ArrayTransfer(transport, self.machine.kernels)
+        self.parameters = WorkerParameters(self.machine)
+        self.transfer = ArrayTransfer(transport, self.machine.kernels)
         self.bound: dict[str, BoundProgram] = {
             p: bind_phase(self.machine, p, transport, communicators) for p in program.phases
         }
@@ -67,7 +70,8 @@ class Player:
         that have begun, and only then are parameters, states and gradients those behind the step; without it the next
         step must be ``step`` + 1.
         """
-        began, mini = self.trace.now(), self.begun[phase]
+        began = self.trace.now()
+        mini = self.begun[phase]
         if self.device is not None:
             self.device.use()
         if mini == 0:
@@ -88,10 +92,14 @@ class Player:
     def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[WaitReason]:
         """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
         began ``late`` turns before."""
-        trace, clock, device, underway = self.trace, self.machine.clock, self.device, self.collectives
+        trace = self.trace
+        clock = self.machine.clock
+        device = self.device
+        underway = self.collectives
         traced = trace.events is not None
         turns = self.bound[phase].turns if traced else self.replayed[phase]
-        number, turn = self.sequence[phase], mini + late
+        number = self.sequence[phase]
+        turn = mini + late
         for waiting in self.pace.wait(phase, number):
             self.doing = f"waiting for worker {waiting.peer} to finish an earlier step"
             yield waiting
@@ -99,7 +107,8 @@ class Player:
         for delay, action in turns[turn % len(turns)]:
             if not late <= delay <= turn:
                 continue
-            self.doing, clock.step = action.name, step - (delay - late)
+            self.doing = action.name
+            clock.step = step - (delay - late)
             if underway.running:
                 underway.advance()
             started = trace.now() if traced else 0.0

@@ -16,14 +16,18 @@ class CollectiveRunner:
     """The collectives of one worker that are ``running``; those that are calls of NCCL go on by themselves."""
 
     def __init__(self, machine: Machine, post: ArrayTransfer, trace: WorkerTrace, marks: StreamMarks) -> None:
-        self.device, self.clock = machine.kernels.device, machine.clock
-        self.post, self.trace, self.marks = post, trace, marks
+        self.device = machine.kernels.device
+        self.clock = machine.clock
+        self.post = post
+        self.trace = trace
+        self.marks = marks
         self.running: list[RunningCollective] = []
         self.seen = -1
 
     def start(self, running: RunningCollective, number: int, delay: int = 0) -> None:
         """Starts a collective, whose messages have this ``number``, for the mini-batch of ``delay`` steps before."""
-        running.number, running.delay = number, delay
+        running.number = number
+        running.delay = delay
         if running.call is not None:
             return self.call(running)
         self.running.append(running)
@@ -87,6 +91,7 @@ class CollectiveRunner:
     def pass_on(self, running: RunningCollective, sends: Iterator[tuple[int, int, Array]]) -> None:
         """Sends what a collective may send now."""
         for place, index, view in sends:
-            began, channel = self.trace.now(), running.channels[index]
+            began = self.trace.now()
+            channel = running.channels[index]
             self.post.send(channel, running.number, running.members[place], view)
             self.trace.note(f"send {running.name}", began, channel, running.delay)

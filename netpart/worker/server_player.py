@@ -71,8 +71,13 @@ class ServerPlayer:
         self, player: Player, cluster: Cluster, first: int, end: int, meetings: Sequence[int],
         applied: Callable[[AppliedUpdate], None], reached: Callable[[int], None],
     ) -> None:  # fmt: skip
-        self.player, self.cluster, self.version = player, cluster, first
-        self.end, self.meetings, self.applied, self.reached = end, meetings, applied, reached
+        self.player = player
+        self.cluster = cluster
+        self.version = first
+        self.end = end
+        self.meetings = meetings
+        self.applied = applied
+        self.reached = reached
         groups = range(cluster.groups)
         self.clients = [ServedGroup(g, cluster.steps(g, first, end), first) for g in groups]
         self.first_channels = [
@@ -107,7 +112,9 @@ class ServerPlayer:
             if waiting.channel in first:
                 return waiting
             yield waiting
-        client.taking, client.owed, client.done = None, True, client.done + 1
+        client.taking = None
+        client.owed = True
+        client.done = client.done + 1
         yield from self.update(client, step)
         return None
 
@@ -120,7 +127,8 @@ class ServerPlayer:
         for other in self.clients:
             if other.owed and self.may_go_on(other):
                 yield from self.player.play(pull_phase(other.group), self.version)
-                other.owed, other.read = False, self.version
+                other.owed = False
+                other.read = self.version
 
     def may_go_on(self, client: ServedGroup) -> bool:
         """True if everybody is where a group's next step may be computed."""

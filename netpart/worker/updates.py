@@ -20,16 +20,22 @@ class UpdateBinder:
     in ``arrays``."""
 
     def __init__(self, machine: Machine, program: Program, arrays: PhaseArrays, before: PhaseArrays) -> None:
-        self.machine, self.program, self.arrays, self.before = machine, program, arrays, before
+        self.machine = machine
+        self.program = program
+        self.arrays = arrays
+        self.before = before
 
     def update(self, holding: int, norm: View | None) -> Op:
         """Moves what of a holding is updated here, by its gradient; ``norm`` has the squared
         norm of all gradients, where they are clipped."""
-        machine, program = self.machine, self.machine.program
+        machine = self.machine
+        program = self.machine.program
         gradient = program.gradients[holding]
         assert gradient is not None
         value = program.at_home(program.parameters[holding], holding)
-        spec, w, g = self.spec(holding), self.arrays(value), self.arrays(program.at_home(gradient, holding))
+        spec = self.spec(holding)
+        w = self.arrays(value)
+        g = self.arrays(program.at_home(gradient, holding))
         before = None if program.copies(value.buffer) == 1 else self.before(value)
         if spec.running is not None:
             return self.follow(spec.running, holding, w, g, before)
@@ -41,8 +47,10 @@ class UpdateBinder:
 
     def touched(self, update: Update) -> Iterator[MemorySpan]:
         """What an update touches beside its norm."""
-        program, held = self.machine.program, update.holding
-        value, gradient = program.at_home(program.parameters[held], held), program.gradients[held]
+        program = self.machine.program
+        held = update.holding
+        value = program.at_home(program.parameters[held], held)
+        gradient = program.gradients[held]
         assert gradient is not None
         running = self.spec(held).running
         read = [self.before(value), self.arrays(program.at_home(gradient, held))]
@@ -57,12 +65,14 @@ class UpdateBinder:
         """Moves a running statistic by the moments of the mini-batch; its values are in ``before`` unless in ``w``."""
         if not running.mean:
             return self.machine.kernels.follow_mean(w, g, running.keep, before)
-        centre, count = self.arrays(self.centre(running, holding)), self.rows(holding) * running.elements
+        centre = self.arrays(self.centre(running, holding))
+        count = self.rows(holding) * running.elements
         return self.machine.kernels.follow_variance(w, g, centre, running.keep, count, before)
 
     def rows(self, holding: int) -> int:
         """Rows of a mini-batch as the layer sees them that owns a parameter."""
-        net, micro = self.program.micros[0].graph.net, self.program.micros[-1]
+        net = self.program.micros[0].graph.net
+        micro = self.program.micros[-1]
         name = self.machine.program.holdings[holding].parameter.name
         owner = next(p.owner for p in net.parameters if p.name == name)
         return net.rows_of(net.nodes[owner].layer, micro.rows[1])

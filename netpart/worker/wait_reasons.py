@@ -41,7 +41,10 @@ class StreamMarks:
     among themselves. Without any there are no marks, and no waits."""
 
     def __init__(self, xp: Any, rank: int, joint: RunningCollective | None, clock: Clock) -> None:
-        self.xp, self.rank, self.joint, self.clock = xp, rank, joint, clock
+        self.xp = xp
+        self.rank = rank
+        self.joint = joint
+        self.clock = clock
         self.made: deque[Any] = deque()
 
     def make(self) -> None:

@@ -68,7 +68,10 @@ def test_nets_are_chosen_by_name() -> None:
 @pytest.mark.slow
 @pytest.mark.peers
 def test_both_train_the_same(prepared: Prepared) -> None:
-    ours, theirs, together, threads = Timed(), Timed(), Timed(), Timed()
+    ours = Timed()
+    theirs = Timed()
+    together = Timed()
+    threads = Timed()
     netpart(prepared, ours, STEPS, 1, 1)
     with Peer("torch_train", 1, prepared.folder) as peer:
         peer.play(theirs, STEPS, "plain")

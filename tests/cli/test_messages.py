@@ -286,7 +286,9 @@ def test_a_csv_with_labels_that_are_names(csv: Path, job: Path, netpart: Netpart
     assert said in netpart("run", job, "--launcher", "threads", "--workspace", csv.parent).err
 
 
-SEMICOLONS, COMMAS, TABS = b"0;0.1;0.03;3\n" * 8, b"0,0.1,0.03,3\n" * 8, b"0\t0.1\t0.03\t3\n" * 8
+SEMICOLONS = b"0;0.1;0.03;3\n" * 8
+COMMAS = b"0,0.1,0.03,3\n" * 8
+TABS = b"0\t0.1\t0.03\t3\n" * 8
 
 
 @pytest.mark.parametrize(

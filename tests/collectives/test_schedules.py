@@ -236,7 +236,9 @@ def test_a_swap_is_an_all_reduce_of_two_in_one_round_for_the_same_bytes(size: in
 @given(st.integers(0, 99))
 def test_a_swap_needs_room_for_two_messages_of_each(seed: int) -> None:
     """One member may be done, and go on, before the other has taken what it sent; but not go on twice."""
-    random, ends, started = np.random.default_rng(seed), [0, 0], [0, 0]
+    random = np.random.default_rng(seed)
+    ends = [0, 0]
+    started = [0, 0]
     waiting: list[list[np.ndarray]] = [[], []]
     members = [
         CollectiveProgress(collective_schedule(ALL_REDUCE, SWAP, 2), i, [1], [np.ones(1)], [np.zeros(1)])

@@ -16,7 +16,9 @@ def watched(patch: pytest.MonkeyPatch) -> list[str]:
     driver fills in 0."""
     found: list[str] = []
     module = emulated("cupy.array")
-    called, assign, fetch = module.called, module.ndarray.__setitem__, module.ndarray.get
+    called = module.called
+    assign = module.ndarray.__setitem__
+    fetch = module.ndarray.get
 
     def counted(function: Any, *args: Any) -> Any:
         found.extend({getattr(function, "__name__", "?")} - {*module.VIEWS, "fill"})

@@ -103,7 +103,9 @@ def test_batches_of_several_axes() -> None:
 def test_of_no_keys_nothing_and_of_one_its_value(keys: int) -> None:
     xp, kernels = cupy(), fast("float64")
     q, k, v = (xp.asarray(normal(i, 1, 3, 2)[:, :n]) for i, n in enumerate((3, keys, keys)))
-    y, dq, kept = xp.asarray(rubbish(1, 3, 2)), xp.asarray(rubbish(1, 3, 2)), xp.zeros((1, 3))
+    y = xp.asarray(rubbish(1, 3, 2))
+    dq = xp.asarray(rubbish(1, 3, 2))
+    kept = xp.zeros((1, 3))
     play(chain_ops(
         kernels.attention(q, k, v, y, kept, 1.0, None),
         kernels.attention_gradient(q, k, v, y, kept, y, dq, None, None, 1.0),
@@ -129,7 +131,9 @@ def test_keeps_a_number_for_each_query() -> None:
 
 
 def test_gives_the_same_bits_twice() -> None:
-    xp, kernels, found = cupy(), fast("float32"), []
+    xp = cupy()
+    kernels = fast("float32")
+    found = []
     q, k, v, dy = (xp.asarray(normal(i, 1, 2, 70, 8).astype("float32")) for i in range(4))
     for _ in range(2):
         y, dq, dk, dv = (xp.asarray(rubbish(1, 2, 70, 8, dtype="float32")) for _ in range(4))

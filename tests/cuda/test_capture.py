@@ -110,7 +110,9 @@ def test_what_has_no_edge_is_not_to_meet(streams: tuple[Any, Any]) -> None:
 
 @pytest.mark.skipif(ON_GPU, reason="a GPU may well do it in order")
 def test_what_has_no_edge_is_emulated_in_any_order() -> None:
-    stream, found, done = cupy().cuda.Stream(non_blocking=True), set(), list[int]()
+    stream = cupy().cuda.Stream(non_blocking=True)
+    found = set()
+    done = list[int]()
     capture = cupy().cuda.Capture(stream)
     for digit in range(3):
         capture.add(partial(done.append, digit), set())

@@ -77,6 +77,8 @@ def test_more_factors_than_a_kernel_takes() -> None:
 
 
 def test_what_is_no_number_is_the_maximum_and_wins_nothing() -> None:
-    xs, y, arg = [cupy().asarray(np.array([v])) for v in (1.0, np.nan, 2.0)], cupy().zeros(1), cupy().zeros(1, "uint8")
+    xs = [cupy().asarray(np.array([v])) for v in (1.0, np.nan, 2.0)]
+    y = cupy().zeros(1)
+    arg = cupy().zeros(1, "uint8")
     play(fast("float64").maximum(y, xs, arg))
     assert np.isnan(y.get()).all()

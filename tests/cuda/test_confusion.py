@@ -28,7 +28,9 @@ def test_counts(rows: int, classes: int, seed: int, shared: bool, dtype: str) ->
 
 
 def test_a_label_that_is_not_a_class_is_complained_about_and_counted_nowhere() -> None:
-    xp, kernels, metrics = cupy(), afresh(), cupy().zeros(9)
+    xp = cupy()
+    kernels = afresh()
+    metrics = cupy().zeros(9)
     args = xp.zeros((1, 3)), xp.zeros((1, 1), "int32"), xp.asarray(np.array([3], "int32")), metrics, None
     play(kernels.confusion(*args))
     assert not metrics.get().any()

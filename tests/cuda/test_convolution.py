@@ -87,7 +87,9 @@ def test_agrees_without_cudnn_whatever_the_chunks(
 
 def example(channels: int = 4, filters: int = 8) -> tuple[Array, Array, Array, Array, Window]:
     """x, w, b and dy of a window with padding on all sides."""
-    x, w, b = normal(1, 2, channels, 6, 6), normal(2, filters, channels, 3, 3), normal(3, filters)
+    x = normal(1, 2, channels, 6, 6)
+    w = normal(2, filters, channels, 3, 3)
+    b = normal(3, filters)
     return x, w, b, normal(4, 2, filters, 6, 6), Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 
 
@@ -128,7 +130,9 @@ def test_what_lies_right_is_not_copied() -> None:
 def test_a_captured_convolution_is_replayed() -> None:
     x, w, b, dy, window = example()
     kernels, xp = fast("float64"), cupy()
-    source, y, weights = lying(x, "plain"), lying(rubbish(*dy.shape), "last"), xp.asarray(w)
+    source = lying(x, "plain")
+    y = lying(rubbish(*dy.shape), "last")
+    weights = xp.asarray(w)
     op = kernels.convolution(source, weights, xp.asarray(b), y, window, activation="relu")
     scratch = [xp.empty(shape, dtype) for shape, dtype in op.scratch]
     op.run(*scratch)

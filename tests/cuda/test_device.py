@@ -69,7 +69,9 @@ def test_arguments_have_the_types_of_cuda_c(arg: Any, dtype: Any) -> None:
 
 
 def test_scratch_is_the_same_memory_in_all_launches_of_an_op() -> None:
-    verbs, x, out = kernels("float64"), cupy().asarray(np.arange(5.0)), cupy().zeros(1)
+    verbs = kernels("float64")
+    x = cupy().asarray(np.arange(5.0))
+    out = cupy().zeros(1)
     parts = LaunchScratch((1,), np.float64)
     op = verbs.launches(
         verbs.bound("arrays.cu", "squares", 5, *collapsed_views(x), parts, 5, grid=1),

@@ -12,7 +12,9 @@ from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
-KEY, STEP, PHASE = (0x9E3779B9, 0xFFFFFFFF), (1 << 32) + 5, 1
+KEY = (0x9E3779B9, 0xFFFFFFFF)
+STEP = (1 << 32) + 5
+PHASE = 1
 
 
 @st.composite
@@ -44,11 +46,9 @@ def test_the_masks_are_those_of_the_cpu(
 
 def test_each_step_draws_its_own_mask_with_the_same_op() -> None:
     kernels, shape = fast("float32"), (4, 33)
-    x, y, mask = (
-        cupy().asarray(np.ones(shape, "float32")),
-        cupy().zeros(shape, "float32"),
-        cupy().zeros(shape, "float32"),
-    )
+    x = cupy().asarray(np.ones(shape, "float32"))
+    y = cupy().zeros(shape, "float32")
+    mask = cupy().zeros(shape, "float32")
     op = kernels.dropout(x, y, mask, UniformDraws(cupy(), KEY, (0, 4), ((0, 33),), (33,), PHASE), 0.5, Clock())
     seen = []
     for step in (0, 1, 0):

@@ -17,7 +17,9 @@ from tests.kernels.harness import normal, rubbish
 )
 def test_rows_of_a_part_of_the_table(shape: tuple[int, int], width: int, seed: int, dtype: str) -> None:
     random = np.random.default_rng(seed)
-    tokens, first, rows = random.integers(0, 12, shape, "int32"), int(random.integers(0, 8)), int(random.integers(1, 5))
+    tokens = random.integers(0, 12, shape, "int32")
+    first = int(random.integers(0, 8))
+    rows = int(random.integers(1, 5))
 
     def both(kernels: Any, tokens: Array, w: Array, y: Array, dw: Array) -> Op:
         forward = kernels.embedding(tokens, w, y, first, 12)
@@ -27,7 +29,9 @@ def test_rows_of_a_part_of_the_table(shape: tuple[int, int], width: int, seed: i
 
 
 def test_the_row_of_a_token_that_is_in_no_part_is_no_number_and_is_complained_about() -> None:
-    tokens, w, y = np.array([1, 12, -1, 9], "int32"), normal(1, 4, 3), cupy().zeros((4, 3))
+    tokens = np.array([1, 12, -1, 9], "int32")
+    w = normal(1, 4, 3)
+    y = cupy().zeros((4, 3))
     kernels = afresh()
     play(kernels.embedding(cupy().asarray(tokens), cupy().asarray(w), y, 0, 12))
     assert np.isnan(y.get()).all(axis=1).tolist() == [False, True, True, False]

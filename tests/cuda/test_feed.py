@@ -12,7 +12,9 @@ from tests.cuda.module import cupy
 
 def test_what_the_host_writes_reaches_the_device_in_order() -> None:
     xp = cupy()
-    verbs, y, seen = Kernels(xp, "float64"), xp.zeros((2, 3)), xp.zeros((6, 2, 3))
+    verbs = Kernels(xp, "float64")
+    y = xp.zeros((2, 3))
+    seen = xp.zeros((6, 2, 3))
     label, step = xp.zeros(2, np.int32), [0]
 
     def fill(data: Array, labels: Array, missing: None) -> None:
@@ -30,7 +32,9 @@ def test_what_the_host_writes_reaches_the_device_in_order() -> None:
 
 def test_the_host_is_not_more_than_its_lanes_ahead() -> None:
     xp = cupy()
-    verbs, y, rows = Kernels(xp, "float32"), xp.zeros(4, np.float32), list[int]()
+    verbs = Kernels(xp, "float32")
+    y = xp.zeros(4, np.float32)
+    rows = list[int]()
     places = set[int]()
 
     def fill(data: Array) -> None:
@@ -46,7 +50,9 @@ def test_the_host_is_not_more_than_its_lanes_ahead() -> None:
 
 def test_inputs_come_from_the_device() -> None:
     xp = cupy()
-    verbs, x, y = Kernels(xp, "float64"), xp.asarray(np.arange(3.0)), xp.zeros(3)
+    verbs = Kernels(xp, "float64")
+    x = xp.asarray(np.arange(3.0))
+    y = xp.zeros(3)
 
     def fill(y: Array, x: Array) -> None:
         y[:] = 2 * x
@@ -57,7 +63,9 @@ def test_inputs_come_from_the_device() -> None:
 
 def test_samples_may_lie_in_any_order_and_be_none() -> None:
     xp = cupy()
-    verbs, y, none = Kernels(xp, "float32"), xp.zeros((2, 4, 3), np.float32).transpose(0, 2, 1), xp.zeros((0, 2))
+    verbs = Kernels(xp, "float32")
+    y = xp.zeros((2, 4, 3), np.float32).transpose(0, 2, 1)
+    none = xp.zeros((0, 2))
 
     def fill(data: Array, nothing: Array) -> None:
         data[:] = np.arange(24).reshape(2, 3, 4)

@@ -104,7 +104,9 @@ def test_what_is_no_number(topk: int) -> None:
 def test_a_label_that_is_not_a_class_is_complained_about_and_makes_metrics_no_number(wrong: int) -> None:
     xp, kernels = cupy(), afresh()
     x, label = xp.asarray(normal(1, 3, 40)), xp.asarray(np.array([3, wrong, 5], "int32"))
-    loss, hits, y = xp.zeros(2), xp.zeros(1), xp.zeros((3, 40))
+    loss = xp.zeros(2)
+    hits = xp.zeros(1)
+    y = xp.zeros((3, 40))
     play(chain_ops(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
     assert np.isnan(loss.get()[0])
     assert np.isnan(hits.get()[0])

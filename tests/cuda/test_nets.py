@@ -100,7 +100,9 @@ def test_groups_average_on_a_gpu_what_they_average_on_a_cpu() -> None:
 def averaging(kernels: str) -> Groups:
     """Three groups of two workers, which bring in each average a round late."""
     job = read_job_text(NETS["mlp"], overrides=["train_steps=24"]).proto
-    job.cluster.nworker_groups, job.cluster.sync_freq, job.cluster.staleness = 3, 2, 1
+    job.cluster.nworker_groups = 3
+    job.cluster.sync_freq = 2
+    job.cluster.staleness = 1
     job.cluster.nserver_groups = 0
     return Groups(job, 2, 1, (15,), kernel_class(kernels))
 

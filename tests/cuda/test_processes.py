@@ -31,7 +31,9 @@ DATA, AS_WRITTEN = Scheme.DATA, Scheme.AS_WRITTEN
 def lenet(devices: str, scheme: Scheme) -> JobProto:
     found = job_of("mnist/conv", "FLOAT64")
     set_devices(found, devices)
-    found.train_steps, found.test_steps, found.num_openblas_threads = STEPS, 0, 1
+    found.train_steps = STEPS
+    found.test_steps = 0
+    found.num_openblas_threads = 1
     found.neuralnet.scheme = scheme
     return found
 

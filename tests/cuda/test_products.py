@@ -71,7 +71,9 @@ def test_matmul_agrees_with_the_reference(
 
 def test_parts_of_larger_matrices() -> None:
     xp, kernels = cupy(), fast("float64")
-    a, b, y = normal(1, 3, 4, 5, 6), normal(2, 3, 4, 6, 7), rubbish(3, 4, 5, 7)
+    a = normal(1, 3, 4, 5, 6)
+    b = normal(2, 3, 4, 6, 7)
+    y = rubbish(3, 4, 5, 7)
     box = slice(1, 3), slice(0, 2), slice(1, 5)
     wanted = a[box][..., 2:] @ b[box[:2]][..., 2:, 1:4]
     on_device = [xp.asarray(m) for m in (a, b, y)]
@@ -82,7 +84,9 @@ def test_parts_of_larger_matrices() -> None:
 
 
 def test_a_product_into_columns_is_turned() -> None:
-    xp, a, b = cupy(), normal(1, 3, 4), normal(2, 4, 5)
+    xp = cupy()
+    a = normal(1, 3, 4)
+    b = normal(2, 4, 5)
     y = xp.asarray(rubbish(5, 3))
     play(fast("float64").matmul(xp.asarray(a), xp.asarray(b), y.swapaxes(0, 1)))
     np.testing.assert_allclose(y.get(), (a @ b).T, rtol=1e-12)
@@ -96,7 +100,9 @@ def test_what_lies_in_pieces_is_refused() -> None:
 
 @pytest.mark.parametrize("precision", ROUNDED)
 def test_precision_is_what_is_asked_for(precision: str) -> None:
-    xp, a, b = cupy(), normal(1, 8, 64), normal(2, 64, 8)
+    xp = cupy()
+    a = normal(1, 8, 64)
+    b = normal(2, 64, 8)
     y = xp.asarray(rubbish(8, 8).astype("float32"))
     play(Fast(xp, "float32", precision).matmul(xp.asarray(a.astype("float32")), xp.asarray(b.astype("float32")), y))
     error = np.abs(y.get() - a @ b).max() / np.max(np.abs(a) @ np.abs(b))

@@ -196,10 +196,14 @@ class Streams:
 
     def __init__(self, kernels: Any, first: str, second: str) -> None:
         xp = cupy()
-        self.one, self.other, self.event = xp.cuda.Stream(), xp.cuda.Stream(), xp.cuda.Event()
+        self.one = xp.cuda.Stream()
+        self.other = xp.cuda.Stream()
+        self.event = xp.cuda.Event()
         self.x, self.y = ones(), ones()
         xp.cuda.get_current_stream().synchronize()
-        self.kernels, self.first, self.second = kernels, first, second
+        self.kernels = kernels
+        self.first = first
+        self.second = second
 
     def call(self, name: str, stream: Any) -> None:
         args = {"scale": (self.x,), "sum": (self.y, self.x)}[name]

@@ -16,7 +16,9 @@ from tests.kernels.harness import normal, rubbish
 
 @given(data=st.data(), classes=st.sampled_from([1, 3, 50]), topk=st.integers(1, 3), smoothing=st.sampled_from([0, 0.1]))
 def test_agrees_with_the_reference(data: st.DataObject, classes: int, topk: int, smoothing: float) -> None:
-    seed, batch, dtype = data.draw(st.integers(0, 99)), data.draw(st.integers(0, 4)), data.draw(DTYPES)
+    seed = data.draw(st.integers(0, 99))
+    batch = data.draw(st.integers(0, 4))
+    dtype = data.draw(DTYPES)
     x = np.round(normal(seed, batch, 2, classes), data.draw(st.sampled_from([0, 9])))
     label = np.random.default_rng(seed).integers(0, classes, (batch, 2), "int32")
     owned = np.random.default_rng(seed).integers(0, 2, (batch, 2)).astype(bool)
@@ -45,12 +47,12 @@ def test_a_part_of_the_classes_and_what_is_no_number() -> None:
 
 
 def test_a_label_that_is_not_a_class_is_complained_about_and_makes_the_loss_no_number() -> None:
-    xp, kernels, metrics = cupy(), afresh(), cupy().zeros(2)
-    x, label, f = (
-        xp.asarray(normal(1, 2, 4)),
-        xp.asarray(np.array([0, 4], "int32")),
-        xp.zeros((2, 2, count_block_figures(1))),
-    )
+    xp = cupy()
+    kernels = afresh()
+    metrics = cupy().zeros(2)
+    x = xp.asarray(normal(1, 2, 4))
+    label = xp.asarray(np.array([0, 4], "int32"))
+    f = xp.zeros((2, 2, count_block_figures(1)))
     blocks = kernels.class_blocks(x, label, f, [0, 2, 4], 1)
     play(chain_ops(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
     assert np.isnan(metrics.get()[0])

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from netpart.data.synthetic_tokens import SyntheticTokenRows
 
-WINDOW, WORDS, BATCH = 50, 30, 40
+WINDOW = 50
+WORDS = 30
+BATCH = 40
 
 
 def read(rows: SyntheticTokenRows, step: int, lo: int, hi: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -47,7 +47,9 @@ def test_bytes_on_arrows_are_those_of_the_bridges(lenet: Graph, itemsize: int) -
 
 def test_traffic_adds_up_all_bridges(layerp: Graph) -> None:
     """Images to worker 1, two exchanges of 4x4x13x13 both ways, and 4 labels."""
-    images, halves, labels = 8 * 28 * 28, 2 * 4 * 4 * 13 * 13, 4
+    images = 8 * 28 * 28
+    halves = 2 * 4 * 4 * 13 * 13
+    labels = 4
     shown = make_picture(layerp)
     assert sum(a.forward for a in shown.arrows) == 4 * (images + halves + labels)
     assert sum(a.backward for a in shown.arrows) == 4 * halves

@@ -21,7 +21,9 @@ def test_no_arrow_crosses_a_title(example: str, request: pytest.FixtureRequest) 
     assert len(titles) == len(re.findall("cluster_worker_", svg))
     for x, y, size, text in titles:
         half, bottom = text_width(text, float(size)) / 2, float(y)
-        left, right, top = float(x) - half, float(x) + half, bottom - float(size)
+        left = float(x) - half
+        right = float(x) + half
+        top = bottom - float(size)
         crossed = [a for a in arrows if a[0] < right and a[1] > left and a[2] < bottom and a[3] > top]
         assert crossed == [], text
 

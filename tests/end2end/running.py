@@ -35,7 +35,9 @@ class Run:
         self, conf: Path, workers: int, workspace: Path, within: Sequence[str] = (),
         environment: Mapping[str, str] | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self.workspace, self.told, self.rest = workspace, list[Told](), b""
+        self.workspace = workspace
+        self.told = list[Told]()
+        self.rest = b""
         self.pids: list[int] = []
         self.watches: list[int] = []
         self.temporary = workspace.with_name(workspace.name + "-tmp")

@@ -36,7 +36,9 @@ class Talk:
     """The lines that a process writes, read while it runs."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process, self.lines, self.queue = process, list[str](), Queue[str | None]()
+        self.process = process
+        self.lines = list[str]()
+        self.queue = Queue[str | None]()
         Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
@@ -114,7 +116,9 @@ def hosts() -> Iterator[Hosts]:
 
 def test_three_hosts_train_what_one_trains(hosts: Hosts, tmp_path: Path) -> None:
     """Ranks are given in the order of coming; everybody listens at the address of his own host."""
-    conf, workspace, summary = mlp(tmp_path), tmp_path / "run", tmp_path / "summary.json"
+    conf = mlp(tmp_path)
+    workspace = tmp_path / "run"
+    summary = tmp_path / "summary.json"
     coordinator = coordinate(hosts, conf, 3, workspace, "--summary", str(summary))
     coordinator.until(r"waiting for workers 1, 2; .*netpart worker --join tcp://10\.77\.0\.1:5555")
     others = [join(hosts, 1)]
@@ -153,7 +157,9 @@ def test_the_page_trains_on_two_hosts_with_two_commands(hosts: Hosts, tmp_path: 
 
 
 def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) -> None:
-    conf, workspace, summary = mlp(tmp_path), tmp_path / "run", tmp_path / "summary.json"
+    conf = mlp(tmp_path)
+    workspace = tmp_path / "run"
+    summary = tmp_path / "summary.json"
     hosts.slow(1, "10mbit")
     coordinator = coordinate(
         hosts, conf, 2, workspace, "--summary", str(summary), "--set", "fc1.innerproduct_conf.num_output=4000"
@@ -165,7 +171,9 @@ def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) 
 
 def test_a_run_goes_on_from_a_checkpoint_that_other_hosts_cannot_see(hosts: Hosts, tmp_path: Path) -> None:
     """The workspace is hidden from the other host; what it holds of a checkpoint comes over its link, and returns."""
-    conf, workspace, summary = mlp(tmp_path), tmp_path / "run", tmp_path / "summary.json"
+    conf = mlp(tmp_path)
+    workspace = tmp_path / "run"
+    summary = tmp_path / "summary.json"
     run_job(read_job(conf, ["train_steps=4"]), 3, workspace=workspace)
     coordinator = coordinate(hosts, conf, 2, workspace, "--resume", "--summary", str(summary))
     hidden = f'mount -t tmpfs none {tmp_path} && exec "$@"'
@@ -250,7 +258,9 @@ def test_who_does_not_come_is_named(hosts: Hosts, tmp_path: Path) -> None:
 
 def test_strangers_stay_outside(hosts: Hosts, tmp_path: Path) -> None:
     """Another token, a rank that is taken, and one too many: each is told at once, and the run goes on."""
-    conf, workspace, summary = mlp(tmp_path), tmp_path / "run", tmp_path / "summary.json"
+    conf = mlp(tmp_path)
+    workspace = tmp_path / "run"
+    summary = tmp_path / "summary.json"
     coordinator = coordinate(hosts, conf, 2, workspace, "--summary", str(summary))
     coordinator.until("waiting for")
     stranger = talk(

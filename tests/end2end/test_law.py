@@ -41,7 +41,9 @@ def play(job: JobProto, workers: int, launcher: str, transport: str) -> tuple[Te
 def play_in_turn(ensemble: Ensemble) -> tuple[Tensors, list[dict[str, float]]]:
     """The same of workers that take turns in one thread, with the pauses of a run."""
     ensemble.initialise()
-    job, phases, found = ensemble.partition.job, ensemble.partition.phases, ensemble.partition.parameters
+    job = ensemble.partition.job
+    phases = ensemble.partition.phases
+    found = ensemble.partition.parameters
     metrics = [ensemble.step("train", step, drain=must_drain(job, phases, step + 1)) for step in range(STEPS)]
     return {p.name: ensemble.parameter(p.name).reshape(p.spec.saved or p.spec.shape) for p in found}, metrics
 

@@ -107,7 +107,9 @@ class Jobs(Fuzz):
 
     def case(self, draw: Random) -> Case:
         name, play = draw.choice(list(JOBS)), draw.randrange(PLAYED) == 0
-        content, sets, what = JOBS[name].encode(), list[str](), ""
+        content = JOBS[name].encode()
+        sets = list[str]()
+        what = ""
         way = draw.random()
         if way < 0.6:
             sets = [draw.choice(CHANGES[name]) for _ in range(draw.choice((1, 1, 1, 2, 3)))]

@@ -92,7 +92,9 @@ class Child:
         self.process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, bufsize=0
         )
-        self.done, self.silent, self.words = False, False, b""
+        self.done = False
+        self.silent = False
+        self.words = b""
 
     def said(self) -> Iterator[dict[str, Any]]:
         """What it says, until it ends or is silent for too long."""

@@ -30,7 +30,9 @@ from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import JOBS
 from tests.fuzz.mutate import WORDS, mutated, number
 
-WORKERS, LOOK_MS, SILENT = 2, 10, 0.3
+WORKERS = 2
+LOOK_MS = 10
+SILENT = 0.3
 """Who says nothing more is given up soon: all that is said is there at once."""
 END = "the record ends here"
 TICKET = bytes(range(16))
@@ -182,7 +184,9 @@ def with_ticket(message: ControlProto) -> bytes:
 def farewell() -> Word:
     """Worker 0 says that the record ends, so that nobody waits for what does not come."""
     message = ControlProto()
-    message.failed.rank, message.failed.kind, message.failed.message = 0, "NetpartError", END
+    message.failed.rank = 0
+    message.failed.kind = "NetpartError"
+    message.failed.message = END
     return (0, VOICE), [message.SerializeToString()]
 
 

@@ -15,7 +15,10 @@ from tests.graph.jobs import data, job, layer, product
 from tests.laws.test_workers import check_bytes
 from tests.laws.workers import check_law
 
-COPIES, INPUTS, NEURONS, BATCH = "cut { over: REPLICA }", "cut { over: INPUT }", "partition_dim: 1", "partition_dim: 0"
+COPIES = "cut { over: REPLICA }"
+INPUTS = "cut { over: INPUT }"
+NEURONS = "partition_dim: 1"
+BATCH = "partition_dim: 0"
 HERE = "location: 0 partition_dim: -1"
 
 

@@ -160,7 +160,9 @@ def test_few_classes_make_one_block() -> None:
 
 
 def test_the_figures_of_blocks_are_all_that_travels_of_a_loss() -> None:
-    rows, classes, workers = 6, 4096, 4
+    rows = 6
+    classes = 4096
+    workers = 4
     found = partition_job(classified("partition_dim: 1", classes, topk=1, rows=rows), workers)
     (gathered,) = [c for c in found.graph.collectives if c.name == "blocks-loss"]
     assert gathered.kind == ALL_GATHER

@@ -102,7 +102,9 @@ def test_one_worker_changes_nothing() -> None:
 
 def test_parameters_must_be_held_and_summed_by_all_who_hold_them() -> None:
     (weight, *_) = graph().net.parameters
-    all_of_it, left, right = whole_region((4, 4)), ((0, 2), (0, 4)), ((2, 4), (0, 4))
+    all_of_it = whole_region((4, 4))
+    left = ((0, 2), (0, 4))
+    right = ((2, 4), (0, 4))
     check_parameters([weight], [[(weight, left)], [(weight, right)]], [])
     check_parameters([weight], [[(weight, all_of_it)], [(weight, right)]], [((0, 1), weight, right)])
     broken: list[tuple[Holdings, Cells]] = [

@@ -14,7 +14,9 @@ from tests.laws.workers import check_law
 
 COPIES = "cut { over: REPLICA }"
 INPUTS = "cut { over: INPUT }"
-ITEM, ROWS, WIDTH = 8, 6, 5
+ITEM = 8
+ROWS = 6
+WIDTH = 5
 
 
 def partial(workers: int, reader: str = COPIES, top: str = "partition_dim: 1", shape: str = "shape: 8") -> Partition:

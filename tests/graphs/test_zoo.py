@@ -152,7 +152,9 @@ def test_what_no_page_shows_can_be_drawn(drawing: str) -> None:
 
 @pytest.mark.usefixtures("graphviz")
 def test_another_graphviz_may_move_things_but_not_change_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, moved, renamed = "<text x='1'>fc1</text>", "<text x='2'>fc1</text>", "<text x='1'>fc2</text>"
+    one = "<text x='1'>fc1</text>"
+    moved = "<text x='2'>fc1</text>"
+    renamed = "<text x='1'>fc2</text>"
     assert not drawn.same(one, moved) or drawn.graphviz() != drawn.GRAPHVIZ
     monkeypatch.setattr(drawn, "GRAPHVIZ", "0.0.1")
     assert drawn.same(one, moved)

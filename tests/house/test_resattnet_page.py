@@ -102,7 +102,9 @@ def test_equation_13_is_in_every_row() -> None:
     assert len(table) == len(RESULTS["titles"]) * 2 * 4
     names = {title: net for net, title in RESULTS["titles"].items()}
     for title, of, count, cells in table:
-        net, task, workers = names[title], "ad" if of.startswith("AD") else "mci", int(count)
+        net = names[title]
+        task = "ad" if of.startswith("AD") else "mci"
+        workers = int(count)
         for way, cell in zip(TITLES, cells.split(" | "), strict=True):
             own, one = seconds(net, task, way, workers), seconds(net, task, way, 1)
             assert seconds_text(own) in cell, (net, task, way, workers)

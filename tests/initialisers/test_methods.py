@@ -83,11 +83,9 @@ def boxes(draw: st.DrawFn) -> tuple[Shape, Region]:
 @given(st.sampled_from(INITIALISERS.names()), boxes(), st.integers(0, 2**31))
 def test_a_region_holds_what_the_whole_holds_there(name: str, case: tuple[Shape, Region], seed: int) -> None:
     shape, box = case
-    conf, stream, matrix = (
-        parsed(f"type: {name} value: 0.7 std: 0.3"),
-        stream_key(seed, "conv", "weight"),
-        (shape[0], 17),
-    )
+    conf = parsed(f"type: {name} value: 0.7 std: 0.3")
+    stream = stream_key(seed, "conv", "weight")
+    matrix = (shape[0], 17)
     all_of_it = draw_initial_values(conf, stream, whole_region(shape), shape, matrix)
     part = draw_initial_values(conf, stream, box, shape, matrix)
     assert np.array_equal(part, all_of_it[relative_slices(box, whole_region(shape))])

@@ -84,10 +84,16 @@ def across(position: tuple[int, ...]) -> Any:
 @st.composite
 def windows(draw: st.DrawFn, axes: int, longest: int = 6) -> tuple[tuple[int, ...], tuple[int, ...], Window]:
     """Input extents, output extents and a window with uneven pads; extents of 0 and windows of padding occur."""
-    sizes, outs, kernel, stride, pads = [], [], [], [], []
+    sizes = []
+    outs = []
+    kernel = []
+    stride = []
+    pads = []
     for _ in range(axes):
         k, s = draw(st.integers(1, 3)), draw(st.integers(1, 4))
-        lo, hi, n = draw(st.integers(0, 4)), draw(st.integers(0, 4)), draw(st.integers(0, longest))
+        lo = draw(st.integers(0, 4))
+        hi = draw(st.integers(0, 4))
+        n = draw(st.integers(0, longest))
         kernel.append(k)
         stride.append(s)
         pads.append((lo, hi))

@@ -13,7 +13,9 @@ from netpart.kernels.vocabulary import class_bounds, count_block_figures
 
 LARGE = (1.0, 88.0, 1e3, 1e5, 1e10, 1e30)
 """How large scores are, about."""
-ROWS, CLASSES, BLOCKS = 9, 23, 4
+ROWS = 9
+CLASSES = 23
+BLOCKS = 4
 Play = Callable[[Op], None]
 
 
@@ -51,7 +53,9 @@ def whole(kernels: Any, play: Play, x: Array, label: Array, smoothing: float, to
 def cut(kernels: Any, play: Play, x: Array, label: Array, smoothing: float, topk: int = 1) -> Array:
     """The same by ``class_blocks`` and ``class_loss``."""
     xp = kernels.xp
-    metrics, x, label = xp.zeros(2), xp.asarray(x), xp.asarray(label)
+    metrics = xp.zeros(2)
+    x = xp.asarray(x)
+    label = xp.asarray(label)
     f = xp.asarray(np.full((ROWS, BLOCKS, count_block_figures(topk)), 77, x.dtype))
     play(kernels.class_blocks(x, label, f, class_bounds(CLASSES, BLOCKS), topk))
     play(kernels.class_loss(x, label, f, xp.zeros_like(x), metrics, None, CLASSES, topk, 1.0, 1, smoothing))

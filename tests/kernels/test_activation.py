@@ -75,14 +75,18 @@ def test_gelu_is_exact_to_the_last_digits_far_out_too() -> None:
 
 
 def test_the_gradient_of_relu_at_zero_is_the_slope() -> None:
-    x, y, dx = np.zeros(1), np.zeros(1), rubbish(1)
+    x = np.zeros(1)
+    y = np.zeros(1)
+    dx = rubbish(1)
     play(K.activation_gradient("relu", x, y, np.ones(1), dx, 0.25))
     assert dx.tolist() == [0.25]
 
 
 @pytest.mark.parametrize(("kind", "slope"), [("silu", 0.5), ("mish", 0.6), ("gelu", 0.5), ("gelu_tanh", 0.5)])
 def test_the_gradient_of_a_gate_at_zero_whatever_its_sign(kind: Kind, slope: float) -> None:
-    x, y, dx = np.array([0.0, -0.0]), np.zeros(2), rubbish(2)
+    x = np.array([0.0, -0.0])
+    y = np.zeros(2)
+    dx = rubbish(2)
     play(K.activation_gradient(kind, x, y, np.ones(2), dx))
     np.testing.assert_allclose(dx, slope, rtol=1e-14)
 

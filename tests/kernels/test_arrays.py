@@ -30,7 +30,9 @@ def test_total_adds_in_the_order_of_the_list() -> None:
 
 
 def test_a_mean_is_brought_in_beside_what_has_changed_since() -> None:
-    now, total, start = np.array([5.0, 7.0]), np.array([9.0, 12.0]), np.array([4.0, 7.0])
+    now = np.array([5.0, 7.0])
+    total = np.array([9.0, 12.0])
+    start = np.array([4.0, 7.0])
     play(K.bring_in(now, total, start, 3))
     assert (now.tolist(), total.tolist(), start.tolist()) == ([4.0, 4.0], [3.0, 4.0], [4.0, 7.0])
 

@@ -18,8 +18,13 @@ def naive(q: Array, k: Array, v: Array, scale: float, first: int | None) -> Arra
 
 @pytest.mark.parametrize("first", [None, 0, 2])
 def test_attention_and_its_gradients(first: int | None) -> None:
-    q, k, v, dy = normal(1, 2, 3, 4, 2), normal(2, 2, 3, 5, 2), normal(3, 2, 3, 5, 3), normal(4, 2, 3, 4, 3)
-    y, p, gradients = rubbish(2, 3, 4, 3), rubbish(2, 3, 4, 5), [rubbish(*x.shape) for x in (q, k, v)]
+    q = normal(1, 2, 3, 4, 2)
+    k = normal(2, 2, 3, 5, 2)
+    v = normal(3, 2, 3, 5, 3)
+    dy = normal(4, 2, 3, 4, 3)
+    y = rubbish(2, 3, 4, 3)
+    p = rubbish(2, 3, 4, 5)
+    gradients = [rubbish(*x.shape) for x in (q, k, v)]
     op = K.attention(q, k, v, y, p, 0.7, first)
     play(op)
     close(y, naive(q, k, v, 0.7, first))
@@ -49,7 +54,10 @@ def test_large_scores_do_not_overflow() -> None:
 
 
 def test_pairs_are_turned_and_turned_back() -> None:
-    x, y, back, angles = normal(1, 2, 3, 4), rubbish(2, 3, 4), rubbish(2, 3, 4), normal(2, 3, 2)
+    x = normal(1, 2, 3, 4)
+    y = rubbish(2, 3, 4)
+    back = rubbish(2, 3, 4)
+    angles = normal(2, 3, 2)
     play(K.rotate(x, y, angles))
     turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
     close(y[..., 0::2] + 1j * y[..., 1::2], turned)
@@ -59,14 +67,18 @@ def test_pairs_are_turned_and_turned_back() -> None:
 
 @pytest.mark.parametrize("flips", [(False, False), (False, True), (True, False), (True, True)])
 def test_matmul(flips: tuple[bool, bool]) -> None:
-    a, b, y = normal(1, 2, 3, 4), normal(2, 2, 4, 5), rubbish(2, 3, 5)
+    a = normal(1, 2, 3, 4)
+    b = normal(2, 2, 4, 5)
+    y = rubbish(2, 3, 5)
     stored = [np.ascontiguousarray(x.swapaxes(1, 2)) if flip else x for x, flip in zip((a, b), flips, strict=True)]
     play(K.matmul(stored[0], stored[1], y, *flips))
     close(y, a @ b)
 
 
 def test_allocates_nothing() -> None:
-    q, p, y = normal(1, 4, 40, 20), rubbish(4, 40, 40), rubbish(4, 40, 20)
+    q = normal(1, 4, 40, 20)
+    p = rubbish(4, 40, 40)
+    y = rubbish(4, 40, 20)
     ops = [
         K.attention(q, q, q, y, p, 1.0, 0),
         K.attention_gradient(q, q, q, y, p, q, y, y.copy(), y.copy(), 1.0),

@@ -10,7 +10,10 @@ from tests.kernels.harness import K, close, normal, peak_bytes, play, rubbish
 
 
 def test_moments_of_parts_add_up_to_mean_and_variance() -> None:
-    x, s, mean, variance = normal(1, 6, 3, 4), normal(2, 3), rubbish(3), rubbish(3)
+    x = normal(1, 6, 3, 4)
+    s = normal(2, 3)
+    mean = rubbish(3)
+    variance = rubbish(3)
     parts = [rubbish(1, 3, 2) for _ in range(3)]
     for part, rows in zip(parts, (x[:2], x[2:6], x[6:]), strict=True):
         play(K.moments(rows, s, part, 24))
@@ -20,7 +23,10 @@ def test_moments_of_parts_add_up_to_mean_and_variance() -> None:
 
 
 def test_a_gradient_is_added_to_what_is_there() -> None:
-    x, s, dm, dx = normal(1, 6, 3, 4), normal(2, 3), normal(3, 1, 3, 2), rubbish(6, 3, 4)
+    x = normal(1, 6, 3, 4)
+    s = normal(2, 3)
+    dm = normal(3, 1, 3, 2)
+    dx = rubbish(6, 3, 4)
     there = normal(4, 6, 3, 4)
     both = there.copy()
     play(K.moments_gradient(x, s, dm, dx, 24))
@@ -38,7 +44,9 @@ def test_a_large_mean_costs_no_digits() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
-    kernels, x, s = Kernels(np, dtype), normal(1, 20, 5, 60).astype(dtype), normal(2, 5).astype(dtype)
+    kernels = Kernels(np, dtype)
+    x = normal(1, 20, 5, 60).astype(dtype)
+    s = normal(2, 5).astype(dtype)
     m, like = np.zeros((1, 5, 2), dtype), np.empty_like(x)
     ops = [
         kernels.moments(x, s, m, 1200),

@@ -35,7 +35,9 @@ def check(op: Op, y: Array, gradients: list[Op], xs: list[Array], dxs: list[Arra
 @given(sources())
 def test_product(xs: list[Array]) -> None:
     expected = np.prod(np.broadcast_arrays(*xs), axis=0)
-    y, dy, dxs = rubbish(*expected.shape), normal(7, *expected.shape), [rubbish(*x.shape) for x in xs]
+    y = rubbish(*expected.shape)
+    dy = normal(7, *expected.shape)
+    dxs = [rubbish(*x.shape) for x in xs]
     op = K.multiply(y, xs)
     check(op, y, [K.multiply_gradient(xs, k, dy, dx) for k, dx in enumerate(dxs)], xs, dxs, dy)
     play(op)
@@ -46,7 +48,9 @@ def test_product(xs: list[Array]) -> None:
 @given(sources())
 def test_maximum(xs: list[Array]) -> None:
     expected = np.max(np.broadcast_arrays(*xs), axis=0)
-    y, dy, dxs = rubbish(*expected.shape), normal(7, *expected.shape), [rubbish(*x.shape) for x in xs]
+    y = rubbish(*expected.shape)
+    dy = normal(7, *expected.shape)
+    dxs = [rubbish(*x.shape) for x in xs]
     arg = rubbish(*expected.shape, dtype="uint8")
     play(K.maximum(y, xs, arg))
     gradients = [K.maximum_gradient(arg.copy(), k, dy, dx) for k, dx in enumerate(dxs)]
@@ -56,7 +60,9 @@ def test_maximum(xs: list[Array]) -> None:
 
 
 def test_the_first_of_equal_maxima_gets_the_gradient() -> None:
-    x, arg, dx = np.ones((1, 2)), rubbish(1, 2, dtype="uint8"), [rubbish(1, 2), rubbish(1, 2)]
+    x = np.ones((1, 2))
+    arg = rubbish(1, 2, dtype="uint8")
+    dx = [rubbish(1, 2), rubbish(1, 2)]
     play(K.maximum(rubbish(1, 2), [x, x.copy()], arg))
     for k in range(2):
         play(K.maximum_gradient(arg, k, np.full((1, 2), 3.0), dx[k]))
@@ -73,7 +79,10 @@ def test_a_fold_is_the_gradient_of_stretching() -> None:
 
 
 def test_allocates_nothing() -> None:
-    x, small, y, arg = normal(1, 50, 70), normal(2, 50, 1), normal(3, 50, 70), np.zeros((50, 70), "uint8")
+    x = normal(1, 50, 70)
+    small = normal(2, 50, 1)
+    y = normal(3, 50, 70)
+    arg = np.zeros((50, 70), "uint8")
     ops = [
         K.fold(small, x),
         K.multiply(y, [x, small]),

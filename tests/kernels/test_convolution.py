@@ -46,7 +46,9 @@ def test_agrees_with_the_definition_whatever_the_chunks(
     x, w, b, dy, window = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "LIMIT", limit)
-        y, dx, dw = rubbish(*dy.shape), rubbish(*x.shape), rubbish(*w.shape)
+        y = rubbish(*dy.shape)
+        dx = rubbish(*x.shape)
+        dw = rubbish(*w.shape)
         db = None if b is None else rubbish(*b.shape)
         play(K.convolution(x, w, b, y, window))
         play(K.convolution_data(dy, w, dx, window))
@@ -64,7 +66,9 @@ def test_agrees_with_the_definition_whatever_the_chunks(
 def test_gradients_are_the_adjoints_of_forward(case: tuple[Array, Array, Array | None, Array, Window]) -> None:
     """Forward is linear in x and in w, so <dy, conv(x', w)> = <dx, x'> and <dy, conv(x, w')> = <dw, w'>."""
     x, w, _, dy, window = case
-    dx, dw, y = np.empty_like(x), np.empty_like(w), np.empty_like(dy)
+    dx = np.empty_like(x)
+    dw = np.empty_like(w)
+    y = np.empty_like(dy)
     play(K.convolution_data(dy, w, dx, window))
     play(K.convolution_weights(x, dy, dw, None, window))
     play(K.convolution(x, w, None, y, window))
@@ -77,9 +81,13 @@ def test_gradients_are_the_adjoints_of_forward(case: tuple[Array, Array, Array |
 def test_a_group_is_a_convolution_of_its_own(groups: int, seen: int, share: int, dilation: tuple[int, int]) -> None:
     window = Window((2, 3), (1, 2), ((1, 0), (2, 1)), dilation)
     outs = 6 + 1 - dilation[0], (7 + 3 - 2 * dilation[1] - 1) // 2 + 1
-    x, w, b = normal(1, 2, groups * seen, 6, 7), normal(2, groups * share, seen, 2, 3), normal(3, groups * share)
+    x = normal(1, 2, groups * seen, 6, 7)
+    w = normal(2, groups * share, seen, 2, 3)
+    b = normal(3, groups * share)
     y, dy = rubbish(2, groups * share, *outs), normal(4, 2, groups * share, *outs)
-    dx, dw, db = rubbish(*x.shape), rubbish(*w.shape), rubbish(*b.shape)
+    dx = rubbish(*x.shape)
+    dw = rubbish(*w.shape)
+    db = rubbish(*b.shape)
     play(K.convolution(x, w, b, y, window, groups))
     play(K.convolution_data(dy, w, dx, window, groups))
     play(K.convolution_weights(x, dy, dw, db, window, groups))
@@ -122,7 +130,10 @@ def test_allocates_nothing(dtype: str) -> None:
 
 
 def test_float32_stays_close_to_float64() -> None:
-    x, w, b, window = normal(1, 4, 8, 9, 9), normal(2, 5, 8, 3, 3), normal(3, 5), Window((3, 3), (2, 2), ((1, 1),) * 2)
+    x = normal(1, 4, 8, 9, 9)
+    w = normal(2, 5, 8, 3, 3)
+    b = normal(3, 5)
+    window = Window((3, 3), (2, 2), ((1, 1),) * 2)
     y, y32 = np.empty((4, 5, 5, 5)), np.empty((4, 5, 5, 5), "float32")
     play(K.convolution(x, w, b, y, window))
     x32, w32, b32 = (a.astype("float32") for a in (x, w, b))

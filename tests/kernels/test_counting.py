@@ -26,7 +26,10 @@ def test_every_verb_has_a_price() -> None:
 
 def test_convolution_counts_each_product_and_sum() -> None:
     kernels, window = CountingKernels(np, "float64"), Window((3, 2), (1, 1), ((1, 1), (0, 0)))
-    x, w, b, y = normal(1, 2, 4, 5, 6), normal(2, 3, 4, 3, 2), normal(3, 3), np.empty((2, 3, 5, 5))
+    x = normal(1, 2, 4, 5, 6)
+    w = normal(2, 3, 4, 3, 2)
+    b = normal(3, 3)
+    y = np.empty((2, 3, 5, 5))
     assert count(kernels, kernels.convolution(x, w, b, y, window)) == 2 * 150 * 24 + 150
     assert count(kernels, kernels.convolution(x, w, None, y, window)) == 2 * 150 * 24
     assert count(kernels, kernels.convolution_data(y, w, x, window)) == 2 * 150 * 24
@@ -35,7 +38,10 @@ def test_convolution_counts_each_product_and_sum() -> None:
 
 def test_inner_product_counts_each_product_and_sum() -> None:
     kernels = CountingKernels(np, "float64")
-    x, w, b, y = normal(1, 2, 3, 4), normal(2, 3, 4, 5), normal(3, 5), np.empty((2, 5))
+    x = normal(1, 2, 3, 4)
+    w = normal(2, 3, 4, 5)
+    b = normal(3, 5)
+    y = np.empty((2, 5))
     assert count(kernels, kernels.inner_product(x, w, b, y, transpose=True)) == 2 * 10 * 12 + 10
     assert count(kernels, kernels.inner_product_data(y, w, x, True)) == 2 * 10 * 12
     assert count(kernels, kernels.inner_product_weights(x, y, w, None, True)) == 2 * 10 * 12
@@ -43,7 +49,9 @@ def test_inner_product_counts_each_product_and_sum() -> None:
 
 def test_the_rest_counts_elements() -> None:
     kernels, window = CountingKernels(np, "float64"), Window((2,), (2,), ((0, 0),))
-    x, y, z = normal(1, 2, 3, 4), np.empty((2, 3, 2)), np.ones((2, 3, 4))
+    x = normal(1, 2, 3, 4)
+    y = np.empty((2, 3, 2))
+    z = np.ones((2, 3, 4))
     assert count(kernels, kernels.pooling(x, y, None, window, "MAX", 1)) == 12 * 2
     assert count(kernels, kernels.activation("relu", x, z)) == 24
     assert count(kernels, kernels.activation("stanh", x, z, slope=0.0)) == 4 * 24
@@ -56,7 +64,9 @@ def test_the_rest_counts_elements() -> None:
 
 
 def test_counting_computes_what_the_reference_computes() -> None:
-    x, counted, wanted = normal(1, 3, 4), np.empty((3, 4)), np.empty((3, 4))
+    x = normal(1, 3, 4)
+    counted = np.empty((3, 4))
+    wanted = np.empty((3, 4))
     play(CountingKernels(np, "float64").softmax(x, counted))
     play(K.softmax(x, wanted))
     assert np.array_equal(counted, wanted)

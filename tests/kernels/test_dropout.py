@@ -30,7 +30,10 @@ def test_a_part_drops_what_the_whole_drops(data: st.DataObject, ratio: float) ->
         tuple(sorted(data.draw(st.lists(st.integers(0, n), min_size=2, max_size=2)))) for n in (ROWS, *SHAPE)
     )
     x = normal(1, *extent(region))  # type: ignore[arg-type]
-    y, mask, dx, clock = rubbish(*x.shape), rubbish(*x.shape), rubbish(*x.shape), Clock(3)
+    y = rubbish(*x.shape)
+    mask = rubbish(*x.shape)
+    dx = rubbish(*x.shape)
+    clock = Clock(3)
     rows, *box = region
     draw = UniformDraws(np, KEY, rows, tuple(box), SHAPE, 1)  # type: ignore[arg-type]
     play(K.dropout(x, y, mask, draw, ratio, clock))
@@ -61,6 +64,8 @@ def test_the_extremes_keep_all_or_nothing(ratio: float, kept: float) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
     draw, x = UniformDraws(np, KEY, (0, 40), ((1, 300),), (400,), 1), np.ones((40, 299), dtype)
-    y, mask, kernels = np.empty_like(x), np.empty_like(x), Kernels(np, dtype)
+    y = np.empty_like(x)
+    mask = np.empty_like(x)
+    kernels = Kernels(np, dtype)
     assert peak_bytes(kernels.dropout(x, y, mask, draw, 0.5, Clock(1))) < 4096
     assert peak_bytes(kernels.dropout_gradient(x, mask, y)) < 4096

@@ -10,7 +10,10 @@ TOKENS = np.array([[2, 0, 2], [1, 3, 2]], "int32")
 
 
 def test_rows_of_the_table_and_their_gradient() -> None:
-    w, y, dy, dw = normal(1, 4, 5), rubbish(2, 3, 5), normal(2, 2, 3, 5), rubbish(4, 5)
+    w = normal(1, 4, 5)
+    y = rubbish(2, 3, 5)
+    dy = normal(2, 2, 3, 5)
+    dw = rubbish(4, 5)
     play(K.embedding(TOKENS, w, y, 0, 4))
     assert np.array_equal(y, w[TOKENS])
     play(K.embedding_gradient(TOKENS, dy, dw, 0))
@@ -35,6 +38,8 @@ def test_a_token_outside_the_vocabulary_is_an_error(token: int, vocabulary: int)
 
 
 def test_allocates_nothing() -> None:
-    tokens, w, y = np.arange(1000, dtype="int32") % 70, normal(1, 70, 20), normal(2, 1000, 20)
+    tokens = np.arange(1000, dtype="int32") % 70
+    w = normal(1, 70, 20)
+    y = normal(2, 1000, 20)
     assert peak_bytes(K.embedding(tokens, w, y, 0, 70)) < 4096
     assert peak_bytes(K.embedding_gradient(tokens, y, w, 0)) < 8192  # where each row begins

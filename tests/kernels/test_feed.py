@@ -7,7 +7,9 @@ from tests.kernels.harness import K, play, rubbish
 
 
 def test_the_host_writes_outputs_from_inputs_at_each_run() -> None:
-    y, label, x = rubbish(2), rubbish(2, dtype="int32"), np.array([1.0, 2.0])
+    y = rubbish(2)
+    label = rubbish(2, dtype="int32")
+    x = np.array([1.0, 2.0])
 
     def fill(y: Array, label: Array, missing: None, x: Array) -> None:
         y[:], label[:] = 2 * x, 3

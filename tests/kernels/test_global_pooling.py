@@ -42,6 +42,8 @@ def test_the_gradient_of_a_maximum_needs_its_place() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_allocates_nothing(method: Method) -> None:
-    x, y, arg = normal(1, 20, 30, 40), normal(2, 20, 30, 1), np.zeros(600, "int64")
+    x = normal(1, 20, 30, 40)
+    y = normal(2, 20, 30, 1)
+    arg = np.zeros(600, "int64")
     assert peak_bytes(K.global_pooling(x, y, arg, method, 40)) < 4096
     assert peak_bytes(K.global_pooling_gradient(y, np.empty_like(x), arg, method, 40)) < 4096

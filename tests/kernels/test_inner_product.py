@@ -23,7 +23,9 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases())
 def test_agrees_with_the_definition(case: Case) -> None:
     x, w, b, dy, transpose = case
-    y, dx, dw = rubbish(*dy.shape), rubbish(*x.shape), rubbish(*w.shape)
+    y = rubbish(*dy.shape)
+    dx = rubbish(*x.shape)
+    dw = rubbish(*w.shape)
     db = None if b is None else rubbish(*b.shape)
     play(K.inner_product(x, w, b, y, transpose))
     play(K.inner_product_data(dy, w, dx, transpose))
@@ -41,7 +43,10 @@ def test_agrees_with_the_definition(case: Case) -> None:
 
 
 def test_allocates_nothing() -> None:
-    x, w, b, y = normal(1, 16, 4, 30), normal(2, 40, 4, 30), normal(3, 40), normal(4, 16, 40)
+    x = normal(1, 16, 4, 30)
+    w = normal(2, 40, 4, 30)
+    b = normal(3, 40)
+    y = normal(4, 16, 40)
     ops = [
         K.inner_product(x, w, b, y, False),
         K.inner_product_data(y, w, np.empty_like(x), False),

@@ -40,7 +40,9 @@ def hits(x: Array, label: Array, owned: Array | None, topk: int) -> int:
 @given(cases())
 def test_softmax_loss_and_accuracy(case: Case) -> None:
     x, label, owned, topk = case
-    y, metrics, counted = rubbish(*x.shape), np.array([1.0, 2.0]), np.array([3.0])
+    y = rubbish(*x.shape)
+    metrics = np.array([1.0, 2.0])
+    counted = np.array([3.0])
     play(K.softmax_loss(x, label, y, metrics, owned, topk, 0.5))
     play(K.accuracy(x, label, counted, topk, owned))
     p = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
@@ -65,7 +67,9 @@ def test_largest_ranks_by_falling_score_and_rising_class(case: Case) -> None:
 @given(cases())
 def test_softmax_loss_gradient(case: Case) -> None:
     x, label, owned, topk = case
-    y, dx, metrics = rubbish(*x.shape), rubbish(*x.shape), np.zeros(2)
+    y = rubbish(*x.shape)
+    dx = rubbish(*x.shape)
+    metrics = np.zeros(2)
     op = K.softmax_loss(x, label, y, metrics, owned, topk, 3.0)
 
     def loss() -> float:
@@ -83,7 +87,10 @@ def test_softmax_loss_gradient(case: Case) -> None:
 @given(cases())
 def test_euclidean_loss_and_its_gradient(case: Case) -> None:
     x, _, owned, _ = case
-    t, y, dx, metrics = normal(5, *x.shape, 1), rubbish(*x.shape), rubbish(*x.shape), np.zeros(1)
+    t = normal(5, *x.shape, 1)
+    y = rubbish(*x.shape)
+    dx = rubbish(*x.shape)
+    metrics = np.zeros(1)
     op = K.euclidean_loss(x, t, y, metrics, owned)
 
     def loss() -> float:
@@ -147,7 +154,9 @@ def test_no_rows_are_no_loss() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
-    kernels, x, y = Kernels(np, dtype), normal(1, 300, 50).astype(dtype), normal(2, 300, 50).astype(dtype)
+    kernels = Kernels(np, dtype)
+    x = normal(1, 300, 50).astype(dtype)
+    y = normal(2, 300, 50).astype(dtype)
     label, owned = np.arange(300, dtype="int32") % 50, np.arange(300) < 100
     ops = [
         kernels.softmax_loss(x, label, y.copy(), np.zeros(2), owned, 5, 1.0),
@@ -161,7 +170,9 @@ def test_allocates_nothing(dtype: str) -> None:
 
 
 def test_the_loss_in_bits_is_a_third_metric() -> None:
-    x, label, metrics = normal(5, 3, 4), np.array([0, 3, 1], "int32"), np.array([1.0, 0.0, 7.0])
+    x = normal(5, 3, 4)
+    label = np.array([0, 3, 1], "int32")
+    metrics = np.array([1.0, 0.0, 7.0])
     op = K.softmax_loss(x, label, rubbish(3, 4), metrics, None, 1, 2.0)
     for _ in range(2):
         play(op)

@@ -33,7 +33,10 @@ def cases(draw: st.DrawFn) -> tuple[Array, int, int, int]:
 def test_normalises_its_own_channels_and_returns_the_gradient_of_all_it_read(case: tuple[Array, int, int, int]) -> None:
     x, first, own, local_size = case
     shape = (x.shape[0], own, *x.shape[2:])
-    y, scale, dx, dy = rubbish(*shape), rubbish(*shape), rubbish(*x.shape), normal(2, *shape)
+    y = rubbish(*shape)
+    scale = rubbish(*shape)
+    dx = rubbish(*x.shape)
+    dy = normal(2, *shape)
     play(K.lrn(x, y, scale, first, local_size, *FACTORS))
     play(K.lrn_gradient(x, y, scale, dy, dx, first, local_size, *FACTORS))
     close(y, naive(x, first, own, local_size))
@@ -41,7 +44,10 @@ def test_normalises_its_own_channels_and_returns_the_gradient_of_all_it_read(cas
 
 
 def test_parts_with_halo_make_the_whole() -> None:
-    x, dy, local_size, halo = normal(1, 2, 8, 3), normal(2, 2, 8, 3), 5, 2
+    x = normal(1, 2, 8, 3)
+    dy = normal(2, 2, 8, 3)
+    local_size = 5
+    halo = 2
     whole_dx, parts_dx = np.zeros_like(x), np.zeros_like(x)
     for lo, hi, dx in [(0, 8, whole_dx), (0, 3, parts_dx), (3, 7, parts_dx), (7, 8, parts_dx)]:
         first, last = max(0, lo - halo), min(8, hi + halo)

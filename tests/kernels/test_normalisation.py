@@ -12,16 +12,23 @@ WHOLE = (slice(None),) * 3
 @pytest.mark.parametrize("own", [WHOLE, (slice(None), slice(1, 3), slice(None))])
 def test_value_and_gradients(own: tuple[slice, ...], centred: bool) -> None:
     """Two blocks of two channels in each of three rows; perhaps only some of the channels are wanted."""
-    x, unit, rstd = normal(1, 3, 4, 5), rubbish(3, 4, 5), rubbish(6, 1)
+    x = normal(1, 3, 4, 5)
+    unit = rubbish(3, 4, 5)
+    rstd = rubbish(6, 1)
     shape = x[own].shape
-    w, b, dy, y = normal(2, 1, shape[1], 1), normal(3, 1, shape[1], 1), normal(4, *shape), rubbish(*shape)
+    w = normal(2, 1, shape[1], 1)
+    b = normal(3, 1, shape[1], 1)
+    dy = normal(4, *shape)
+    y = rubbish(*shape)
     op = K.normalise(x, w, b, y, unit, rstd, 6, own, 0.1, centred)
     play(op)
     blocks = x.reshape(6, -1)
     moved = blocks - blocks.mean(axis=1, keepdims=True) * centred
     expected = moved / np.sqrt((moved**2).mean(axis=1, keepdims=True) + 0.1)
     close(y, expected.reshape(x.shape)[own] * w + b)
-    dx, dw, db = rubbish(*x.shape), rubbish(*w.shape), rubbish(*b.shape)
+    dx = rubbish(*x.shape)
+    dw = rubbish(*w.shape)
+    db = rubbish(*b.shape)
     play(K.normalise_gradient(unit, rstd, w, dy, dx, own, centred))
     play(K.normalise_parameters(unit, dy, dw, db, own))
 
@@ -41,13 +48,11 @@ def test_without_scale_and_shift_the_blocks_have_mean_0_and_variance_1() -> None
 
 
 def test_allocates_nothing() -> None:
-    x, unit, rstd, w, y = (
-        normal(1, 20, 8, 30),
-        normal(2, 20, 8, 30),
-        normal(3, 40, 1),
-        normal(4, 1, 8, 1),
-        rubbish(20, 8, 30),
-    )
+    x = normal(1, 20, 8, 30)
+    unit = normal(2, 20, 8, 30)
+    rstd = normal(3, 40, 1)
+    w = normal(4, 1, 8, 1)
+    y = rubbish(20, 8, 30)
     ops = [
         K.normalise_gradient(unit, rstd, w, y, np.empty_like(x), WHOLE, True),
         K.normalise_parameters(unit, y, np.empty_like(w), np.empty_like(w), WHOLE),

@@ -30,7 +30,9 @@ def results(kind: Kind, x: Array, dy: Array, slope: float) -> tuple[Array, Array
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(KINDS), SHAPES, ORDERS, ORDERS, st.sampled_from([0.0, 0.1, 1.5, -0.2]))
 def test_agrees_with_the_reference(kind: Kind, shape: list[int], first: str, second: str, slope: float) -> None:
-    x, dy, kernels = 3 * normal(1, *shape), normal(2, *shape), fast()
+    x = 3 * normal(1, *shape)
+    dy = normal(2, *shape)
+    kernels = fast()
     wanted_y, wanted_dx = results(kind, x, dy, slope)
     source, y = lying(first, x), lying(second, rubbish(*shape))
     play(kernels.activation(kind, source, y, slope))
@@ -42,7 +44,9 @@ def test_agrees_with_the_reference(kind: Kind, shape: list[int], first: str, sec
 
 @pytest.mark.parametrize("kind", ["relu", "relu6", "sigmoid", "tanh", "stanh"])
 def test_works_in_place(kind: Kind) -> None:
-    x, dy, kernels = normal(1, 2, 8, 3, 5), normal(2, 2, 8, 3, 5), fast()
+    x = normal(1, 2, 8, 3, 5)
+    dy = normal(2, 2, 8, 3, 5)
+    kernels = fast()
     wanted_y, wanted_dx = results(kind, x, dy, 0.0)
     y, dx = lying("last", x), lying("last", dy)
     play(kernels.activation(kind, y, y))

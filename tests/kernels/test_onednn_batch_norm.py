@@ -74,7 +74,9 @@ def test_parts_agree_with_the_reference(space: list[int], rows: int, channels: i
 
 
 def test_channels_last_is_done_by_onednn() -> None:
-    x, dy, kernels = normal(1, 2, 16, 5, 5), normal(2, 2, 16, 5, 5), fast()
+    x = normal(1, 2, 16, 5, 5)
+    dy = normal(2, 2, 16, 5, 5)
+    kernels = fast()
     played(kernels, "last", x, dy, 2, True)
     played_in_parts(kernels, "last", x, dy, 2)
     assert not kernels.refusals

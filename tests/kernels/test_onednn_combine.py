@@ -15,7 +15,9 @@ pytestmark = needed
 @given(st.lists(st.integers(0, 7), min_size=2, max_size=5), ORDERS, ORDERS, st.integers(0, 4))
 def test_sums_and_products(shape: list[int], first: str, second: str, count: int) -> None:
     plain = [normal(i, *shape) for i in range(count)]
-    srcs, kernels, y = [lying(first, a) for a in plain], fast(), lying(second, rubbish(*shape))
+    srcs = [lying(first, a) for a in plain]
+    kernels = fast()
+    y = lying(second, rubbish(*shape))
     play(kernels.total(y, srcs))
     near(y, np.sum(plain, axis=0) if plain else np.zeros(shape))
     for src in srcs:

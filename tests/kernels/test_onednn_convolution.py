@@ -22,9 +22,17 @@ Case = tuple[Array, Array, Array | None, Array, Window, int]
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     axes, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2, 3]))
-    sizes, outs, kernel, stride, pads, dilation = [], [], [], [], [], []
+    sizes = []
+    outs = []
+    kernel = []
+    stride = []
+    pads = []
+    dilation = []
     for _ in range(axes):
-        n, k, s, d = draw(st.integers(0, 9)), draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+        n = draw(st.integers(0, 9))
+        k = draw(st.integers(1, 3))
+        s = draw(st.integers(1, 3))
+        d = draw(st.integers(1, 2))
         lo, hi = draw(st.integers(0, 3)), draw(st.integers(0, 3))
         sizes.append(n)
         kernel.append(k)

@@ -104,7 +104,9 @@ def test_an_owner_frees_what_it_owns() -> None:
 def test_post_operations_run_in_order() -> None:
     x, other = normal(1, 3, 5).astype("float32"), normal(2, 3, 5).astype("float32")
     y, calls = np.ones((3, 5), "float32"), Calls(PrimitiveStream())
-    source, target, factor = DnnlMemory.of(x), DnnlMemory.of(y), DnnlMemory.of(other)
+    source = DnnlMemory.of(x)
+    target = DnnlMemory.of(y)
+    factor = DnnlMemory.of(other)
     post = Attributes().binary(Algorithm.BINARY_MUL, factor.desc).eltwise(Algorithm.LINEAR, 2.0, 1.0)
     desc = PrimitiveDesc("binary", Algorithm.BINARY_ADD, source.desc, source.desc, target.desc, attributes=post)
     calls.add(desc, {Arg.SRC: source, Arg.SRC_1: source, Arg.DST: target, Arg.POST_OP | Arg.SRC_1: factor})
@@ -114,11 +116,9 @@ def test_post_operations_run_in_order() -> None:
 
 @needed
 def test_a_run_allocates_nothing() -> None:
-    x, w, y = (
-        lying("last", normal(1, 2, 16, 9, 9)),
-        normal(2, 8, 16, 3, 3).astype("float32"),
-        lying("last", normal(3, 2, 8, 7, 7)),
-    )
+    x = lying("last", normal(1, 2, 16, 9, 9))
+    w = normal(2, 8, 16, 3, 3).astype("float32")
+    y = lying("last", normal(3, 2, 8, 7, 7))
     window = Window((3, 3), (1, 1), ((0, 0), (0, 0)))
     assert peak_bytes(fast().convolution(x, w, None, y, window)) < 4096
     assert peak_bytes(fast().convolution_weights(x, y, w, None, window)) < 4096

@@ -57,7 +57,9 @@ def test_winners_that_do_not_fit_stay_with_the_reference() -> None:
 
 
 def test_nobody_wants_the_winners() -> None:
-    x, y, kernels = lying("last", normal(1, 2, 16, 6, 6)), lying("last", rubbish(2, 16, 3, 3)), fast()
+    x = lying("last", normal(1, 2, 16, 6, 6))
+    y = lying("last", rubbish(2, 16, 3, 3))
+    kernels = fast()
     play(kernels.pooling(x, y, None, Window((2, 2), (2, 2), ((0, 0), (0, 0))), "MAX", 4))
     assert not kernels.refusals
     near(y, x.reshape(2, 16, 3, 2, 3, 2).max(axis=(3, 5)))

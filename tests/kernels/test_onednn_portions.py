@@ -39,7 +39,9 @@ def whole(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Array]
     x, dy = (lying("last", a).astype(dtype) for a in (x, dy))
     y, dx = (np.empty_like(x) for _ in range(2))
     s, b, mean, variance, rstd, dw, db = np.zeros((7, c), dtype)
-    w, m, dm = np.full(c, 2, dtype), np.zeros((1, c, 2), dtype), np.zeros((1, c, 2), dtype)
+    w = np.full(c, 2, dtype)
+    m = np.zeros((1, c, 2), dtype)
+    dm = np.zeros((1, c, 2), dtype)
     play(kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON))
     play(kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, EPSILON))
     return {"m": m, "mean": mean, "variance": variance, "y": y, "db": db, "dx": dx}
@@ -71,7 +73,9 @@ def test_a_batch_norm_of_many_places(of: Callable[..., dict[str, Array]], shape:
 @pytest.mark.parametrize("shape", [*SHAPES, (2, 1, 39, 31, 29)])
 def test_gradients_of_a_convolution_of_many_places(shape: tuple[int, ...]) -> None:
     x, dy = tensors(shape)
-    c, axes, kernels = shape[1], len(shape) - 2, fast()
+    c = shape[1]
+    axes = len(shape) - 2
+    kernels = fast()
     window = Window((1,) * axes, (1,) * axes, ((0, 0),) * axes)
     dw, db = np.empty((c, c, *window.kernel), "float32"), np.empty(c, "float32")
     play(kernels.convolution_weights(lying("last", x), lying("last", dy), dw, db, window))

@@ -46,7 +46,9 @@ def agree(bind: Callable[..., Op], *shapes: tuple[int, ...]) -> list[Array]:
 
 @given(EXTENT, EXTENT, EXTENT, st.booleans(), st.booleans())
 def test_inner_product(rows: int, features: int, outputs: int, transpose: bool, biased: bool) -> None:
-    x, dy, b = normal(1, rows, features, 2), normal(2, rows, outputs), normal(3, outputs)
+    x = normal(1, rows, features, 2)
+    dy = normal(2, rows, outputs)
+    b = normal(3, outputs)
     shape = (features, 2, outputs) if transpose else (outputs, features, 2)
     w, bias = normal(4, *shape), b if biased else None
     agree(lambda k, y: k.inner_product(x, w, bias, y, transpose), dy.shape)
@@ -81,7 +83,9 @@ def test_the_gradient_of_softmax_in_steps(lead: list[int], features: int, onto: 
 
 @given(st.integers(1, 150), st.integers(1, 150), st.sampled_from([None, 0, 1, 70]), st.integers(1, 5))
 def test_attention(queries: int, keys: int, first: int | None, width: int) -> None:
-    q, k, v = normal(1, 2, 3, queries, 4), normal(2, 2, 3, keys, 4), normal(3, 2, 3, keys, width)
+    q = normal(1, 2, 3, queries, 4)
+    k = normal(2, 2, 3, keys, 4)
+    v = normal(3, 2, 3, keys, width)
     dy, p = normal(4, 2, 3, queries, width), (2, 3, queries, keys)
 
     def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
@@ -105,7 +109,9 @@ def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> N
 
 @given(EXTENT, st.integers(1, 9), st.booleans(), st.booleans(), st.booleans())
 def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centred: bool) -> None:
-    x, dy, own = normal(1, rows, 2, features), normal(2, rows, 2, features), (WHOLE,) * 3
+    x = normal(1, rows, 2, features)
+    dy = normal(2, rows, 2, features)
+    own = (WHOLE,) * 3
     w, b = (normal(i, 1, 1, features) if there else None for i, there in ((3, scaled), (4, shifted)))
     moments = rows * 2, 1
     _, unit, rstd = agree(
@@ -118,7 +124,9 @@ def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centr
 @pytest.mark.parametrize("own", [(WHOLE, WHOLE, WHOLE), (WHOLE, slice(1, 4), slice(0, 2))])
 def test_group_norm(own: tuple[slice, ...]) -> None:
     x = normal(1, 3, 4, 5)
-    dy, w, b = normal(2, *x[own].shape), normal(3, 1, x[own].shape[1], 1), normal(4, 1, x[own].shape[1], 1)
+    dy = normal(2, *x[own].shape)
+    w = normal(3, 1, x[own].shape[1], 1)
+    b = normal(4, 1, x[own].shape[1], 1)
     _, unit, rstd = agree(
         lambda k, y, unit, rstd: k.normalise(x, w, b, y, unit, rstd, 6, own, 0.01, True), dy.shape, x.shape, (6, 1)
     )
@@ -126,7 +134,10 @@ def test_group_norm(own: tuple[slice, ...]) -> None:
 
 
 def test_none_of_them_is_refused() -> None:
-    kernels, x, w, p = fast(), normal(1, 2, 100, 8), normal(2, 8, 8), normal(3, 2, 100, 100)
+    kernels = fast()
+    x = normal(1, 2, 100, 8)
+    w = normal(2, 8, 8)
+    p = normal(3, 2, 100, 100)
     unit, rstd = rubbish(x.shape, (200, 1))
     rows = x.reshape(200, 8)
     kernels.inner_product(rows, w, None, unit.reshape(200, 8), False)

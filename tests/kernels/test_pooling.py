@@ -39,7 +39,9 @@ def naive_maximum(x: Array, dy: Array, window: Window) -> tuple[Array, Array]:
 @given(cases())
 def test_maximum_and_its_gradient_take_the_first_of_equals(case: Case) -> None:
     x, dy, window = case
-    y, dx, arg = rubbish(*dy.shape), rubbish(*x.shape), rubbish(*dy.shape, dtype=winner_dtype(window.kernel))
+    y = rubbish(*dy.shape)
+    dx = rubbish(*x.shape)
+    arg = rubbish(*dy.shape, dtype=winner_dtype(window.kernel))
     play(K.pooling(x, y, arg, window, "MAX", 1))
     play(K.pooling_gradient(dy, dx, arg, window, "MAX", 1))
     wanted, wanted_dx = naive_maximum(x, dy, window)
@@ -104,7 +106,9 @@ def test_max_gradient_without_winners_is_refused() -> None:
 
 @pytest.mark.parametrize("method", ["MAX", "AVG"])
 def test_allocates_nothing(method: Method) -> None:
-    x, y, window = normal(1, 8, 4, 13, 13), normal(2, 8, 4, 7, 7), Window((3, 3), (2, 2), ((1, 1), (1, 1)))
+    x = normal(1, 8, 4, 13, 13)
+    y = normal(2, 8, 4, 7, 7)
+    window = Window((3, 3), (2, 2), ((1, 1), (1, 1)))
     arg = np.zeros(y.shape, "uint8")
     assert peak_bytes(K.pooling(x, y, arg, window, method, 9)) < 4096
     assert peak_bytes(K.pooling_gradient(y, np.empty_like(x), arg, window, method, 9)) < 4096

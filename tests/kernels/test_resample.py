@@ -28,6 +28,8 @@ def test_a_part_of_nothing_gives_no_gradient() -> None:
 
 
 def test_allocates_nothing() -> None:
-    x, y, weights = normal(1, 5, 6, 7, 8), normal(2, 5, 6, 14, 16), [normal(3, 14, 7), normal(4, 16, 8)]
+    x = normal(1, 5, 6, 7, 8)
+    y = normal(2, 5, 6, 14, 16)
+    weights = [normal(3, 14, 7), normal(4, 16, 8)]
     assert peak_bytes(K.resample(x, y, weights)) < 4096
     assert peak_bytes(K.resample(np.empty_like(x), y, weights, transpose=True)) < 4096

@@ -12,7 +12,10 @@ from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 3), st.integers(1, 2))
 def test_value_and_gradient(batch: int, groups: int, classes: int, space: int) -> None:
     shape = (batch, groups * classes, space)
-    x, dy, y, dx = normal(1, *shape), normal(2, *shape), rubbish(*shape), rubbish(*shape)
+    x = normal(1, *shape)
+    dy = normal(2, *shape)
+    y = rubbish(*shape)
+    dx = rubbish(*shape)
     play(K.softmax(x, y, groups))
     play(K.softmax_gradient(y, dy, dx, groups))
     e = np.exp(x).reshape(batch, groups, -1)

@@ -6,7 +6,9 @@ from tests.kernels.harness import K, play
 
 
 def test_mean_and_variance_move_towards_the_batch() -> None:
-    x, mean, variance = np.array([1.0, 4.0, 4.0]), np.array([2.0]), np.array([10.0])
+    x = np.array([1.0, 4.0, 4.0])
+    mean = np.array([2.0])
+    variance = np.array([10.0])
     first, second = np.array([(x - 2).mean()]), np.array([((x - 2) ** 2).mean()])
     play(K.follow_variance(variance, second, first, 0.75, 3))
     play(K.follow_mean(mean, first, 0.75))
@@ -16,7 +18,10 @@ def test_mean_and_variance_move_towards_the_batch() -> None:
 
 def test_newest_values_may_be_others_than_those_about_which_the_moments_are() -> None:
     """In a delayed pipeline the mean of a mini-batch is known less that of the version which its forward pass read."""
-    x, mean, variance, before = np.array([1.0, 4.0, 4.0]), np.array([2.0]), np.array([10.0]), np.array([5.0, 3.0])
+    x = np.array([1.0, 4.0, 4.0])
+    mean = np.array([2.0])
+    variance = np.array([10.0])
+    before = np.array([5.0, 3.0])
     first, second = np.array([(x - 2).mean()]), np.array([((x - 2) ** 2).mean()])
     play(K.follow_variance(variance, second, first, 0.75, 3, before[1:]))
     play(K.follow_mean(mean, first, 0.75, before[:1]))

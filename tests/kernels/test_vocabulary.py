@@ -47,7 +47,9 @@ def test_a_label_that_is_no_class_is_a_data_error() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_allocates_nothing(dtype: str) -> None:
-    kernels, x, label = Kernels(np, dtype), normal(1, 300, 60).astype(dtype), np.arange(300, dtype="int32") % 60
+    kernels = Kernels(np, dtype)
+    x = normal(1, 300, 60).astype(dtype)
+    label = np.arange(300, dtype="int32") % 60
     f, bounds = np.zeros((300, 6, count_block_figures(2)), dtype), list(range(0, 61, 10))
     ops = [
         kernels.class_blocks(x, label, f, bounds, 2),

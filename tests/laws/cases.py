@@ -84,7 +84,9 @@ def convolution(draw: st.DrawFn, name: str) -> Case:
 @st.composite
 def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
     """Strides longer than the kernel, and pads that swallow whole windows."""
-    axes, dilation, extra = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2])), draw(st.integers(0, 2))
+    axes = draw(st.integers(1, 3))
+    dilation = draw(st.sampled_from([1, 1, 2]))
+    extra = draw(st.integers(0, 2))
     kernel, stride = draw(st.integers(1, 4 - axes // 3)), draw(st.integers(1, 3))
     extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
     most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2

@@ -144,7 +144,9 @@ def short(s: Sketch, conf: LayerProto, workers: int) -> None:
 
 def long(s: Sketch, conf: LayerProto, workers: int) -> None:
     """``cut`` blocks: a grid over axes, inputs and replicas, even or uneven, its cells on any workers."""
-    layer, grid, copies = s.layers[conf.name], Grid(), 1
+    layer = s.layers[conf.name]
+    grid = Grid()
+    copies = 1
     every = [*layer.cuts(), REPLICA]
     shown = s.spot is not None and s.spot.kind == "cut"
     wanted = CUT["cut.axis"][s.spot.turn % len(CUT["cut.axis"])] if s.spot and shown else None

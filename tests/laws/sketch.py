@@ -180,7 +180,9 @@ class Sketch:
         self.weights.append((block.name, kind, shape))
 
 
-GAUSSIAN, UNIFORM, CONSTANT = InitMethod.kGaussian, InitMethod.kUniform, InitMethod.kConstant
+GAUSSIAN = InitMethod.kGaussian
+UNIFORM = InitMethod.kUniform
+CONSTANT = InitMethod.kConstant
 
 
 def line(conf: LayerProto) -> str:

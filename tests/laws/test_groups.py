@@ -14,7 +14,11 @@ from netpart.proto.reader import read_job_text
 from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups, Values
 
-ROWS, FEATURES, CLASSES, RATE, MOMENTUM = 6, 5, 3, 0.25, 0.75
+ROWS = 6
+FEATURES = 5
+CLASSES = 3
+RATE = 0.25
+MOMENTUM = 0.75
 SOFTMAX = """
 seed: 5 dtype: FLOAT64 train_steps: %d
 updater { type: kSGD momentum: 0.75 learning_rate { type: kFixed base_lr: 0.25 } }
@@ -162,7 +166,9 @@ def test_groups_that_average_are_replicas_with_a_late_mean(
 
 def play_replicas(proto: JobProto, replicas: list[Model], sync: int, staleness: int, meetings: list[int]) -> None:
     """Local SGD, round by round, in one thread: (when an average began, its values) wait until they are due."""
-    count, open_since, begun = len(replicas), -1, list[tuple[Values, Values]]()
+    count = len(replicas)
+    open_since = -1
+    begun = list[tuple[Values, Values]]()
 
     def bring_in() -> None:
         for k in range(2):

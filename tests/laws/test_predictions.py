@@ -18,7 +18,9 @@ from netpart.plan.price.devices import Devices, DeviceSpec
 from netpart.plan.price.predict import predict_step
 from tests.laws.nets import Example, examples
 
-STEPS, WARM_UP, SPEED = 7, 3, 1e8
+STEPS = 7
+WARM_UP = 3
+SPEED = 1e8
 FREE, COSTLY = 2.0, 4.0
 NOTHING = LinkCost(1e-12, 1e-12, 1e18)
 

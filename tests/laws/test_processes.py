@@ -32,7 +32,9 @@ def job(kernels: str, threads: int) -> JobProto:
     """A small residual net: convolutions, moments that are exchanged, buckets."""
     found = job_of("resnet/resnet18-small")
     found.kernels = KernelSet.Name.Value(kernels)  # type: ignore[assignment]
-    found.num_openblas_threads, found.train_steps, found.test_steps = threads, STEPS, 0
+    found.num_openblas_threads = threads
+    found.train_steps = STEPS
+    found.test_steps = 0
     found.neuralnet.scheme = Scheme.DATA
     return found
 

@@ -66,7 +66,9 @@ class Groups:
 
     def play(self, rank: int) -> Iterator[WaitReason]:
         """All steps of one member."""
-        player, cluster, end = self.players[rank], self.cluster, self.partition.job.train_steps
+        player = self.players[rank]
+        cluster = self.cluster
+        end = self.partition.job.train_steps
         note = self.applied[rank].append
         if cluster.is_server(rank):
             serving = ServerPlayer(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)

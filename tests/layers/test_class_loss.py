@@ -12,7 +12,9 @@ from netpart.spec import INT, Spec
 from netpart.testing.play import LayerData, make_layer_data, play_part
 from tests.laws.cases import layer_proto
 
-ROWS, POSITIONS, CLASSES = 3, 4, 23
+ROWS = 3
+POSITIONS = 4
+CLASSES = 23
 TOPK = 3
 
 

@@ -24,7 +24,9 @@ from netpart.testing.play import poisoned_array, run_poisoned
 from tests.datasets.samples import scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
-COUNT, SIDE, BATCH = 11, 4, 6
+COUNT = 11
+SIDE = 4
+BATCH = 6
 IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
 LABELS = np.arange(COUNT) % 5
 STORE = f"batchsize: {BATCH} path:"

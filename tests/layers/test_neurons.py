@@ -75,7 +75,9 @@ def test_an_inner_product_of_an_axis_keeps_those_before_it() -> None:
     ).layer()
     assert [p.shape for p in layer.params] == [(5, 3), (5,)]
     assert layer.output == Spec((4, 2, 5))
-    x, w, b = np.arange(24.0).reshape(4, 2, 3), np.arange(15.0).reshape(5, 3), np.arange(5.0)
+    x = np.arange(24.0).reshape(4, 2, 3)
+    w = np.arange(15.0).reshape(5, 3)
+    b = np.arange(5.0)
     assert np.allclose(play_part(layer, LayerData([x], [w, b], None), backward=False).y, x @ w.T + b)
 
 
@@ -92,7 +94,9 @@ def test_accuracy_outputs_the_largest_classes_first() -> None:
 @pytest.mark.parametrize(("phase", "kept"), [(1, False), (2, True), (4, True)])
 def test_dropout_is_the_identity_but_in_training(phase: int, kept: bool) -> None:
     layer = Case("kDropout", "dropout_conf { dropout_ratio: 0.5 }", (Spec((20, 10)),)).layer()
-    x, y, region = np.ones((20, 10)), poisoned_array((20, 10)), layer.output.whole
+    x = np.ones((20, 10))
+    y = poisoned_array((20, 10))
+    region = layer.output.whole
     call = Call(region, layer.needs(region), None, [x], [], [y], aux=[poisoned_array((20, 10))], phase=phase)
     run_poisoned(layer.forward(KERNELS, call))
     assert (y == 1).all() == kept
@@ -104,7 +108,9 @@ def test_dropout_draws_anew_each_step_and_alike_in_a_micro_batch() -> None:
 
     def drawn(rows: int, first: int, step: int) -> Any:
         layer = Case(*case, (Spec((rows, 7)),)).layer()
-        x, y, region = np.ones((rows, 7)), poisoned_array((rows, 7)), layer.output.whole
+        x = np.ones((rows, 7))
+        y = poisoned_array((rows, 7))
+        region = layer.output.whole
         aux, clock = [poisoned_array((rows, 7))], Clock()
         call = Call(region, layer.needs(region), None, [x], [], [y], aux=aux, first_row=first, clock=clock)
         op = layer.forward(KERNELS, call)

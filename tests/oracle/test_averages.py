@@ -22,7 +22,12 @@ from netpart.worker.ensemble import Ensemble
 from tests.laws.turns import Groups
 
 Values = np.ndarray[Any, Any]
-ROWS, FEATURES, CLASSES, STEPS, EPSILON, RATE = 12, 6, 3, 7, 1e-5, 0.2
+ROWS = 12
+FEATURES = 6
+CLASSES = 3
+STEPS = 7
+EPSILON = 1e-5
+RATE = 0.2
 DIGITS = 1e-12
 CUTS = {
     "whole": (1, ()),

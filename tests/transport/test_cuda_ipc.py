@@ -14,10 +14,14 @@ from netpart.transport.cuda_ipc import CudaIpcTransport
 from netpart.transport.shm import ShmTransport
 from tests.cuda.module import emulated
 
-cupy, alone, OPEN = emulated(), emulated("cupy.ipc").alone, emulated("cupy.ipc").OPEN
+cupy = emulated()
+alone = emulated("cupy.ipc").alone
+OPEN = emulated("cupy.ipc").OPEN
 
 RUN = b"run-0001"
-DATA, DONE, HOSTS = (1, 0, 0, 5, 0), (1, 4, 0, 5, 0), (1, 0, 0, 6, 0)
+DATA = (1, 0, 0, 5, 0)
+DONE = (1, 4, 0, 5, 0)
+HOSTS = (1, 0, 0, 6, 0)
 NUMBERS = 1000
 EMPTY = np.empty(0, np.uint8)
 AHEAD = 2

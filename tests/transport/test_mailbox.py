@@ -47,7 +47,9 @@ def test_messages_come_out_once_in_order() -> None:
 
 @given(st.lists(st.booleans(), max_size=60))
 def test_any_interleaving_of_arrivals_and_takes_is_a_queue(moves: list[bool]) -> None:
-    box, came, taken = mailbox(), 0, 0
+    box = mailbox()
+    came = 0
+    taken = 0
     for arrives in moves:
         if arrives and came - taken < WINDOW:
             assert arrive(box, came)
@@ -143,7 +145,9 @@ def test_each_arrival_is_news_once() -> None:
 
 
 def test_an_arrival_and_an_error_wake_a_waiting_thread() -> None:
-    box, ready, heard = mailbox(), Barrier(2), []
+    box = mailbox()
+    ready = Barrier(2)
+    heard = []
 
     def listen() -> None:
         ready.wait(DEADLINE)

@@ -18,7 +18,9 @@ from netpart.transport.sockets import bind_socket, connect_socket, limited_socke
 
 DEADLINE, DEADLINE_MS = 30.0, 30_000
 NOBODY = 65534
-ANNOUNCED, OFFERED, BUFFERS = 2 << 30, 64 << 20, 16 << 20
+ANNOUNCED = 2 << 30
+OFFERED = 64 << 20
+BUFFERS = 16 << 20
 """Bytes that a frame is said to have, that are sent of it, and that kernel buffers may hold of these."""
 PASSWORD = b"open"
 

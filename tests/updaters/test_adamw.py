@@ -20,8 +20,12 @@ learning_rate { type: kFixed base_lr: 0.125 }
 def test_ten_steps_are_those_of_pytorch() -> None:
     import torch
 
-    rule, random, clock = build_updater(text_format.Parse(CONF, UpdaterProto())), np.random.default_rng(1), Clock()
-    w, g, norm = random.normal(size=(4, 3)), np.zeros((4, 3)), np.zeros(1)
+    rule = build_updater(text_format.Parse(CONF, UpdaterProto()))
+    random = np.random.default_rng(1)
+    clock = Clock()
+    w = random.normal(size=(4, 3))
+    g = np.zeros((4, 3))
+    norm = np.zeros(1)
     other = torch.nn.Parameter(torch.from_numpy(w.copy()))
     theirs = torch.optim.AdamW([other], lr=0.125, betas=(0.75, 0.875), eps=2**-10, weight_decay=0.25)
     op = rule.bind(np, w, g, [np.zeros_like(w) for _ in rule.states], ParameterScale(), clock, norm)

@@ -10,8 +10,13 @@ from netpart.layers.layer import INPUT
 from netpart.verify.terms import TermCounts, sum_terms
 from tests.graph.jobs import data, job, layer, product
 
-ROWS, FEATURES, HIDDEN, CLASSES = 6, 5, 4, 3
-WHOLE, ROWWISE, NEURONS = "partition_dim: -1 location: 0", "partition_dim: 0", "partition_dim: 1"
+ROWS = 6
+FEATURES = 5
+HIDDEN = 4
+CLASSES = 3
+WHOLE = "partition_dim: -1 location: 0"
+ROWWISE = "partition_dim: 0"
+NEURONS = "partition_dim: 1"
 
 
 def counted(first: str, second: str = WHOLE, steps: dict[str, float] | None = None) -> tuple[TermCounts, Partition]:

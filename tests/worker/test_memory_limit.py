@@ -50,7 +50,10 @@ def test_messages_of_bridges() -> None:
 def test_messages_of_rings() -> None:
     """Only the inner product's 12 weights are summed, in two chunks of 6, beside the rows that worker 1 gets."""
     cut = partition(TWO.replace("location: 1 partition_dim: -1", "partition_dim: 0"), 2, "collectives=RING")
-    chunk, weights, data, labels = 6 * 4, 12 * 4, 2 * 6 * 4, 2 * 4
+    chunk = 6 * 4
+    weights = 12 * 4
+    data = 2 * 6 * 4
+    labels = 2 * 4
     assert wire_bytes(compile_worker(cut, 0)) == OUT * (data + labels + chunk) + weights
     assert wire_bytes(compile_worker(cut, 1)) == OUT * chunk + AHEAD * (data + labels) + weights
     sum_and_addend = 2 * chunk  # of the peer: what comes of the sum is written there, and the addend is read there

@@ -82,7 +82,9 @@ def test_local(tmp_path: Path, environment: dict[str, str]) -> None:
 
 def test_slurm(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
     """The batch script runs on the first node, with a stand-in for srun that does what Slurm's manual says."""
-    conf, workspace, srun = mlp(tmp_path), tmp_path / "run", tmp_path / "bin" / "srun"
+    conf = mlp(tmp_path)
+    workspace = tmp_path / "run"
+    srun = tmp_path / "bin" / "srun"
     srun.parent.mkdir()
     srun.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("srun.py")} "$@"\n')
     srun.chmod(0o755)

@@ -56,7 +56,9 @@ def unet(
     shape: Shape, channels: int, space: Sequence[int], classes: int, batch: int, cuts: Mapping[str, str] | None = None
 ) -> Net:
     """Down and up again; every level of the way up also reads what the same level of the way down made."""
-    net, axes, skips = Net(cuts or {}), len(space), list[tuple[str, int]]()
+    net = Net(cuts or {})
+    axes = len(space)
+    skips = list[tuple[str, int]]()
     at = masks(net, batch, (channels, *space), classes)
     for level, filters in enumerate(shape.down, start=1):
         net.note(f"down, level {level}")

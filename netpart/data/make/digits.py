@@ -38,7 +38,8 @@ def make_digits(folder: Path, test_every: int = 5, replace: bool = True) -> bool
     shuffled = np.argsort(np.random.Philox(key=_SEED).random_raw(COUNT), kind="stable")
     by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
     chosen = np.isin(shuffled, by_class[::test_every])
-    train, test = shuffled[~chosen], shuffled[chosen]
+    train = shuffled[~chosen]
+    test = shuffled[chosen]
     write_image_folder(folder, (images[train], labels[train]), (images[test], labels[test]), replace)
     return True
 

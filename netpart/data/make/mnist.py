@@ -31,7 +31,8 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
     Returns the numbers of training and test images. Raises DataError if a file is missing, is no IDX
     file, is cut short, or images and labels differ in number.
     """
-    train, test = _read_labelled_images(idx_dir, "train"), _read_labelled_images(idx_dir, "t10k")
+    train = _read_labelled_images(idx_dir, "train")
+    test = _read_labelled_images(idx_dir, "t10k")
     write_image_folder(out, train, test)
     return len(train[0]), len(test[0])
 

@@ -64,7 +64,8 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
     Makes scans/*.nii.gz; for each task TASK-train.csv and TASK-test.csv, of different subjects; subjects.csv with what
     is true of each; altered.nii.gz, 1 where diseases alter the template. Raises NetpartError without nilearn.
     """
-    anatomy, rows = Anatomy(spacing), list[list[object]]()
+    anatomy = Anatomy(spacing)
+    rows = list[list[object]]()
     save_volume(folder / ALTERED, anatomy.altered.astype(np.uint8), anatomy.affine)
     people = list(draw_cohort(subjects, seed))
     for person in people:

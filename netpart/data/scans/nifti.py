@@ -31,7 +31,8 @@ class NiftiScan:
         image = _load_nifti(path)
         if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or min(image.shape) < 1:
             raise DataError(f"{path}: expected a volume of three axes, got shape {image.shape}; extract one volume")
-        self._proxy, self._raw = image.dataobj, image.shape
+        self._proxy = image.dataobj
+        self._raw = image.shape
         orientation = import_module("nibabel.orientations")
         with _raise_as_data_error(path, "an affine that turns and scales three axes"):
             self._turn = _axis_directions(orientation.io_orientation(image.affine))
@@ -54,7 +55,8 @@ class NiftiScan:
     def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
         """All voxels, some slices of the file at a time."""
         last = int(self._turn[2, 0])  # the slowest axis of the file
-        depth, box = max(1, SLAB * self.shape[last] // int(np.prod(self.shape))), [(0, n) for n in self.shape]
+        depth = max(1, SLAB * self.shape[last] // int(np.prod(self.shape)))
+        box = [(0, n) for n in self.shape]
         for start in range(0, self.shape[last], depth):
             box[last] = (start, min(start + depth, self.shape[last]))
             yield self.read(tuple(box), dtype)

@@ -53,10 +53,13 @@ class ScanRows(RowSource):
     ) -> None:  # fmt: skip
         self.shape: Shape = (1, *space)
         self._dtype = np.dtype(dtype)
-        self._table, self._normalise, self._changes = table, normalise, changes
+        self._table = table
+        self._normalise = normalise
+        self._changes = changes
         self._order = RecordOrder(len(table), batch, permutation=order)
         self._moments: dict[int, tuple[float, float]] = {}
-        self._room, self._kept = room, dict[Region, ScratchArrays]()
+        self._room = room
+        self._kept = dict[Region, ScratchArrays]()
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         records = self._order.records(step, lo, hi).tolist()
@@ -69,7 +72,8 @@ class ScanRows(RowSource):
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
         if flip:
-            width, (lo, hi) = self.shape[1], box[0]
+            width = self.shape[1]
+            (lo, hi) = box[0]
             box = ((width - hi, width - lo), *box[1:])
         kept = self._scratch(box)
         found = kept.get(record)
@@ -111,7 +115,8 @@ def _resize_taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any
     weights (hi − lo, elements) of it and those behind it."""
     weights = interpolation_matrix(source, target, dtype)[lo:hi]
     used = np.flatnonzero(weights.any(axis=0))
-    first, last = int(used[0]), int(used[-1])
+    first = int(used[0])
+    last = int(used[-1])
     return first, weights[:, first : last + 1]
 
 
@@ -120,10 +125,14 @@ def voxel_moments(scan: NiftiScan, dtype: DTypeLike = np.float32) -> tuple[float
 
     Raises DataError for voxels that are no numbers.
     """
-    count, total, squares = 0, 0.0, 0.0
+    count = 0
+    total = 0.0
+    squares = 0.0
     for slab in scan.slabs(dtype):
         voxels = slab[slab != 0].astype(np.float64)
-        count, total, squares = count + voxels.size, total + voxels.sum(), squares + (voxels * voxels).sum()
+        count = count + voxels.size
+        total = total + voxels.sum()
+        squares = squares + (voxels * voxels).sum()
     if not np.isfinite(squares):
         raise DataError(f"{scan.path}: expected finite voxels, got some that are not; make the scan anew")
     mean = total / max(count, 1)
@@ -156,7 +165,8 @@ def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None
     if not digits.isdecimal() or len(digits) > DIGITS:
         got = repr(",".join(row)[:80])
         raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}")
-    label, most = int(digits), MOST if classes is None else classes - 1
+    label = int(digits)
+    most = MOST if classes is None else classes - 1
     if label > most:
         hint = "correct it, or give the layer below the loss as many outputs as there are classes"
         raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")

@@ -26,7 +26,8 @@ class ScratchArrays:
     """
 
     def __init__(self, count: int, shape: Shape, room: int, dtype: DTypeLike = np.float32) -> None:
-        self._shape, self._dtype = shape, np.dtype(dtype)
+        self._shape = shape
+        self._dtype = np.dtype(dtype)
         self._each = self._dtype.itemsize * prod(shape)
         self._known = [False] * min(count, room // self._each)
         self.nbytes = len(self._known) * self._each

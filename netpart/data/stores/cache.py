@@ -24,14 +24,18 @@ class RecordCache:
     """
 
     def __init__(self, store: RecordStore, decode: Decode, budget: int) -> None:
-        self._store, self._decode = store, decode
+        self._store = store
+        self._decode = decode
         first, label = self._decoded(0)
-        self.shape, self.dtype, self.labelled = first.shape, first.dtype, label is not None
+        self.shape = first.shape
+        self.dtype = first.dtype
+        self.labelled = label is not None
         self.kept = len(store) * (first.nbytes + 5) <= budget
         rows = len(store) if self.kept else 0
         self._values = np.empty((rows, *self.shape), self.dtype)
         self._labels = np.zeros(rows, np.int32)
-        self._known, self._complete = np.zeros(rows, np.bool_), False
+        self._known = np.zeros(rows, np.bool_)
+        self._complete = False
 
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
@@ -58,7 +62,8 @@ class RecordCache:
     def _checked(self, record: int) -> tuple[NDArray[Any], int]:
         values, label = self._decoded(record)
         if values.dtype != self.dtype:
-            who, like = self._store.place(record), f"expected {self.dtype} elements like record 0"
+            who = self._store.place(record)
+            like = f"expected {self.dtype} elements like record 0"
             raise DataError(f"{who}: {like}, got {values.dtype}; store one kind")
         return values, label or 0
 

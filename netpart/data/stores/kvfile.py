@@ -32,7 +32,9 @@ class KvStore(RecordStore):
         super().__init__(path / "shard.dat" if path.is_dir() else path)
 
     def _scan(self, file: FileBytes) -> NDArray[np.int64]:
-        spans, ahead, at = array("q"), ReadAhead(file), 0
+        spans = array("q")
+        ahead = ReadAhead(file)
+        at = 0
         while at < file.size:
             record = at
             for part in ("key", "value"):

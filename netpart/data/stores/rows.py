@@ -41,7 +41,8 @@ class RowReader(RowSource):
         budget: int = BUDGET,
     ) -> None:
         self._cache = RecordCache(store, decode, budget)
-        self._path, self._order = store.path, RecordOrder(len(store), batch, skip, shuffle_key)
+        self._path = store.path
+        self._order = RecordOrder(len(store), batch, skip, shuffle_key)
         self.shape: Shape = self._cache.shape
         self._mean, self._std = self._per_element(mean, "mean"), self._per_element(std, "std")
         self._scaled = bool((self._std != 1).any())

@@ -19,7 +19,9 @@ class TextStore(RecordStore):
     """A text file for reading; a value is a line without its end."""
 
     def _scan(self, file: FileBytes) -> NDArray[np.int64]:
-        stops, lines, start = list[NDArray[np.int64]](), 0, 0
+        stops = list[NDArray[np.int64]]()
+        lines = 0
+        start = 0
         for at, block in file.blocks():
             found = at + np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
             start, lines = (int(found[-1]) + 1, lines + len(found)) if len(found) else (start, lines)
@@ -47,5 +49,6 @@ class TextStore(RecordStore):
 def _line_spans(stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """The spans of lines that end at ``stops``, each a byte before the next one begins: (lines, 4), without keys."""
     spans = np.zeros((len(stops), 4), np.int64)
-    spans[1:, 2], spans[:, 3] = stops[:-1] + 1, stops
+    spans[1:, 2] = stops[:-1] + 1
+    spans[:, 3] = stops
     return spans

@@ -18,7 +18,11 @@ class Demand:
     __slots__ = ("arrival", "box", "gradient", "j", "k", "reader")
 
     def __init__(self, reader: int, j: int, k: int, box: Region, gradient: bool) -> None:
-        self.reader, self.j, self.k, self.box, self.gradient = reader, j, k, box, gradient
+        self.reader = reader
+        self.j = j
+        self.k = k
+        self.box = box
+        self.gradient = gradient
         self.arrival: object = None
 
 

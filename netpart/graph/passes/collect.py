@@ -98,7 +98,8 @@ def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *patt
     """Makes the Collective and tells its parts: the bridges, and the Sums that take all they add up from it."""
     kind, members, blocks, region = pattern
     sent = [_sending_half(a) for a in arrivals]
-    first, last = min(p.index for p in sent), max(a.index for a in arrivals)
+    first = min(p.index for p in sent)
+    last = max(a.index for a in arrivals)
     sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
     last = max([last, *(s.index for s in sums)])
     layer = graph.net.nodes[sent[0].node].layer

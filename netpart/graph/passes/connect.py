@@ -39,12 +39,14 @@ class GraphRewrite:
     """The rewrite in progress: parts so far, their names, and the shards of every node."""
 
     def __init__(self, graph: Graph, answers: ShardDemands) -> None:
-        self.graph, self.answers = graph, answers
+        self.graph = graph
+        self.answers = answers
         self.names: set[str] = set()
         self.shards: list[list[Part]] = []
 
     def add(self, part: Part, feeds: list[PartInput]) -> Part:
-        part.index, part.feeds = len(self.graph.parts), feeds
+        part.index = len(self.graph.parts)
+        part.feeds = feeds
         self.graph.parts.append(part)
         return part
 
@@ -79,8 +81,10 @@ class GraphRewrite:
         edges = [PartInput(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
         if len(edges) <= 1:
             return edges[0] if edges else None
-        source, kind = node.sources[k], self.join_kind(node, k)
-        need, worker = hull([d.box for _, d in feeds]), self.graph.placements[node.index].shards[j].worker
+        source = node.sources[k]
+        kind = self.join_kind(node, k)
+        need = hull([d.box for _, d in feeds])
+        worker = self.graph.placements[node.index].shards[j].worker
         part = Part(kind, self.unique(self.gather_name(node, j, k, kind)), worker, source.node, need, source.output)
         for edge in edges:
             edge.k = 0
@@ -149,7 +153,8 @@ class GraphRewrite:
 
     def bridge(self, out: Part, worker: int, box: Region, group: list[Demand], output: int) -> Part:
         """Adds the sending half and prepares the receiving half of one bridge."""
-        first, gradient = group[0], any(d.gradient for d in group)
+        first = group[0]
+        gradient = any(d.gradient for d in group)
         reader = self.graph.net.nodes[first.reader]
         target = self.shard_name(reader, first.j)
         if len(self.answers.feeds[first.reader][first.j][first.k]) > 1:
@@ -160,7 +165,8 @@ class GraphRewrite:
         self.add(sender, [PartInput(out, box, 0, from_output, gradient)])
         receiver = Part(BRIDGE_DST, self.unique("d" + name[1:]), worker, out.node, box, output)
         receiver.feeds = [PartInput(sender, box, 0, 0, gradient)]
-        sender.peer, receiver.peer = receiver, sender
+        sender.peer = receiver
+        receiver.peer = sender
         return receiver
 
 

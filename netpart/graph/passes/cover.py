@@ -12,7 +12,9 @@ class RegionCover:
     """Answers for one placement, remembering its answers: equal needs recur in every layer and step."""
 
     def __init__(self, placement: Placement, regions: list[Region], workers: int) -> None:
-        self.placement, self.regions, self.workers = placement, regions, workers
+        self.placement = placement
+        self.regions = regions
+        self.workers = workers
         self.seen: dict[tuple[Region, int], Supply] = {}
 
     def supply(self, need: Region, worker: int) -> Supply:

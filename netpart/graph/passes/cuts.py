@@ -48,8 +48,12 @@ class LayerCuts:
     """
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
-        self.node, self.layer, self.net_conf, self.full_rows = node, node.layer, conf, full_rows
-        self.location, self.phase = list(node.conf.location), phase
+        self.node = node
+        self.layer = node.layer
+        self.net_conf = conf
+        self.full_rows = full_rows
+        self.location = list(node.conf.location)
+        self.phase = phase
         self.parts = len(self.location) or workers
         """Parts of a cut that does not say how many."""
 
@@ -65,7 +69,8 @@ class LayerCuts:
 
     def copies(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
         if sizes:
-            got, hint = str(sizes), "write parts: every copy is whole"
+            got = str(sizes)
+            hint = "write parts: every copy is whole"
             raise ConfigError(self.node.name, "no sizes of REPLICA copies", got, hint, at=(*at, "sizes"))
         return tuple((k, k + 1) for k in range(parts))
 
@@ -73,7 +78,8 @@ class LayerCuts:
         """The ranges of a cut of ``axis`` of the output. Raises ConfigError, at field ``at``, if there is none."""
         allowed = [a for a in self.layer.cuts() if a != INPUT]
         if axis not in allowed:
-            got, hint = f"a cut on axis {axis}", f"its shape is {self.layer.output.shape}"
+            got = f"a cut on axis {axis}"
+            hint = f"its shape is {self.layer.output.shape}"
             raise ConfigError(self.node.name, f"a cut on {self.names(allowed)}", got, hint, at=at)
         rows = self.layer.row_sizes() if axis == 0 and isinstance(self.layer, RowInput) else ()
         sizes = sizes or (list(rows) if len(rows) == parts else [])

@@ -62,7 +62,8 @@ def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
 
 def _expand_node(node: Node, net: Net) -> list[Node]:
     """The inner and the outer node of one."""
-    found, by_key = _layer_expansion(net, node), {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
+    found = _layer_expansion(net, node)
+    by_key = {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
     inner, outer = (tuple(by_key[spec.key] for spec in layer.params) for layer in (found.inner, found.outer))
     first = Node(node.index, found.inner, node.sources[: len(found.inner.inputs)], inner, node.at, inserted=True)
     sources = (*node.sources, Source(node.index, 0))

@@ -67,7 +67,8 @@ def _tile_hull(regions: Iterable[Region]) -> bool:
 def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
     """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
     wanted = {t: a.region for (_, t), a in sorted(pairs.items(), key=lambda p: p[0][1])}
-    (whole, *others), boxes = set(regions.values()), list(wanted.values())
+    (whole, *others) = set(regions.values())
+    boxes = list(wanted.values())
     if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
         return None
     counts = {t: sum(u == t for _, u in pairs) for t in wanted}
@@ -89,7 +90,8 @@ def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patte
 def _is_total(reader: Part, arrival: Part, count: int) -> bool:
     """True if ``reader`` adds up what ``count`` bridges bring and at most one addend of its own worker, each once and
     whole, and its gradient goes back to all or to one."""
-    back, came = {f.gradient for f in reader.feeds}, [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
+    back = {f.gradient for f in reader.feeds}
+    came = [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
     return (
         reader.kind == SUM
         and len(set(map(id, came))) == len(came) == count >= len(reader.feeds) - 1

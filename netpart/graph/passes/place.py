@@ -30,7 +30,8 @@ def place_layers(net: Net, conf: NetProto, workers: int, full_rows: int | None =
     Raises ConfigError, for all layers at once, for a cut that a layer does not allow, an axis shorter than its
     parts, a location beyond the workers.
     """
-    placed, faults = PlacedLayers([], []), FaultList()
+    placed = PlacedLayers([], [])
+    faults = FaultList()
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         with faults.collecting():

@@ -40,7 +40,11 @@ class LayerPlacer:
     """Works out the placement of one layer in the net of ``phase``."""
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
-        self.node, self.layer, self.net_conf, self.workers, self.phase = node, node.layer, conf, workers, phase
+        self.node = node
+        self.layer = node.layer
+        self.net_conf = conf
+        self.workers = workers
+        self.phase = phase
         self.conf: LayerProto = node.conf
         self.location = list(self.conf.location)
         self.cuts = LayerCuts(node, conf, workers, full_rows, phase)
@@ -115,7 +119,8 @@ class LayerPlacer:
             got = f"{len(location)} locations" if location else f"{self.workers} workers"
             hint = f"list {count} locations" if location else f"run with --workers {count} or list locations"
             raise ConfigError(self.node.name, f"a worker for each of {count} parts", got, hint, at=("cut",))
-        cells, workers = product(*(range(len(cut.ranges)) for cut in cuts)), location or list(range(count))
+        cells = product(*(range(len(cut.ranges)) for cut in cuts))
+        workers = location or list(range(count))
         shards = [self.shard(cuts, cell, w) for cell, w in zip(cells, workers, strict=True)]
         filled = tuple(s for s in shards if all(lo < hi for lo, hi in s.region))
         if len(set(filled)) < len(filled):
@@ -145,7 +150,8 @@ class LayerPlacer:
     def check_location(self, location: list[int], at: FieldPath) -> None:
         for i, worker in enumerate(location):
             if worker >= self.workers:
-                hint, expected = f"run with --workers {worker + 1}", f"a location below the {self.workers} workers"
+                hint = f"run with --workers {worker + 1}"
+                expected = f"a location below the {self.workers} workers"
                 raise ConfigError(
                     self.node.name, expected, str(worker), hint, at=(*at, i) if at == ("location",) else at
                 )

@@ -26,14 +26,16 @@ def add_servers(partition: Partition, servers: int) -> Partition:
     """``partition`` with its parameters on ``servers`` more workers: from the largest piece on, each goes to whoever
     has least."""
     found = sorted(_server_cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
-    loads, made = [0] * servers, list[ServerPiece]()
+    loads = [0] * servers
+    made = list[ServerPiece]()
     for number, (parameter, box, holders) in enumerate(found):
         server = loads.index(min(loads))
         loads[server] += size(box)
         pusher = holders[number % len(holders)]
         made.append(ServerPiece(parameter, box, number, partition.workers + server, pusher, holders))
     kept = [[Holding(p.parameter, p.box) for p in made if p.server == partition.workers + s] for s in range(servers)]
-    holdings, workers = [*partition.holdings, *kept], partition.workers + servers
+    holdings = [*partition.holdings, *kept]
+    workers = partition.workers + servers
     return replace(partition, workers=workers, holdings=holdings, servers=servers, pieces=made)
 
 

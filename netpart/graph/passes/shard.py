@@ -38,7 +38,8 @@ def sharding_threshold(job: JobProto) -> int:
     Averages that are tested are wanted whole by everybody, so with them everybody updates all; so do groups that push
     or average what they hold, and stages that keep several versions of it. Raises ConfigError if ``job`` wants both.
     """
-    wanted, reason = job.shard_updates, whole_update_reason(job)
+    wanted = job.shard_updates
+    reason = whole_update_reason(job)
     if wanted == Sharding.YES and reason:
         raise ConfigError("shard_updates", f"AUTO or NO, with {reason[0]}", "YES", reason[1], at=("shard_updates",))
     if wanted == Sharding.NO or reason:

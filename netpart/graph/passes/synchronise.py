@@ -102,11 +102,13 @@ def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[ParameterUse]]
 
 def _parameter_use(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: Region) -> ParameterUse:
     """The need of ``box`` of one parameter by a part of graph ``g``."""
-    graph, node = graphs[g], graphs[g].net.nodes[part.node]
+    graph = graphs[g]
+    node = graphs[g].net.nodes[part.node]
     running = [spec.running is not None for spec in node.layer.params]
     together = (slot,) if running[slot] else tuple(s for s, runs in enumerate(running) if not runs)
     several = not graph.placements[part.node].has_no_replicas
-    full, agrees = several and (running[slot] or graph.full[part.node]), graph.agree[part.node] and not running[slot]
+    full = several and (running[slot] or graph.full[part.node])
+    agrees = graph.agree[part.node] and not running[slot]
     names = tuple(node.params[s].name for s in together)
     return ParameterUse(part, slot, box, (g, part.node, part.region, part.term, together), full, agrees, names)
 

@@ -104,7 +104,8 @@ def _crossing_transfers(found: PlacedNet, index: int) -> Iterator[CrossingTransf
 
 def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
     """True if every worker adds up all of every addend, an all-reduce to ``collect``: 2(N-1)|T|."""
-    workers, regions = placement.workers, {s.region for s in placement.shards}
+    workers = placement.workers
+    regions = {s.region for s in placement.shards}
     everyone = [(s, t) for s in workers for t in workers if s != t]
     alike = len(regions | {box for _, _, box, _ in sent}) == 1 and len({gradient for *_, gradient in sent}) == 1
     return alike and len(workers) == len(placement.shards) and sorted((s, t) for s, t, *_ in sent) == everyone
@@ -112,7 +113,8 @@ def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
 
 def _insert_placed_totals(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
     """``net`` with totals behind some of its nodes, and their placements: evenly over the workers that read them."""
-    grown, placed = insert_totals(net, behind), iter(placements)
+    grown = insert_totals(net, behind)
+    placed = iter(placements)
     spread = iter(
         [
             even_placement(net.nodes[i].layer.output.shape, _addend_readers(net, placements, net.nodes[i]))

@@ -40,12 +40,15 @@ class Arrays(arrays.Arrays, MoveVerbs):
             return NOTHING.run
         if own is not None and dst.dtype.kind != "f":
             raise ValueError(f"take: expected float32 or float64 to add up, got {dst.dtype}")
-        item, addends = int(dst.itemsize), [] if own is None else [own]
+        item = int(dst.itemsize)
+        addends = [] if own is None else [own]
         message = DescribedArray(
             dst.shape, tuple(step * item for step in row_major_steps(dst.shape)), (start or 0) * item, item
         )
         *given, source = collapsed_views(dst, *addends, message)
-        name, first, told = "add" if addends else "copy", message.start, source.value["data"]
+        name = "add" if addends else "copy"
+        first = message.start
+        told = source.value["data"]
         launch = self.elements("arrays.cu", f"{name}_{8 * item}", dst.size, *given, source)
         assert launch is not None
 

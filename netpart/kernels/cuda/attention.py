@@ -30,7 +30,9 @@ class Attention(attention.Attention, FusedAttention, ProductVerbs):
             return self.zeroed(y)
         if p.ndim < q.ndim:
             return self.fused_attention(q, k, v, y, p, scale, first)
-        rows, (queries, keys), seen = prod(p.shape[:-1]), p.shape[-2:], -1 if first is None else first
+        rows = prod(p.shape[:-1])
+        (queries, keys) = p.shape[-2:]
+        seen = -1 if first is None else first
         args = p, rows, queries, keys, float(scale), seen
         return chain_ops(
             self.product(q, k.swapaxes(-1, -2), p),
@@ -49,7 +51,9 @@ class Attention(attention.Attention, FusedAttention, ProductVerbs):
             return self.fused_attention_gradient(q, k, v, y, p, dy, dq, dk, dv, scale, first)
         dq, dk = (dx if dx is not None and dx.size else None for dx in (dq, dk))
         launches: list[Launchable | None] = []
-        blas, rows, dp = self.device.blas, prod(p.shape[:-1]), LaunchScratch(p.shape, self.dtype)
+        blas = self.device.blas
+        rows = prod(p.shape[:-1])
+        dp = LaunchScratch(p.shape, self.dtype)
         if dv is not None:
             launches += blas.product(p.swapaxes(-1, -2), dy, dv)
         if dq is not None or dk is not None:

@@ -116,7 +116,8 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         b: Array | None, rstd: Array, epsilon: float, activation: Kind | None,
     ) -> Op:  # fmt: skip
         tile = ColumnTile.of(count_rows(y), y.shape[1])
-        tensors, affine = (*with_places(x), *with_places(y)), (*with_places(m), s, mean, variance, w, b, rstd)
+        tensors = (*with_places(x), *with_places(y))
+        affine = (*with_places(m), s, mean, variance, w, b, rstd)
         name = f"normalise_{activation or 'none'}"
         return self.launches(self.along(FILE, name, tile, *tensors, *affine, float(epsilon), tile.value))
 

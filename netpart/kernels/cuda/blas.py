@@ -37,7 +37,9 @@ TYPES = {"float32": 0, "float64": 1}
 SCALARS: dict[str, Any] = {"float32": ctypes.c_float, "float64": ctypes.c_double}
 DEFAULT_ALGORITHM = -1
 
-Pointer, Integer, Long = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+Pointer = ctypes.c_void_p
+Integer = ctypes.c_int
+Long = ctypes.c_longlong
 
 
 class MatrixLayout(NamedTuple):
@@ -53,11 +55,16 @@ class MatrixLayout(NamedTuple):
     @classmethod
     def of(cls, a: Operand) -> MatrixLayout:
         """Raises ValueError where neither rows nor columns are runs of memory."""
-        (rows, columns), (down, right) = a.shape[-2:], a.steps[-2:]
+        (rows, columns) = a.shape[-2:]
+        (down, right) = a.steps[-2:]
         if columns == 1 or right == 1:
-            turned, leading, run = False, down if rows > 1 else columns, columns
+            turned = False
+            leading = down if rows > 1 else columns
+            run = columns
         else:
-            turned, leading, run = True, right, rows
+            turned = True
+            leading = right
+            run = rows
         if (turned and rows > 1 and down != 1) or leading < run:
             raise ValueError(f"cuBLAS: expected rows or columns in one piece, got {a.shape} in steps of {a.steps}")
         return cls(turned, max(1, leading), even_step(a.shape[:-2], a.steps[:-2]))
@@ -92,8 +99,10 @@ class Blas:
 
     def __init__(self, device: CudaDevice) -> None:
         """Raises NetpartError where cuBLAS is missing or refuses."""
-        xp, stream = device.xp, device.stream
-        self.precision, self.calls = device.precision, load_cublas(xp)
+        xp = device.xp
+        stream = device.stream
+        self.precision = device.precision
+        self.calls = load_cublas(xp)
         self.handle = Pointer()
         self.call("cublasCreate_v2", ctypes.byref(self.handle))
         weakref.finalize(self, self.calls.cublasDestroy_v2, self.handle)
@@ -102,7 +111,8 @@ class Blas:
     def turn(self, stream: Any) -> None:
         """Enqueues on ``stream`` from now on. cuBLAS then forgets its workspace."""
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
-        self.stream, self.lent = int(stream.ptr), 0
+        self.stream = int(stream.ptr)
+        self.lent = 0
 
     def lend(self, workspace: int) -> None:
         """Lets products from now on scribble on WORKSPACE bytes at an address."""
@@ -129,14 +139,17 @@ class Blas:
         if any(lie.step is None for lie in lies):
             parts = [self._products(a.part(i), b.part(i), y.part(i), scale, add) for i in range(y.shape[0])]
             return [product for part in parts for product in part]
-        scalar, kind = SCALARS[y.dtype.name], Integer(TYPES[y.dtype.name])
+        scalar = SCALARS[y.dtype.name]
+        kind = Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
         how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
         after: tuple[Any, ...] = Integer(self.computes(y)), Integer(DEFAULT_ALGORITHM)
-        name, count = "cublasGemmEx", prod(y.shape[:-2])
+        name = "cublasGemmEx"
+        count = prod(y.shape[:-2])
         if count > 1:
             how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
-            name, after = "cublasGemmStridedBatchedEx", (Integer(count), *after)
+            name = "cublasGemmStridedBatchedEx"
+            after = (Integer(count), *after)
         turned = Integer(lies[0].turned), Integer(lies[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]

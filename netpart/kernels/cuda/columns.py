@@ -28,7 +28,8 @@ Struct = np.ndarray[Any, Any]
 
 def places_struct(x: Array) -> Struct:
     """Where row r (image and place) and column c (channel) of ``x`` (B, C, *S) lie, with as few axes as possible."""
-    step, shape = [s // x.itemsize for s in x.strides], x.shape
+    step = [s // x.itemsize for s in x.strides]
+    shape = x.shape
     merged = list[tuple[int, int]]()
     for axis in (0, *range(2, x.ndim)):
         if merged and merged[-1][0] == 1:
@@ -55,9 +56,12 @@ def spatial_places(x: Array, axes: int) -> Struct:
 
 def _fill_places(axes: list[tuple[int, int]], step: int) -> Struct:
     found = np.zeros((), PLACES)
-    found["axes"], found["extent"], found["step"] = len(axes), 1, step
+    found["axes"] = len(axes)
+    found["extent"] = 1
+    found["step"] = step
     for i, (extent, stride) in enumerate(axes):
-        found["extent"][i], found["stride"][i] = extent, stride
+        found["extent"][i] = extent
+        found["stride"][i] = stride
     return found
 
 
@@ -134,7 +138,8 @@ class ColumnVerbs(CudaVerbs):
         Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
         """
         partial = LaunchScratch((max(1, tile.segments * tile.parts * count * tile.columns),), np.float64)
-        (first, given), (last, wanted) = begin, end
+        (first, given) = begin
+        (last, wanted) = end
         return self.launches(
             self.along(file, first, tile, *given, tile.value, partial),
             self.along(file, last, tile.over_parts, partial, tile.over_parts.value, *wanted),

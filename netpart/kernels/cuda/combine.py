@@ -85,11 +85,13 @@ class Combine(combine.Combine, MoveVerbs):
         """The kernel ``name``, which adds up its operands over the axes on which dst is shorter."""
         if not dst.size or not operands[0].size:
             return self.zeroed(dst)
-        shape, gone = operands[0].shape, stretched_axes(dst, operands[0])
+        shape = operands[0].shape
+        gone = stretched_axes(dst, operands[0])
         left = [axis for axis in range(len(shape)) if axis not in gone]
         target, *kept = collapsed_views(select_axes(dst, left), *(select_axes(x, left) for x in operands))
         summed = collapsed_views(*(select_axes(x, gone) for x in operands))
-        outer, inner = prod(shape[axis] for axis in left), prod(shape[axis] for axis in gone)
+        outer = prod(shape[axis] for axis in left)
+        inner = prod(shape[axis] for axis in gone)
         block = _fold_threads(_neighbour_distance(kept[0]) < _neighbour_distance(summed[0]), inner)
         grid = -(-outer // block[0]), 1
         parts = max(1, min(BUSY // grid[0], inner // (block[1] * LONG)))

@@ -52,7 +52,9 @@ class CudnnEngine:
     """cuDNN as an engine."""
 
     def __init__(self, plan: dnn.ConvolutionPlan, narrow: bool, fused: bool) -> None:
-        self.plan, self.narrow, self.fused = plan, narrow, fused
+        self.plan = plan
+        self.narrow = narrow
+        self.fused = fused
 
     def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> Launches:
         return [self.plan.on({X: x, W: w, Y: y} | ({B: b} if self.fused else {}))]
@@ -192,10 +194,12 @@ def cudnn_problem(
     kind: str, geometry: ConvolutionGeometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
 ) -> ConvolutionProblem:
     """What cuDNN is asked for: it knows convolutions along two or three axes. Of bfloat16 it does not add biases."""
-    axes, narrow = max(2, geometry.axes), dtype == "float32" and precision == BFLOAT16
+    axes = max(2, geometry.axes)
+    narrow = dtype == "float32" and precision == BFLOAT16
     x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
     window = geometry.low, geometry.high, geometry.stride, geometry.dilation
     low, high, stride, dilation = (side[:axes] for side in window)
-    cores, fused = dtype == "float32" and precision != "float32", bias and not narrow
+    cores = dtype == "float32" and precision != "float32"
+    fused = bias and not narrow
     kept = BFLOAT16 if narrow else dtype
     return ConvolutionProblem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)

@@ -35,7 +35,8 @@ class CudaDevice:
     """
 
     def __init__(self, xp: Any, precision: str = "float32") -> None:
-        self.xp, self.precision = xp, precision
+        self.xp = xp
+        self.precision = precision
         self.stream = thread_stream(xp)
         self.values: list[Callable[[int], float]] = []
         self.slots: list[Array] = []
@@ -132,7 +133,8 @@ def thread_stream(xp: Any, lane: int = 0) -> Any:
 
 def pinned_array(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """Memory of the host that the device copies from and to by itself, not yet written."""
-    count, dtype = prod(shape), np.dtype(dtype)
+    count = prod(shape)
+    dtype = np.dtype(dtype)
     memory = xp.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
     found: np.ndarray[Any, Any] = np.frombuffer(memory, np.uint8)[: count * dtype.itemsize].view(dtype)
     return found.reshape(shape)

@@ -74,7 +74,9 @@ class Dnn:
 
     def __init__(self, device: CudaDevice) -> None:
         """Raises NetpartError with what is missing."""
-        self.cudnn, self.device, self.plans = _load_frontend(), device, dict[ConvolutionProblem, ConvolutionPlan]()
+        self.cudnn = _load_frontend()
+        self.device = device
+        self.plans = dict[ConvolutionProblem, ConvolutionPlan]()
         self.handle = self.cudnn.create_handle()
         weakref.finalize(self, self.cudnn.destroy_handle, self.handle)
         self.turn(device.stream)
@@ -97,7 +99,8 @@ class Dnn:
         return self.plans[problem]
 
     def _made(self, problem: ConvolutionProblem) -> ConvolutionPlan:
-        made, chosen = propose_engines(self.cudnn, problem, handle=self.handle), self.choices.get(str(problem))
+        made = propose_engines(self.cudnn, problem, handle=self.handle)
+        chosen = self.choices.get(str(problem))
         for index in range(made.get_execution_plan_count() if chosen else 0):
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
@@ -119,7 +122,8 @@ class Dnn:
 
     def _timed(self, problem: ConvolutionProblem, plans: list[ConvolutionPlan]) -> Callable[[ConvolutionPlan], float]:
         """What tells how many milliseconds a plan takes, on memory of its own; where that does not fit, 0."""
-        xp, stream = self.device.xp, self.device.stream
+        xp = self.device.xp
+        stream = self.device.stream
         try:
             item = ITEMS[problem.dtype]
             arrays = {uid: xp.zeros(prod(dim) * item, "uint8") for uid, dim in problem.extents.items()}

@@ -27,7 +27,8 @@ class Dropout(dropout.Dropout, CudaVerbs):
         """
         if not y.size:
             return NOTHING
-        scale, threshold = 1 / (1 - ratio) if ratio < 1 else 0.0, ceil(ratio * 2**24)
+        scale = 1 / (1 - ratio) if ratio < 1 else 0.0
+        threshold = ceil(ratio * 2**24)
         arrays = collapsed_views(y, x, mask, *_element_numbers(y.shape, draw))
         rest = self.device.slot(step_number), draw.phase, *draw.key, threshold, float(scale), y.size
         return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)

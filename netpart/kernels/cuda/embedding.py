@@ -20,7 +20,8 @@ class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
         """
         if not y.size:
             return NOTHING
-        y_nd, args = as_matrix(y, y.ndim - 1), (len(w), w.shape[1], first, vocabulary)
+        y_nd = as_matrix(y, y.ndim - 1)
+        args = (len(w), w.shape[1], first, vocabulary)
         wrong = self.device.complaints.add(lambda token: describe_bad_token(token, vocabulary))
         return self.launches(
             self.rows("embedding.cu", "embedding", *y_nd.shape, tokens, as_matrix(w), y_nd, len(y_nd), *args, wrong)
@@ -30,7 +31,8 @@ class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
         """Overwrites dw: each row is the sum of dy where its token stands, added up in the order of the tokens."""
         if not dy.size:
             return self.zeroed(dw)
-        dy_nd, args = as_matrix(dy, dy.ndim - 1), (len(dw), dw.shape[1], first)
+        dy_nd = as_matrix(dy, dy.ndim - 1)
+        args = (len(dw), dw.shape[1], first)
         add = self.rows(
             "embedding.cu", "embedding_gradient", *dy_nd.shape, tokens, dy_nd, as_matrix(dw), len(dy_nd), *args
         )

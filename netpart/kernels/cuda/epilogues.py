@@ -39,7 +39,9 @@ IN_ORDER = 6
 """cublasLtReductionScheme_t, as a mask: partial sums lie in the workspace, and are added up in a step of their own."""
 ALGORITHM, RESULT = 64, 96
 """Bytes of cublasLtMatmulAlgo_t, and of cublasLtMatmulHeuristicResult_t, which begins with one."""
-Unsigned, Wide, Length = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t
+Unsigned = ctypes.c_uint32
+Wide = ctypes.c_uint64
+Length = ctypes.c_size_t
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,9 @@ class FusedProduct:
 
 def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> FusedProduct | None:
     """y = a b + ``bias`` (columns of y,), and perhaps the relu of that. None: cuBLASLt does not."""
-    left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
+    left = Operand.of(b)
+    right = Operand.of(a)
+    target = Operand.of(y)
     return (
         None
         if MatrixLayout.of(target).turned
@@ -75,7 +79,9 @@ def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: 
 
 def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> FusedProduct | None:
     """y = a b and ``sums`` (columns of b,) = the rows of b, added up. None: cuBLASLt does not."""
-    left, right, target = Operand.of(b), Operand.of(a), Operand.of(y)
+    left = Operand.of(b)
+    right = Operand.of(a)
+    target = Operand.of(y)
     if MatrixLayout.of(target).turned:
         return _fused_product(blas, right.turned, left.turned, target.turned, sums, SUM_RIGHT)
     return _fused_product(blas, left, right, target, sums, SUM_LEFT)
@@ -87,7 +93,8 @@ def _fused_product(
     """yᵀ = leftᵀ rightᵀ of matrices, as cuBLAS reads them, with an epilogue."""
     if not vector.flags.c_contiguous:
         return None
-    operands, lies = (left, right, y), [MatrixLayout.of(m) for m in (left, right, y)]
+    operands = (left, right, y)
+    lies = [MatrixLayout.of(m) for m in (left, right, y)]
     kind = y.dtype.name
     matmul = _create_descriptor(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
     for attribute, value in (
@@ -121,7 +128,8 @@ def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list
     _set_attribute(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
     for attribute, address in zip(ALIGNMENTS, addresses, strict=True):
         _set_attribute(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
-    result, count = (ctypes.c_uint64 * (RESULT // 8))(), Integer()
+    result = (ctypes.c_uint64 * (RESULT // 8))()
+    count = Integer()
     find = blas.calls.cublasLtMatmulAlgoGetHeuristic
     refused = find(blas.handle, matmul, *layouts, wishes, Integer(1), result, ctypes.byref(count))
     return None if refused or count.value < 1 else (ctypes.c_uint64 * (ALGORITHM // 8))(*result[: ALGORITHM // 8])

@@ -30,7 +30,8 @@ class Feed(CudaVerbs):
         for the device only for ``xs``, or if it is more than LANES steps ahead.
         """
         lanes = [UploadLane(self, ys) for _ in range(LANES)]
-        turns, device = cycle(lanes), self.device
+        turns = cycle(lanes)
+        device = self.device
 
         def run(*scratch: Array) -> None:
             lane = next(turns)
@@ -49,9 +50,11 @@ class UploadLane:
     once ``taken``."""
 
     def __init__(self, verbs: Any, ys: Sequence[Array]) -> None:
-        self.device, xp = verbs.device, verbs.xp
+        self.device = verbs.device
+        xp = verbs.xp
         sizes = [0 if y is None else -(-int(y.nbytes) // ALIGNED) * ALIGNED for y in ys]
-        self.host, self.memory = pinned_array(xp, (sum(sizes),), np.uint8), xp.empty(sum(sizes), np.uint8)
+        self.host = pinned_array(xp, (sum(sizes),), np.uint8)
+        self.memory = xp.empty(sum(sizes), np.uint8)
         self.hosts, self.there = ([*_lane_pieces(memory, sizes, ys)] for memory in (self.host, self.memory))
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)

@@ -42,7 +42,8 @@ class FusedAttention(CudaVerbs):
         dv: Array | None, scale: float, first: int | None,
     ) -> Op:  # fmt: skip
         """Overwrites the wanted gradients."""
-        tiles, dots = self._tiles(k, v, q, True), LaunchScratch(q.shape[:-1], self.dtype)
+        tiles = self._tiles(k, v, q, True)
+        dots = LaunchScratch(q.shape[:-1], self.dtype)
         of_keys = _count_tiles(k, tiles) if dk is not None or dv is not None else 0
         of_queries = _count_tiles(q, tiles) if dq is not None else 0
         arrays = *map(_rows_first_view, (q, k, v, dy)), kept, dots, *map(_rows_first_view, (dq, dk, dv))
@@ -52,11 +53,15 @@ class FusedAttention(CudaVerbs):
 
     def _tiled(self, name: str, tiles: AttentionTiles, count: int, q: Array, args: Sequence[Any]) -> Launchable | None:
         """A launch of ``count`` blocks for each of the matrices in ``q``."""
-        grid, block, shared, defines = (prod(q.shape[:-2]), count), tiles.block, tiles.shared, tiles.defines
+        grid = (prod(q.shape[:-2]), count)
+        block = tiles.block
+        shared = tiles.shared
+        defines = tiles.defines
         return self.bound(f"{name}.cu", name, count, *args, block=block, shared=shared, grid=grid, defines=defines)
 
     def _dots(self, tiles: AttentionTiles, y: Array, dy: Array, dots: LaunchScratch) -> Launchable | None:
-        grid, args = (prod(y.shape[:-2]), ceil(y.shape[-2] / 32)), (_rows_first_view(y), _rows_first_view(dy), dots)
+        grid = (prod(y.shape[:-2]), ceil(y.shape[-2] / 32))
+        args = (_rows_first_view(y), _rows_first_view(dy), dots)
         return self.bound(f"{GRADIENT}.cu", "row_dots", y.size, *args, grid=grid, defines=tiles.defines)
 
     def _tiles(self, rows: Array, v: Array, q: Array, gradient: bool) -> AttentionTiles:

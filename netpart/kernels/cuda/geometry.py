@@ -36,7 +36,8 @@ class ConvolutionGeometry(NamedTuple):
     def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> ConvolutionGeometry:
         """That of tensors with 1 to 3 axes."""
         low, high = (_fill_three_axes([pads[side] for pads in window.pads], 0) for side in (0, 1))
-        stride, dilation = _fill_three_axes(window.stride, 1), _fill_three_axes(window.dilation, 1)
+        stride = _fill_three_axes(window.stride, 1)
+        dilation = _fill_three_axes(window.dilation, 1)
         inner, kernel, out = (_fill_three_axes(a.shape[2:], 1) for a in (x, w, y))
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
         rest = [n + lo + hi - r for n, lo, hi, r in zip(inner, low, high, reach, strict=True)]

@@ -15,7 +15,8 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
         """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
-        tile, target = _image_tile(x), with_places(y)
+        tile = _image_tile(x)
+        target = with_places(y)
         if method == "AVG":
             return self.sums(FILE, ("sums", with_places(x)), ("mean", (*target, float(area))), 1, tile)
         return self.launches(self.along(FILE, "largest", tile.whole, *with_places(x), tile.whole.value, *target, arg))
@@ -24,7 +25,8 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
         """Overwrites dx."""
         if method == "MAX" and arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
-        tile, winners = _image_tile(dx), arg if method == "MAX" else None
+        tile = _image_tile(dx)
+        winners = arg if method == "MAX" else None
         return self.launches(
             self.along(FILE, "gradient", tile, *with_places(dy), *with_places(dx), winners, float(area), tile.value)
         )

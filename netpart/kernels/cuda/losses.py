@@ -31,7 +31,9 @@ class Losses(losses.Losses, Softmax):
         """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits], the third in bits."""
         if not x.size:
             return NOTHING
-        x_bn, y_bn, (rows, classes) = as_matrix(x, label.ndim), as_matrix(y, label.ndim), as_matrix(x, label.ndim).shape
+        x_bn = as_matrix(x, label.ndim)
+        y_bn = as_matrix(y, label.ndim)
+        (rows, classes) = as_matrix(x, label.ndim).shape
         values = LaunchScratch((2, rows), np.float64)
         args = rows, classes, topk, float(scale), float(smoothing), bad_label_slot(self, classes)
         return self.launches(
@@ -46,7 +48,9 @@ class Losses(losses.Losses, Softmax):
         """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere."""
         if not dx.size:
             return NOTHING
-        y_bn, dx_bn, mine = as_matrix(y, label.ndim), as_matrix(dx, label.ndim), mark_owned(self, owned, label.size)
+        y_bn = as_matrix(y, label.ndim)
+        dx_bn = as_matrix(dx, label.ndim)
+        mine = mark_owned(self, owned, label.size)
         rows, columns = y_bn.shape
         first, classes = among or (0, columns)
         args = *mine, rows, columns, first, classes, float(factor), float(smoothing)
@@ -56,11 +60,9 @@ class Losses(losses.Losses, Softmax):
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
         if not y.size:
             return NOTHING
-        arrays, (rows, columns), values = (
-            map(as_matrix, (x, t, y)),
-            as_matrix(y).shape,
-            LaunchScratch((1, len(y)), np.float64),
-        )
+        arrays = map(as_matrix, (x, t, y))
+        (rows, columns) = as_matrix(y).shape
+        values = LaunchScratch((1, len(y)), np.float64)
         return self.launches(
             self.rows("losses.cu", "euclidean_loss", rows, columns, *arrays, values, rows, columns),
             add_to_metrics(self, values, metrics, owned),
@@ -70,7 +72,8 @@ class Losses(losses.Losses, Softmax):
         """Overwrites dx = y · factor in the owned rows, 0 in the others."""
         if not dx.size:
             return NOTHING
-        y_bf, dx_bf = as_matrix(y), as_matrix(dx)
+        y_bf = as_matrix(y)
+        dx_bf = as_matrix(dx)
         args = *mark_owned(self, owned, len(y)), *y_bf.shape, float(factor)
         return self.launches(self.rows("losses.cu", "euclidean_loss_gradient", *y_bf.shape, y_bf, dx_bf, *args))
 
@@ -80,7 +83,8 @@ class Losses(losses.Losses, Softmax):
         """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x."""
         if not x.size:
             return NOTHING
-        x_bn, values = as_matrix(x, label.ndim), LaunchScratch((1, label.size), np.float64)
+        x_bn = as_matrix(x, label.ndim)
+        values = LaunchScratch((1, label.size), np.float64)
         args = x_bn, label, values, *x_bn.shape, topk, bad_label_slot(self, x_bn.shape[1])
         return self.launches(
             self.rows("losses.cu", "hits", *x_bn.shape, *args),
@@ -91,7 +95,8 @@ class Losses(losses.Losses, Softmax):
         """y (B, ..., k) int32 = the classes of each row's k largest x, largest first; ties: the lower class first."""
         if not y.size:
             return NOTHING
-        x_bn, y_bk = as_matrix(x, y.ndim - 1), as_matrix(y, y.ndim - 1)
+        x_bn = as_matrix(x, y.ndim - 1)
+        y_bk = as_matrix(y, y.ndim - 1)
         return self.launches(self.rows("losses.cu", "largest", *x_bn.shape, x_bn, y_bk, *x_bn.shape, y_bk.shape[1]))
 
 

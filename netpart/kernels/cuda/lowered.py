@@ -42,10 +42,14 @@ class LoweredEngine:
     narrow = fused = False
 
     def __init__(self, kernels: ProductVerbs, geometry: ConvolutionGeometry) -> None:
-        self.kernels, self.geometry = kernels, geometry
-        (batch, channels), self.filters = geometry.x[:2], geometry.w[0]
-        self.groups, self.channels = geometry.groups, channels // geometry.groups
-        self.depth, self.places = geometry.taps * self.channels, prod(geometry.y[2:])
+        self.kernels = kernels
+        self.geometry = geometry
+        (batch, channels) = geometry.x[:2]
+        self.filters = geometry.w[0]
+        self.groups = geometry.groups
+        self.channels = channels // geometry.groups
+        self.depth = geometry.taps * self.channels
+        self.places = prod(geometry.y[2:])
         image = self.groups * self.places * self.depth * kernels.dtype.itemsize
         images = batch if geometry.trivial else max(1, min(batch, LIMIT // max(1, image)))
         self.chunks = [ImageRange(i, min(images, batch - i)) for i in range(0, batch, images)]
@@ -73,7 +77,8 @@ class LoweredEngine:
         made: list[Launchable | None] = []
         for images in self.chunks:
             columns, gather = self._gathered(x, images)
-            outputs, add = self._outputs(dy, images).turned, images.first > 0
+            outputs = self._outputs(dy, images).turned
+            add = images.first > 0
             made += [gather, *self._product(outputs, columns, self._weights(dw), add)]
         return made
 
@@ -99,7 +104,8 @@ class LoweredEngine:
 
     def _grouped(self, tensor: Tensor, images: ImageRange, share: int) -> Operand:
         row = self.groups * share
-        shape, steps = (self.groups, images.number * self.places, share), (share, row, 1)
+        shape = (self.groups, images.number * self.places, share)
+        steps = (share, row, 1)
         return Operand.of(tensor).seen(shape, steps, images.first * self.places * row)
 
     def _weights(self, w: Tensor) -> Operand:
@@ -108,8 +114,13 @@ class LoweredEngine:
         return Operand.of(w).seen((self.groups, share, self.depth), (share * self.depth, self.depth, 1))
 
     def _moved(self, name: str, to: Tensor, source: Tensor, images: ImageRange, most: Tensor) -> Launchable | None:
-        geometry, taps = self.geometry, np.zeros((), TAPS)
+        geometry = self.geometry
+        taps = np.zeros((), TAPS)
         taps["first"], taps["images"], taps["groups"], taps["channels"] = *images, self.groups, self.channels
-        taps["in"], taps["out"], taps["kernel"] = geometry.x[2:], geometry.y[2:], geometry.w[2:]
-        taps["stride"], taps["dilation"], taps["low"] = geometry.stride, geometry.dilation, geometry.low
+        taps["in"] = geometry.x[2:]
+        taps["out"] = geometry.y[2:]
+        taps["kernel"] = geometry.w[2:]
+        taps["stride"] = geometry.stride
+        taps["dilation"] = geometry.dilation
+        taps["low"] = geometry.low
         return self.kernels.bound("convolution.cu", name, prod(most.shape), to, source, taps)

@@ -31,7 +31,8 @@ class MoveVerbs(CudaVerbs):
     def _moved(self, name: str, *arrays: Array) -> Op:
         if not arrays[0].size:
             return NOTHING
-        found, itemsize = collapsed_views(*arrays), int(arrays[0].itemsize)
+        found = collapsed_views(*arrays)
+        itemsize = int(arrays[0].itemsize)
         width = next(
             width for width in WIDTHS if width <= itemsize or all(_fits_width(one, itemsize, width) for one in found)
         )
@@ -45,7 +46,9 @@ class MoveVerbs(CudaVerbs):
 
 def _fits_width(view: StridedView, itemsize: int, width: int) -> bool:
     """True if what lies together in ``view`` is whole pieces of ``width`` bytes, each at a multiple of them."""
-    rank, shape, steps = int(view.value["rank"]), view.value["shape"], view.value["stride"]
+    rank = int(view.value["rank"])
+    shape = view.value["shape"]
+    steps = view.value["stride"]
     pieces = [int(shape[rank - 1]), *(int(step) for step in steps[: rank - 1])]
     return (
         int(steps[rank - 1]) == 1
@@ -56,7 +59,8 @@ def _fits_width(view: StridedView, itemsize: int, width: int) -> bool:
 
 def _widen_struct(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
     """The same struct of elements ``times`` as wide."""
-    found, last = value.copy(), int(value["rank"]) - 1
+    found = value.copy()
+    last = int(value["rank"]) - 1
     found["shape"][last] //= times
     found["stride"][:last] //= times
     return found

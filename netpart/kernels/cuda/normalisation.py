@@ -51,7 +51,9 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
         """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
         if not dx.size:
             return NOTHING
-        name, blocks, spread = "normalise_gradient", len(rstd), _scale_spread(dx, dy, w)
+        name = "normalise_gradient"
+        blocks = len(rstd)
+        spread = _scale_spread(dx, dy, w)
         if spread is not None:
             return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
         rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
@@ -85,7 +87,8 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
             return self.zeroed(d)
         kept = tuple(slice(0, n) for n in d.shape)
         rest = tuple(slice(0, 1 if n != 1 else None) for n in d.shape)
-        single, many = collapsed_views(d, unit[kept], dy[kept]), collapsed_views(unit[rest], dy[rest])
+        single = collapsed_views(d, unit[kept], dy[kept])
+        many = collapsed_views(unit[rest], dy[rest])
         sizes = times_unit, d.size, dy.size // d.size
         return self.launch(FILE, "product_sums", d.size, *single, *many, *sizes, grid=min(d.size, MOST))
 

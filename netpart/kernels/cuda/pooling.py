@@ -62,7 +62,8 @@ class Pooling(reference.Pooling, CudaVerbs):
 
 def _sliding_struct(inputs: Shape, outputs: Shape, window: Window) -> Struct:
     """The geometry on three axes; those that are not there have extent 1."""
-    axes, found = len(window.kernel), np.ones((), SLIDING)
+    axes = len(window.kernel)
+    found = np.ones((), SLIDING)
     for name, values in (
         ("inputs", inputs[-axes:]),
         ("outputs", outputs[-axes:]),

@@ -116,7 +116,10 @@ def build_engines(cudnn: Any, made: Any) -> Iterator[int]:
 
 def _channels_last_steps(dim: list[int]) -> list[int]:
     """Steps of (batch, channels, *space) with the channels last."""
-    order, steps, step = [1, *range(len(dim) - 1, 1, -1), 0], [0] * len(dim), 1
+    order = [1, *range(len(dim) - 1, 1, -1), 0]
+    steps = [0] * len(dim)
+    step = 1
     for axis in order:
-        steps[axis], step = step, step * dim[axis]
+        steps[axis] = step
+        step = step * dim[axis]
     return steps

@@ -45,14 +45,18 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
         self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
     ) -> Op:
         """y = activation(x wᵀ + b)."""
-        x_bf, w_fo, relu = as_matrix(x), features_by_outputs(w, transpose), activation == "relu"
+        x_bf = as_matrix(x)
+        w_fo = features_by_outputs(w, transpose)
+        relu = activation == "relu"
         product = (
             None if b is None or not (y.size and x.size) else biased_product(self.device.blas, x_bf, w_fo, y, b, relu)
         )
         if product is None:
-            left, found = activation, chain_ops(self.product(x_bf, w_fo, y), self.add_bias(y, b))
+            left = activation
+            found = chain_ops(self.product(x_bf, w_fo, y), self.add_bias(y, b))
         else:
-            left, found = None if relu else activation, self.launches(product)
+            left = None if relu else activation
+            found = self.launches(product)
         return chain_ops(found, self.activation(left, y, y)) if left else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
@@ -61,7 +65,8 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
-        x_bf, dw_fo = as_matrix(x), features_by_outputs(dw, transpose)
+        x_bf = as_matrix(x)
+        dw_fo = features_by_outputs(dw, transpose)
         product = (
             None if db is None or not (dw.size and dy.size) else summed_product(self.device.blas, x_bf.T, dy, dw_fo, db)
         )

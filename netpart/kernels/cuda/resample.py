@@ -34,7 +34,9 @@ class Resample(resample.Resample, MoveVerbs):
 
     def _taps(self, weights: Sequence[Array]) -> StridedView:
         """struct Every: which places of the source have weights, and where these are; 1 on axes that are not there."""
-        xp, found, alive = self.xp, np.zeros(AXES, TAPS), []
+        xp = self.xp
+        found = np.zeros(AXES, TAPS)
+        alive = []
         for axis in range(AXES):
             w = weights[axis] if axis < len(weights) else xp.ones((1, 1), self.dtype)
             spans = xp.asarray(_weight_spans(xp.asnumpy(w) if hasattr(xp, "asnumpy") else w))
@@ -48,21 +50,25 @@ def _weight_spans(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The first place and the last + 1 of each row of ``w`` that is not 0, int32 (rows, 2)."""
     there = w != 0
     some = there.any(axis=1)
-    low, high = there.argmax(axis=1), w.shape[1] - there[:, ::-1].argmax(axis=1)
+    low = there.argmax(axis=1)
+    high = w.shape[1] - there[:, ::-1].argmax(axis=1)
     return np.ascontiguousarray(np.stack([low * some, high * some], axis=1), np.int32)
 
 
 def _walk_struct(source: Array, target: Array) -> StridedView:
     """struct Walk: over the target as it lies."""
     axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
-    outer, found = RANK - len(axes), np.zeros((), WALK)
+    outer = RANK - len(axes)
+    found = np.zeros((), WALK)
     found["shape"], found["axis"] = 1, -1
     for at, axis in enumerate(axes, outer):
-        found["shape"][at], found["target"][at] = target.shape[axis], target.strides[axis] // target.itemsize
+        found["shape"][at] = target.shape[axis]
+        found["target"][at] = target.strides[axis] // target.itemsize
         if axis < 2:
             found["source"][at] = source.strides[axis] // source.itemsize
         else:
-            found["axis"][at], found["step"][axis - 2] = axis - 2, source.strides[axis] // source.itemsize
+            found["axis"][at] = axis - 2
+            found["step"][axis - 2] = source.strides[axis] // source.itemsize
     return StridedView(None, found)
 
 

@@ -18,8 +18,10 @@ class Rotary(rotary.Rotary, CudaVerbs):
         """y = each pair of neighbours (x[2i], x[2i+1]) of a row turned by ``sign`` · ``angles`` (T, D/2)."""
         if not x.size:
             return NOTHING
-        xp, pair = self.xp, np.result_type(self.dtype, "complex64")
-        turned, points = y.view(pair), x.view(pair)
+        xp = self.xp
+        pair = np.result_type(self.dtype, "complex64")
+        turned = y.view(pair)
+        points = x.view(pair)
         turn = np.exp(sign * 1j * xp.asnumpy(angles)).astype(pair)
         turns = xp.broadcast_to(xp.asarray(turn), points.shape)
         return self.launches(self.elements("rotary.cu", "rotate", points.size, *collapsed_views(turned, points, turns)))

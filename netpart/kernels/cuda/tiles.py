@@ -71,7 +71,8 @@ def tile_candidates(
 ) -> list[AttentionTiles]:  # fmt: skip
     """Tiles for rows of ``width`` and ``values`` elements, the best first, those with few rows alone if there are
     ``few`` blocks."""
-    widths, times = (_padded_width(width), _padded_width(values)), itemsize // 4
+    widths = (_padded_width(width), _padded_width(values))
+    times = itemsize // 4
     sizes = product(WARPS[few:], (max(16, others // times) for others in OTHERS[gradient]))
     return [AttentionTiles(*size, widths, itemsize, gradient, cores) for size in sizes]
 
@@ -81,7 +82,8 @@ def fitting_tiles(found: list[AttentionTiles], shared: int) -> AttentionTiles:
     for tiles in found:
         if tiles.shared <= min(SHARED, shared):
             return tiles
-    least, who = min(tiles.shared for tiles in found), f"attention {max(found[0].widths)} wide"
+    least = min(tiles.shared for tiles in found)
+    who = f"attention {max(found[0].widths)} wide"
     raise NetpartError(f"{who}: expected {least} bytes of shared memory, got {shared}; use --kernels reference")
 
 

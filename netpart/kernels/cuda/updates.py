@@ -65,9 +65,11 @@ class UpdateTable:
 
     def gather(self, updates: list[BoundUpdate]) -> Callable[[], None]:
         """One launch that does all ``updates``, each block a chunk of one of them."""
-        xp, rows = self.kernels.xp, np.array([each.row for each in updates])
+        xp = self.kernels.xp
+        rows = np.array([each.row for each in updates])
         chunks = [(k, start) for k, row in enumerate(rows) for start in range(0, int(row["size"]), CHUNK)]
-        table, work = xp.asarray(rows.view(np.uint8)), xp.asarray(np.array(chunks, np.int64))
+        table = xp.asarray(rows.view(np.uint8))
+        work = xp.asarray(np.array(chunks, np.int64))
         launch = self.kernels.bound(self.file, self.name, len(chunks), table, work, grid=len(chunks))
         assert launch is not None
         return partial(_launch_updates, launch, updates)
@@ -105,7 +107,8 @@ class Updates(updates.Updates, CudaVerbs):
         if w.size == 0:
             return NOTHING
         tensors = tuple(view.value for view in collapsed_views(w, g, h, u, mean))
-        address, told = 0 if norm is None else data_address(norm), self._told(updater, scale)
+        address = 0 if norm is None else data_address(norm)
+        told = self._told(updater, scale)
         row = np.array((*tensors, address, _rule_struct(updater, scale), told, len(state) > own, w.size), ROW)
         return Op(BoundUpdate(UpdateTable(self, FILE, name), row, (w, g, h, u, mean, norm)))
 
@@ -125,15 +128,19 @@ class Updates(updates.Updates, CudaVerbs):
         if w.size == 0:
             return NOTHING
         before = w if before is None else before
-        found, arrays = np.zeros((), FOLLOWING), [a for a in (w, g, before, centre) if a is not None]
+        found = np.zeros((), FOLLOWING)
+        arrays = [a for a in (w, g, before, centre) if a is not None]
         for field, view in zip(FOLLOWING.names or (), collapsed_views(*arrays), strict=False):
             found[field] = view.value
-        found["keep"], found["gain"], found["size"] = keep, gain, w.size
+        found["keep"] = keep
+        found["gain"] = gain
+        found["size"] = w.size
         return Op(BoundUpdate(UpdateTable(self, "following.cu", "follow"), found, tuple(arrays)))
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """Where the numbers of a step are; without decay that stands apart nothing shrinks."""
-        found, shrinks = np.zeros((), SLOTS), updater.decoupled and _scaled_decay(updater, scale) > 0
+        found = np.zeros((), SLOTS)
+        shrinks = updater.decoupled and _scaled_decay(updater, scale) > 0
         for field in StepNumbers._fields:
             if field != "shrink" or shrinks:
                 found[field] = data_address(self.device.slot(StepValue(updater, scale, field)))

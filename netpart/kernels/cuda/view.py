@@ -38,11 +38,14 @@ def collapsed_views(*arrays: Array) -> list[StridedView]:
     shape: list[int] = []
     steps: list[list[int]] = []
     for axis in kept:
-        length, step = arrays[0].shape[axis], [a.strides[axis] // a.itemsize for a in arrays]
+        length = arrays[0].shape[axis]
+        step = [a.strides[axis] // a.itemsize for a in arrays]
         if steps and all(outer == inner * length for outer, inner in zip(steps[-1], step, strict=True)):
-            shape[-1], steps[-1] = shape[-1] * length, step
+            shape[-1] = shape[-1] * length
+            steps[-1] = step
         else:
-            shape, steps = [*shape, length], [*steps, step]
+            shape = [*shape, length]
+            steps = [*steps, step]
     columns = zip(*steps, strict=True) if steps else [()] * len(arrays)
     return [
         StridedView(a, strided_struct(data_address(a), shape or [1], list(step) or [1]))
@@ -60,6 +63,9 @@ def strided_view(array: Array) -> StridedView:
 def strided_struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
     """A struct Strided; axes that it has not are 1 long."""
     found = np.zeros((), DTYPE)
-    found["data"], found["rank"], found["shape"] = address, len(shape), 1
-    found["shape"][: len(shape)], found["stride"][: len(shape)] = shape, steps
+    found["data"] = address
+    found["rank"] = len(shape)
+    found["shape"] = 1
+    found["shape"][: len(shape)] = shape
+    found["stride"][: len(shape)] = steps
     return found

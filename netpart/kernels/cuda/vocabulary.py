@@ -25,11 +25,9 @@ class Vocabulary(vocabulary.Vocabulary, RowVerbs):
         """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
         if not f.size:
             return NOTHING
-        x_rc, f_rf, cuts = (
-            as_matrix(x, label.ndim),
-            as_matrix(f, label.ndim),
-            self.xp.asarray(np.array(bounds, np.int64)),
-        )
+        x_rc = as_matrix(x, label.ndim)
+        f_rf = as_matrix(f, label.ndim)
+        cuts = self.xp.asarray(np.array(bounds, np.int64))
         rows, columns = x_rc.shape
         args = x_rc, label, f_rf, cuts, rows, columns, topk, float(np.finfo(self.dtype).min)
         grid = min(rows, MOST), len(bounds) - 1

@@ -21,7 +21,9 @@ LINE = 1024
 
 def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
     """Then y = x · factor + shift, or y += it."""
-    tensor, target, lines = MemoryDesc.last(x.shape), DnnlMemory.of(y), ChannelLines(x.shape)
+    tensor = MemoryDesc.last(x.shape)
+    target = DnnlMemory.of(y)
+    lines = ChannelLines(x.shape)
     made = calls.target(target, tensor)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels)
     if add:
@@ -60,7 +62,8 @@ class ChannelLines:
 
     def product(self, post: Attributes) -> PrimitiveDesc:
         """post(the tensor times the channels)."""
-        tensor, channels = self.tensor, self.channels
+        tensor = self.tensor
+        channels = self.channels
         return PrimitiveDesc("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
 
     def repeated(self, calls: Calls, values: Array) -> DnnlMemory:

@@ -58,12 +58,11 @@ class Attention(reference.Attention, OneDnnVerbs):
         self, calls: Calls, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None
     ) -> None:
         for block in _query_blocks(p, first):
-            weights, rows, seen = (
-                _block_distributions(p, block),
-                _row_slice(block.lo, block.hi),
-                _row_slice(0, block.keys),
-            )
-            p_rk, turned = matmul_memory(weights), matmul_memory(k[seen].swapaxes(-1, -2))
+            weights = _block_distributions(p, block)
+            rows = _row_slice(block.lo, block.hi)
+            seen = _row_slice(0, block.keys)
+            p_rk = matmul_memory(weights)
+            turned = matmul_memory(k[seen].swapaxes(-1, -2))
             add_matmul(calls, matmul_memory(q[rows]), turned, p_rk, scale=scale)
             if first is not None:
                 self._hide(calls, weights, first + block.lo)
@@ -72,10 +71,13 @@ class Attention(reference.Attention, OneDnnVerbs):
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
         """Then scores = -inf where query i would see keys behind ``first`` + i."""
-        xp, (rows, keys), seen = self.xp, scores.shape[-2:], first + 1
+        xp = self.xp
+        (rows, keys) = scores.shape[-2:]
+        seen = first + 1
         if seen < keys:
             future = xp.arange(seen, keys) > first + xp.arange(rows).reshape(-1, 1)
-            corner, hidden = scores[..., seen:], xp.where(future, -xp.inf, 0).astype(self.dtype)
+            corner = scores[..., seen:]
+            hidden = xp.where(future, -xp.inf, 0).astype(self.dtype)
             calls.then(lambda: xp.add(corner, hidden, out=corner))
 
     def _gradient(
@@ -84,13 +86,13 @@ class Attention(reference.Attention, OneDnnVerbs):
     ) -> None:  # fmt: skip
         """The last block, which sees all keys, goes first and overwrites; the others add."""
         for block in reversed(_query_blocks(p, first)):
-            weights, add = _block_distributions(p, block), block.hi < q.shape[-2]
-            rows, seen, dy_re = (
-                _row_slice(block.lo, block.hi),
-                _row_slice(0, block.keys),
-                matmul_memory(dy[_row_slice(block.lo, block.hi)]),
-            )
-            p_rk, p_kr = matmul_memory(weights), matmul_memory(weights.swapaxes(-1, -2))
+            weights = _block_distributions(p, block)
+            add = block.hi < q.shape[-2]
+            rows = _row_slice(block.lo, block.hi)
+            seen = _row_slice(0, block.keys)
+            dy_re = matmul_memory(dy[_row_slice(block.lo, block.hi)])
+            p_rk = matmul_memory(weights)
+            p_kr = matmul_memory(weights.swapaxes(-1, -2))
             if dv is not None:
                 add_matmul(calls, p_kr, dy_re, matmul_memory(dv[seen]), add=add)
             if dq is not None or dk is not None:
@@ -109,7 +111,9 @@ def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
     The last one sees all keys there are.
     """
     *lead, queries, keys = p.shape
-    made, start, step = [], 0, queries if first is None else ROWS
+    made = []
+    start = 0
+    step = queries if first is None else ROWS
     for lo in range(0, queries, step):
         hi = min(lo + step, queries)
         seen = keys if first is None or hi == queries else min(keys, first + hi)

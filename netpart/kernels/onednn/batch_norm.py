@@ -61,7 +61,8 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
 
         def describe(calls: Calls) -> None:
-            mean, variance = self.xp.empty_like(s), self.xp.empty_like(s)
+            mean = self.xp.empty_like(s)
+            variance = self.xp.empty_like(s)
             add_batch_norm(calls, x, None, mean, variance, None, None, 1.0, OWN)
             calls.then(self._moments(s, m, mean, variance, x[:, 0].size / count))
 
@@ -69,10 +70,13 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
         """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
-        xp, first, second = self.xp, dm[0, :, 0], dm[0, :, 1]
+        xp = self.xp
+        first = dm[0, :, 0]
+        second = dm[0, :, 1]
 
         def describe(calls: Calls) -> None:
-            factor, shift = xp.empty_like(s), xp.empty_like(s)
+            factor = xp.empty_like(s)
+            shift = xp.empty_like(s)
 
             def prepare() -> None:
                 xp.multiply(second, 2 / count, out=factor)
@@ -91,7 +95,8 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         rstd: Array, epsilon: float, activation: Kind | None = None,
     ) -> Op:  # fmt: skip
         """mean, variance, rstd and y."""
-        xp, statistics = self.xp, self.statistics(m, s, mean, variance).run
+        xp = self.xp
+        statistics = self.statistics(m, s, mean, variance).run
 
         def prepare() -> None:
             statistics()
@@ -127,7 +132,9 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
 
     def _moments(self, s: Array, m: Array, mean: Array, variance: Array, share: float) -> Callable[[], None]:
         """m0 = share · (mean - s), m1 = share · (variance + (mean - s)²)."""
-        xp, first, second = self.xp, m[0, :, 0], m[0, :, 1]
+        xp = self.xp
+        first = m[0, :, 0]
+        second = m[0, :, 1]
 
         def run() -> None:
             xp.subtract(mean, s, out=first)
@@ -141,8 +148,12 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         self, m: Array, variance: Array, w: Array | None, rstd: Array, dm: Array, dw: Array, db: Array
     ) -> Callable[[], None]:
         """dm0 = m0 · rstd² · w · dw - rstd · w · db, dm1 = -rstd² / 2 · w · dw, with dw as 0 where the variance is."""
-        xp, mean, first, second = self.xp, m[0, :, 0], dm[0, :, 0], dm[0, :, 1]
-        slope, flat = xp.empty_like(rstd), xp.empty(rstd.shape, bool)
+        xp = self.xp
+        mean = m[0, :, 0]
+        first = dm[0, :, 0]
+        second = dm[0, :, 1]
+        slope = xp.empty_like(rstd)
+        flat = xp.empty(rstd.shape, bool)
 
         def run() -> None:
             xp.less_equal(variance, 0, out=flat)

@@ -45,7 +45,8 @@ class Calls:
     """A list of primitives that grows by ``add``; temporaries lie in the scratch of the Op."""
 
     def __init__(self, stream: PrimitiveStream) -> None:
-        self.stream, self.temporaries = stream, list[DnnlMemory]()
+        self.stream = stream
+        self.temporaries = list[DnnlMemory]()
         self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
@@ -134,7 +135,9 @@ class Calls:
 
     def op(self) -> Op:
         """The calls as an Op."""
-        runs, temporaries, owned = tuple(self.runs), tuple(self.temporaries), (self.stream, *self.owned)
+        runs = tuple(self.runs)
+        temporaries = tuple(self.temporaries)
+        owned = (self.stream, *self.owned)
 
         def run(*scratch: Array, owned: Any = owned) -> None:
             for memory, array in zip(temporaries, scratch, strict=True):
@@ -169,7 +172,8 @@ _Move = tuple[DnnlMemory, DnnlMemory, int, int]
 
 def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
     """Calls ``run`` again and again, with ``moves`` moved on every time."""
-    place, handle = load_onednn().place, ctypes.c_void_p
+    place = load_onednn().place
+    handle = ctypes.c_void_p
     for part, whole, *_ in stays:
         place(part.handle, handle(whole.at))
     starts = [(part.handle, whole.at + first, step) for part, whole, first, step in moves]

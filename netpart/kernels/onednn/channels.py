@@ -55,7 +55,8 @@ def add_batch_norm(
 def _add_moments(calls: Calls, source: DnnlMemory, shape: Shape, mean: Array, variance: Array) -> None:
     """mean and variance of ``source``, which lies channels-last; what is normalised on the way is thrown away."""
     found = [(_batch_norm_descs(portion_desc(shape, size), 1.0, 0)[0], times) for size, times in cut_portions(shape)]
-    means, variances = PortionSums(shape), PortionSums(shape)
+    means = PortionSums(shape)
+    variances = PortionSums(shape)
     args: dict[int, DnnlMemory] = {Arg.DST: calls.temporary(found[0][0].arg(Arg.DST))}
     wholes: dict[int, DnnlMemory] = {
         Arg.SRC: source,

@@ -144,7 +144,9 @@ class _ConvolutionDescs:
 
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
-        self.x, self.y, self.w = MemoryDesc.last(x.shape), MemoryDesc.last(y.shape), MemoryDesc.any(self.shape)
+        self.x = MemoryDesc.last(x.shape)
+        self.y = MemoryDesc.last(y.shape)
+        self.w = MemoryDesc.any(self.shape)
         self.b = None if b is None else MemoryDesc.of(b)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)

@@ -27,7 +27,8 @@ class OneDnnLibrary:
 
     def __init__(self, path: str) -> None:
         """Raises OSError if the library or what it needs (libgomp) cannot be loaded."""
-        self.path, self.calls = path, ctypes.CDLL(path)
+        self.path = path
+        self.calls = ctypes.CDLL(path)
         self.execute = self.calls.dnnl_primitive_execute
         self.place = self.calls.dnnl_memory_set_data_handle
         self.calls.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
@@ -55,7 +56,8 @@ class HandleOwner:
     """Owns ``handle`` and destroys it with ``destroy`` when nobody holds it any more."""
 
     def __init__(self, handle: Handle, destroy: str) -> None:
-        self.handle, self._destroy = handle, getattr(load_onednn().calls, destroy)
+        self.handle = handle
+        self._destroy = getattr(load_onednn().calls, destroy)
 
     def __del__(self) -> None:
         destroy = getattr(self, "_destroy", None)

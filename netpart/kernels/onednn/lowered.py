@@ -37,9 +37,12 @@ class LoweredCalls:
     """The products of one convolution, added to ``calls``."""
 
     def __init__(self, calls: Calls, x: Array, w: Array, y: Array, window: Window) -> None:
-        self.calls, self.taps = calls, window_taps(x.shape[2:], y.shape[2:], window)
+        self.calls = calls
+        self.taps = window_taps(x.shape[2:], y.shape[2:], window)
         self.shape = (len(y), *y.shape[2:], x.shape[1], prod(window.kernel))
-        self.places, self.depth, self.filters = len(y) * prod(y.shape[2:]), prod(w.shape[1:]), len(w)
+        self.places = len(y) * prod(y.shape[2:])
+        self.depth = prod(w.shape[1:])
+        self.filters = len(w)
         self.columns = calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1)))
         self.x = np.moveaxis(x, 1, -1)
 

@@ -50,7 +50,8 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
 
         def describe(calls: Calls) -> None:
             source, result, kept, above, below = _place_matrices(beta, x, y, scale, dy, dx)
-            ratio, part = calls.temporary(source.desc), calls.temporary(source.desc)
+            ratio = calls.temporary(source.desc)
+            part = calls.temporary(source.desc)
             post = Attributes().binary(Algorithm.BINARY_DIV, kept.desc)
             add_binary(calls, Algorithm.BINARY_MUL, above, result, ratio, post, {post_op_argument(0): kept})
             _add_band_product(calls, ratio, _band_matrix(x.shape[1], local_size, -2 * alpha * beta / local_size), part)
@@ -99,5 +100,6 @@ def _add_power_quotient(
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
     others: Args = {post_op_argument(1): scale, post_op_argument(4): x}
     if more is not None:
-        post, others = post.binary(Algorithm.BINARY_ADD, more.desc), {**others, post_op_argument(5): more}
+        post = post.binary(Algorithm.BINARY_ADD, more.desc)
+        others = {**others, post_op_argument(5): more}
     add_post_ops(calls, scale, y, post, others)

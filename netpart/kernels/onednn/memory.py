@@ -128,7 +128,8 @@ def flat_memories(*arrays: Array) -> list[DnnlMemory]:
 
 def share_layout(*arrays: Array) -> bool:
     """True if all have one shape and their axes in one order in memory, whichever, without gaps."""
-    shapes, steps = {a.shape for a in arrays}, {_long_axis_strides(a) for a in arrays}
+    shapes = {a.shape for a in arrays}
+    steps = {_long_axis_strides(a) for a in arrays}
     return len(shapes) == len(steps) == 1 and _has_no_gaps(arrays[0])
 
 

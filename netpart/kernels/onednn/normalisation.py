@@ -23,8 +23,10 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         xp = self.xp
 
         def describe(calls: Calls) -> None:
-            source, unit_bn = _block_rows(x, y, blocks, centred), _block_rows(unit, y, blocks, centred)
-            mean, variance = calls.temporary(MemoryDesc.strided((blocks,), (1,))), DnnlMemory.of(rstd.reshape(blocks))
+            source = _block_rows(x, y, blocks, centred)
+            unit_bn = _block_rows(unit, y, blocks, centred)
+            mean = calls.temporary(MemoryDesc.strided((blocks,), (1,)))
+            variance = DnnlMemory.of(rstd.reshape(blocks))
             given: Args = {Arg.SRC: source, Arg.DST: unit_bn, Arg.MEAN: mean, Arg.VARIANCE: variance}
             calls.add(_layer_norm_forward(source.desc, variance.desc, epsilon), given)
             calls.then(finish)
@@ -47,7 +49,8 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         xp, blocks = self.xp, len(rstd)
 
         def describe(calls: Calls) -> None:
-            source, target = _block_rows(unit, dy, blocks, centred), _block_rows(dx, dy, blocks, centred)
+            source = _block_rows(unit, dy, blocks, centred)
+            target = _block_rows(dx, dy, blocks, centred)
             # What is normalised already has mean 0 and variance 1.
             mean, variance = (DnnlMemory.of(xp.full(blocks, value, self.dtype)) for value in (0, 1))
             described = target.desc, target.desc, source.desc, mean.desc, 0.0, 0

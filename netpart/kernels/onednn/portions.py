@@ -54,7 +54,8 @@ class PortionSums:
 
 def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array) -> None:
     """Then ``out`` (C,) = what all places of ``source`` add up to; it lies channels-last."""
-    rows, ones = PortionSums(shape), DnnlMemory.of(np.ones((1, MOST), np.float32))
+    rows = PortionSums(shape)
+    ones = DnnlMemory.of(np.ones((1, MOST), np.float32))
     found = [(_ones_product(size, shape[1]), times) for size, times in cut_portions(shape)]
     calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: DnnlMemory.of(rows.rows)})
     calls.then(rows.total(out))

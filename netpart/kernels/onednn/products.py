@@ -41,7 +41,8 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
 
         def describe(calls: Calls) -> None:
-            x_bf, dw_fo = as_matrix(x), inner_product.features_by_outputs(dw, transpose)
+            x_bf = as_matrix(x)
+            dw_fo = inner_product.features_by_outputs(dw, transpose)
             left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
             add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(target))
             if db is not None:

@@ -56,12 +56,16 @@ def add_stepwise_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlM
 
     Raises Refused unless row lies behind row, without gaps.
     """
-    shape, width = y.array.shape, y.array.shape[-1]
+    shape = y.array.shape
+    width = y.array.shape[-1]
     if not y.desc == dy.desc == dx.desc == _dense_desc(*shape):
         raise OneDnnRefused(f"oneDNN: expected rows without gaps, got {shape} in strides of {y.array.strides} bytes")
-    count, ones = y.array.size // width, DnnlMemory.of(np.ones((width, 1), np.float32))
-    rows, sums = _dense_desc(count, width), _dense_desc(count, 1)
-    products, totals = calls.temporary(rows), calls.temporary(sums)
+    count = y.array.size // width
+    ones = DnnlMemory.of(np.ones((width, 1), np.float32))
+    rows = _dense_desc(count, width)
+    sums = _dense_desc(count, 1)
+    products = calls.temporary(rows)
+    totals = calls.temporary(sums)
     multiply = PrimitiveDesc("binary", Algorithm.BINARY_MUL, rows, rows, rows)
     add = PrimitiveDesc("matmul", rows, ones.desc, None, sums)
     post = Attributes().binary(Algorithm.BINARY_MUL, rows)

@@ -25,14 +25,17 @@ def cut_strips(x: Array, y: Array, w: Array, window: Window) -> list[Strip]:
     """What is read, what is made of it and how, as views, but for what reads padding alone; only one where that is as
     well."""
     lines = min(_lines_in_cache(x, y, w), MOST // prod(y.shape[3:]) if x.shape[1] < LEAST else len(y) * y.shape[2])
-    images, spans = _even_ranges(len(y), lines // y.shape[2]), _even_ranges(y.shape[2], lines)
+    images = _even_ranges(len(y), lines // y.shape[2])
+    spans = _even_ranges(y.shape[2], lines)
     found = [_cut_strip(x[i:j], y[i:j], window, *span) for (i, j), span in product(images, spans)]
     return [strip for strip in found if strip[0].size] or found
 
 
 def _lines_in_cache(x: Array, y: Array, w: Array) -> int:
     """Lines of y that fit into the cache; twice what w takes, which is added up for each strip, unless w is large."""
-    lines, size, space = len(y) * int(y.shape[2]), int(x.nbytes + y.nbytes), max(BYTES, 2 * int(w.nbytes))
+    lines = len(y) * int(y.shape[2])
+    size = int(x.nbytes + y.nbytes)
+    space = max(BYTES, 2 * int(w.nbytes))
     return space * lines // size if space <= 4 * BYTES else lines
 
 

@@ -64,7 +64,8 @@ def _is_ipv6(host: str) -> bool:
 def _suggest_address(address: str) -> str:
     """The address that somebody meant who left out the brackets, the port or the scheme of IPv6; "" if none is seen."""
     rest = address.removeprefix(TCP)
-    whole, parted = (rest, "5555"), rest.rpartition(":")[::2]
+    whole = (rest, "5555")
+    parted = rest.rpartition(":")[::2]
     for host, port in (parted, whole) if rest != address or rest.startswith("[") else (whole, parted):
         bare = host.removeprefix("[").removesuffix("]")
         if _is_ipv6(bare) and (port.isdecimal() or port == ANY_PORT):
@@ -96,7 +97,8 @@ def resolve_peer_address(address: str, who: str) -> str:
     IPv6 address only is replaced by it. Raises ConfigError."""
     host, port = host_and_port(address, who)
     with suppress(OSError):  # nobody knows the name yet
-        family, number = _resolve_host(host)[0], _resolve_host(host)[-1][0]
+        family = _resolve_host(host)[0]
+        number = _resolve_host(host)[-1][0]
         return tcp_address(number, port) if family == socket.AF_INET6 else address
     return address
 

@@ -13,7 +13,8 @@ class WorkerSeats:
     are made, is for who starts all workers at once."""
 
     def __init__(self, token: RunToken, size: int) -> None:
-        self.token, self.master = token, RunToken(token_bytes(BYTES), token.key)
+        self.token = token
+        self.master = RunToken(token_bytes(BYTES), token.key)
         self.turns = [0] * size
         self.ranks: dict[bytes, int] = {}
         self.left: set[bytes] = set()

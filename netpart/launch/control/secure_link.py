@@ -79,7 +79,9 @@ class LinkMonitor:
     """
 
     def __init__(self, socket: zmq.Socket[Any], now: float) -> None:
-        self.socket, self.opened, self.refused = socket, False, False
+        self.socket = socket
+        self.opened = False
+        self.refused = False
         self.monitor = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED | FAILED)
         self.lost_at = now + OPEN_SECONDS
 
@@ -94,7 +96,8 @@ class LinkMonitor:
             if event != zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.lost_at = min(self.lost_at, now + GRACE_SECONDS)
             elif not self.opened:
-                self.opened, self.lost_at = True, math.inf
+                self.opened = True
+                self.lost_at = math.inf
         return now > self.lost_at
 
     def close(self) -> None:

@@ -37,7 +37,9 @@ class SignalListener:
     """Hears the signals of this process. ``depth`` counts the blocks that hold them back, ``kept`` is one of these."""
 
     def __init__(self) -> None:
-        self.depth, self.kept, self.heard = 0, 0, -inf
+        self.depth = 0
+        self.kept = 0
+        self.heard = -inf
 
     def hear(self, number: int, _: Any) -> None:
         """The handler. SIGQUIT also shows on stderr what every thread is doing."""

@@ -91,7 +91,8 @@ def _read_token_file(file: Path) -> str:
                 raise ConfigError(str(file), "a file that only its owner can read", got, hint)
             return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
-        got, hint = os_error_text(error), "the run says where it is"
+        got = os_error_text(error)
+        hint = "the run says where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 

@@ -63,7 +63,8 @@ def assign_devices(names: Sequence[str], cluster: Cluster) -> list[str]:
 
 def resolve_devices(names: Sequence[str]) -> list[str]:
     """The device of each rank, all on this host: "cpu" or "cuda:N". Raises ConfigError for a GPU that it has not."""
-    found, turn = 0 if set(names) == {CPU} else count_gpus(), count()
+    found = 0 if set(names) == {CPU} else count_gpus()
+    turn = count()
     names = [(CUDA if found else CPU) if name == "auto" else name for name in names]
     places = [f"{CUDA}:{next(turn) % max(1, found)}" if name == CUDA else name for name in names]
     for place in places:

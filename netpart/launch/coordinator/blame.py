@@ -26,7 +26,9 @@ class Blame:
     found: what others say of themselves is a consequence."""
 
     def __init__(self, members: list[MemberRecord], cluster: Cluster, team: Team) -> None:
-        self.members, self.cluster, self.team = members, cluster, team
+        self.members = members
+        self.cluster = cluster
+        self.team = team
         self.certain: int | None = None
 
     def hear(self, member: MemberRecord, failed: Any) -> None:
@@ -64,7 +66,8 @@ class Blame:
 
     def failed(self, rank: int, text: str) -> WorkerFailed:
         """The error that ends the run: who, where, why, and the end of the worker's log."""
-        tail, where = self.team.log_tail(rank), self.team.where(rank)
+        tail = self.team.log_tail(rank)
+        where = self.team.where(rank)
         return WorkerFailed(
             f"{self.cluster.name(rank)}{f' ({where})' if where else ''}: {text}"
             + (f"\nlast lines of its log:\n{tail}" if tail else "")

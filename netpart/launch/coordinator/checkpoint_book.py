@@ -26,13 +26,15 @@ class CheckpointBook:
     def __init__(
         self, partition: Partition, folder: Path, earlier: Iterable[Path] = (), restored: Path | None = None
     ) -> None:
-        self.partition, self.folder = partition, folder
+        self.partition = partition
+        self.folder = folder
         self.slots = build_updater(partition.job.updater).states
         self.dtype = f"F{8 * float_size(partition.job)}"
         self.files: dict[int, list[CheckpointWriter]] = {}
         self.done: dict[int, set[int]] = {}
         self.latest: Path | None = None
-        self.kept, self.restored = list(earlier), restored
+        self.kept = list(earlier)
+        self.restored = restored
 
     def paths(self, step: int) -> tuple[Path, Path | None]:
         """Where the checkpoint of ``step`` will lie, and the updater's state if there is any."""
@@ -49,7 +51,8 @@ class CheckpointBook:
         """Starts the files of ``step``, under the names of partial ones."""
         metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
         shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
-        self.files[step], self.done[step] = [], set()
+        self.files[step] = []
+        self.done[step] = set()
         self.files[step].append(create_checkpoint(path, shapes, metadata))
         if beside is not None:
             states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}

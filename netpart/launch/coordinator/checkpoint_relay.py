@@ -21,7 +21,8 @@ class CheckpointRelay:
     """
 
     def __init__(self, saving: CheckpointBook, sources: set[str]) -> None:
-        self.saving, self.sources = saving, sources
+        self.saving = saving
+        self.sources = sources
 
     def write(self, region: RegionProto) -> RegionProto:
         """Writes the elements that came; returns the empty answer."""

@@ -61,8 +61,12 @@ class Conversation:
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
         send: Callable[[MemberRecord, ControlProto], None],
     ) -> None:  # fmt: skip
-        self.partition, self.options, self.listener = partition, options, listener
-        self.cluster, self.members, self.send = partition.cluster, members, send
+        self.partition = partition
+        self.options = options
+        self.listener = listener
+        self.cluster = partition.cluster
+        self.members = members
+        self.send = send
         self.metrics = MetricBook(partition)
         folder = options.workspace / "checkpoint"
         earlier = list_checkpoints(folder) if options.resumed else []
@@ -82,29 +86,41 @@ class Conversation:
 
     def welcome(self, member: MemberRecord) -> None:
         """Tells a worker its plan and how the run is run."""
-        options, message = self.options, ControlProto()
+        options = self.options
+        message = ControlProto()
         w = message.welcome
         number = self.cluster.number_in_group(member.rank)
-        w.plan, w.run_id, w.folder = encode_partition(self.partition, number), self.run_id, str(options.folder)
+        w.plan = encode_partition(self.partition, number)
+        w.run_id = self.run_id
+        w.folder = str(options.folder)
         w.device = ",".join(assign_devices(options.device.split(","), self.cluster))
-        w.seed, w.deadline = options.seed, options.deadline
-        w.restore, w.first_step = str(options.restore or ""), options.first_step
+        w.seed = options.seed
+        w.deadline = options.deadline
+        w.restore = str(options.restore or "")
+        w.first_step = options.first_step
         beside = updater_file(options.restore) if options.restore else None
         if beside is not None and options.averages:
-            w.restore, w.restore_suffix = str(beside), f".{AVERAGE}"
+            w.restore = str(beside)
+            w.restore_suffix = f".{AVERAGE}"
         elif beside is not None and str(beside) in self.relay.sources:
             w.restore_updater = str(beside)
         if member.rank in self.cluster.checkpoint_ranks:
             w.writes.extend(assign_checkpoint_writes(self.partition)[number])
-        w.report_every, w.transport, w.workers = options.report_every, options.transport, len(self.members)
+        w.report_every = options.report_every
+        w.transport = options.transport
+        w.workers = len(self.members)
         w.trace = options.trace
         self.send(member, message)
 
     def on_ready(self, member: MemberRecord, ready: Any) -> None:
-        member.address, member.memory, member.device = ready.address, ready.memory_bytes, ready.device
+        member.address = ready.address
+        member.memory = ready.memory_bytes
+        member.device = ready.device
         with refuse_garbled("ready"):
-            member.communications, member.threads = decode_communications(ready.spoken), ready.threads
-        member.host, member.cores = ready.host, frozenset(ready.core)
+            member.communications = decode_communications(ready.spoken)
+            member.threads = ready.threads
+        member.host = ready.host
+        member.cores = frozenset(ready.core)
         member.communicators = list(ready.communicator)
         if any(m.address is None for m in self.members):
             return
@@ -165,7 +181,8 @@ class Conversation:
     def on_checkpoint_due(self, member: MemberRecord, due: Any) -> None:
         answer = ControlProto()
         path, updater_path = self.saving.open(due.step)
-        answer.checkpoint_open.step, answer.checkpoint_open.path = due.step, str(path.absolute())
+        answer.checkpoint_open.step = due.step
+        answer.checkpoint_open.path = str(path.absolute())
         answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
         self.send(member, answer)
 

@@ -49,11 +49,16 @@ class Coordinator:
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
         token: RunToken | None = None,
     ) -> None:  # fmt: skip
-        self.options, self.listener, self.cluster = options, listener, partition.cluster
+        self.options = options
+        self.listener = listener
+        self.cluster = partition.cluster
         shown, self.key = coordinator_keys(token)
         self.members = [MemberRecord(rank) for rank in range(self.cluster.size)]
-        self.seats, self.noticed, self.full = WorkerSeats(shown, self.cluster.size), 0, False
-        self.socket, self.poller = limited_socket(context, zmq.ROUTER, FRAME_BYTES), zmq.Poller()
+        self.seats = WorkerSeats(shown, self.cluster.size)
+        self.noticed = 0
+        self.full = False
+        self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
+        self.poller = zmq.Poller()
         self.talk = Conversation(partition, options, self.members, listener, self.send)
         self.leaving = False
 
@@ -136,7 +141,8 @@ class Coordinator:
     def forget_absent(self, team: Team) -> None:
         """Gives the seats free of those that were admitted and have not said hello since."""
         for m in self.members:
-            where, silent = team.where(m.rank), monotonic() - m.heard
+            where = team.where(m.rank)
+            silent = monotonic() - m.heard
             if where and not m.identity and silent > HELLO_SECONDS:
                 team.leave(m.rank)
                 self.seats.free(m.rank)
@@ -163,7 +169,8 @@ class Coordinator:
 
     def look_for_movement(self) -> None:
         """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
-        still, alone = monotonic() - self.talk.moved, len(self.members) == self.cluster.workers
+        still = monotonic() - self.talk.moved
+        alone = len(self.members) == self.cluster.workers
         if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
             places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.last_moment()}" for m in self.members)
             hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
@@ -171,13 +178,15 @@ class Coordinator:
 
     def hear_last_words(self, verdict: FailureVerdict, team: Team) -> None:
         """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
-        self.blame.certain, end = verdict.rank, monotonic() + LAST_WORDS_SECONDS
+        self.blame.certain = verdict.rank
+        end = monotonic() + LAST_WORDS_SECONDS
         while (left := end - monotonic()) > 0 and self.socket.poll(int(left * 1000)):
             self.read_all(team)
 
     def dismiss(self, team: Team, seconds: float) -> None:
         """Tells everybody to stop, also who introduces himself only now, and waits until they have ended."""
-        self.leaving, end = True, monotonic() + seconds
+        self.leaving = True
+        end = monotonic() + seconds
         for m in self.members:
             self.stop(m)
         while team.running() and monotonic() < end:
@@ -226,7 +235,8 @@ class Coordinator:
         joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
         if not joined.refused:
             member = self.members[joined.rank]
-            member.heard, joined.ticket = monotonic(), self.seats.ticket(joined.rank).secret
+            member.heard = monotonic()
+            joined.ticket = self.seats.ticket(joined.rank).secret
             self.listener(Joined(member.rank, team.where(member.rank), team.missing()))
         self.socket.send_multipart([name, *pack_message(ControlProto(joined=joined))])
 
@@ -245,7 +255,8 @@ class Coordinator:
         """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
         saved = self.talk.saving.latest
         step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
-        steps, left = self.talk.partition.job.train_steps, self.talk.saving.left()
+        steps = self.talk.partition.job.train_steps
+        left = self.talk.saving.left()
         return f"interrupted{signal_suffix(number)} in step {step} of {steps}; {left}"
 
     def stop(self, member: MemberRecord) -> None:

@@ -26,7 +26,8 @@ class MetricBook:
     """
 
     def __init__(self, partition: Partition) -> None:
-        self.partition, self.groups = partition, partition.cluster.groups
+        self.partition = partition
+        self.groups = partition.cluster.groups
         self.open: dict[tuple[str, int], list[ReportProto]] = {}
         self.last = monotonic()
 
@@ -50,5 +51,6 @@ class MetricBook:
         )
         now = monotonic()
         everybody = samples * self.groups if report.phase == "train" else samples
-        rate, self.last = everybody / max(now - self.last, 1e-9), now
+        rate = everybody / max(now - self.last, 1e-9)
+        self.last = now
         return MetricMeans(phase_figures(micros, sums, samples), phase_tables(micros, sums), rate)

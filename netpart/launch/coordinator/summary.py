@@ -18,7 +18,8 @@ def summarise_run(
 ) -> Summary:
     """Puts the end of a run together."""
     steps = max(0, partition.job.train_steps - options.first_step)
-    cluster, first = partition.cluster, options.first_step
+    cluster = partition.cluster
+    first = options.first_step
     train_seconds = max(m.finished.train_seconds for m in members)
     last = notes.latest.get("test") or notes.latest.get("train", {})
     return Summary(
@@ -68,7 +69,8 @@ def _steps_per_epoch(partition: Partition) -> float | None:
 
 def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRecord]) -> dict[str, int]:
     """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
-    names, counted = {volume.key: volume.name for volume in found}, dict[str, int]()
+    names = {volume.key: volume.name for volume in found}
+    counted = dict[str, int]()
     for member in members:
         for count in member.finished.count:
             key = (member.rank, *count.channel)

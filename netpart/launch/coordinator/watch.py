@@ -72,8 +72,12 @@ class Watchdog:
         self, members: list[MemberRecord], patience: float, now: float, start_seconds: float = START_SECONDS,
         hint: str = "look at its log",
     ) -> None:  # fmt: skip
-        self.members, self.patience, self.began, self.looked = members, patience, now, now
-        self.start_seconds, self.hint = start_seconds, hint
+        self.members = members
+        self.patience = patience
+        self.began = now
+        self.looked = now
+        self.start_seconds = start_seconds
+        self.hint = hint
         for member in members:
             member.heard = now
 

@@ -61,7 +61,8 @@ class RemoteFile:
     """One file of the coordinator's host; an error that it meets ends the run there."""
 
     def __init__(self, control: ControlClient, path: Path) -> None:
-        self.control, self.path = control, path
+        self.control = control
+        self.path = path
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
         """Writes a box of a tensor, piece by piece; returns when all of it is written."""
@@ -85,7 +86,9 @@ def _describe_region(
     region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape
 ) -> None:
     """Says in ``region`` which elements of which tensor are meant."""
-    region.path, region.name, region.dtype = str(path), name, str(dtype)
+    region.path = str(path)
+    region.name = name
+    region.dtype = str(dtype)
     region.low.extend(lo for lo, _ in box)
     region.high.extend(hi for _, hi in box)
     region.shape.extend(shape)
@@ -116,6 +119,7 @@ def split_box_by_bytes(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> 
         return
     extents: Sequence[int] = extent(box)
     axis = max(range(len(box)), key=extents.__getitem__)
-    (lo, hi), middle = box[axis], box[axis][0] + extents[axis] // 2
+    (lo, hi) = box[axis]
+    middle = box[axis][0] + extents[axis] // 2
     for part in ((lo, middle), (middle, hi)):
         yield from split_box_by_bytes(box[:axis] + (part,) + box[axis + 1 :], itemsize, limit)

@@ -17,7 +17,10 @@ class CheckpointShare:
     """The share of ``player``, as ``welcome`` tells and ``control`` asks for it."""
 
     def __init__(self, player: Player, control: ControlClient, welcome: WelcomeProto, files: CheckpointFiles) -> None:
-        self.player, self.control, self.welcome, self.files = player, control, welcome, files
+        self.player = player
+        self.control = control
+        self.welcome = welcome
+        self.files = files
 
     def begin(self) -> None:
         """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
@@ -30,9 +33,11 @@ class CheckpointShare:
 
     def save(self, step: int) -> None:
         """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
-        self.control.status.step, self.player.doing = step, "waiting to write a checkpoint"
+        self.control.status.step = step
+        self.player.doing = "waiting to write a checkpoint"
         message = ControlProto()
-        message.checkpoint_due.rank, message.checkpoint_due.step = self.control.rank, step
+        message.checkpoint_due.rank = self.control.rank
+        message.checkpoint_due.step = step
         self.control.send(message)
         opened = self.control.receive("checkpoint_open").checkpoint_open
         self.player.doing = "writing a checkpoint"
@@ -40,7 +45,8 @@ class CheckpointShare:
         if opened.updater_path:
             self.write(Path(opened.updater_path), self.states())
         message = ControlProto()
-        message.checkpoint_written.rank, message.checkpoint_written.step = self.control.rank, step
+        message.checkpoint_written.rank = self.control.rank
+        message.checkpoint_written.step = step
         self.control.send(message)
 
     def states(self) -> dict[str, ArrayOf]:

@@ -71,7 +71,11 @@ class ControlClient:
         ticket: RunToken,
         lost: Callable[[], None] | None = None,
     ) -> None:
-        self.context, self.address, self.rank, self.ticket, self.lost = context, address, rank, ticket, lost
+        self.context = context
+        self.address = address
+        self.rank = rank
+        self.ticket = ticket
+        self.lost = lost
         self.status = WorkerStatus()
         self._socket, self._link = self._connect(VOICE)
         self._ended = threading.Event()
@@ -80,7 +84,9 @@ class ControlClient:
     def hello(self) -> ControlProto:
         """Introduces this worker, starts its heartbeat and waits for the plan."""
         message = ControlProto()
-        message.hello.rank, message.hello.pid, message.hello.token = self.rank, os.getpid(), self.ticket.secret
+        message.hello.rank = self.rank
+        message.hello.pid = os.getpid()
+        message.hello.token = self.ticket.secret
         self.send(message)
         self._beats.start()
         return self.receive("welcome")
@@ -127,12 +133,15 @@ class ControlClient:
         self._socket.close(linger=1000)
 
     def _beat(self) -> None:
-        (socket, link), message = self._connect(HEART), ControlProto()
+        (socket, link) = self._connect(HEART)
+        message = ControlProto()
         links = [link for link in (self._link, link) if link]
         while True:
             status = self.status
-            message.beat.rank, message.beat.phase = self.rank, status.phase
-            message.beat.step, message.beat.doing = status.step, status.doing()
+            message.beat.rank = self.rank
+            message.beat.phase = status.phase
+            message.beat.step = status.step
+            message.beat.doing = status.doing()
             socket.send_multipart(pack_message(message))
             if self._ended.wait(BEAT_SECONDS):
                 break

@@ -30,8 +30,13 @@ class AverageSchedule:
         meetings: Sequence[int],
         note: Callable[[AppliedUpdate], None],
     ) -> None:  # fmt: skip
-        self.averaging, self.cluster, self.group, self.report_update = averaging, cluster, group, note
-        self.first, self.meetings, self.met = first, meetings, first
+        self.averaging = averaging
+        self.cluster = cluster
+        self.group = group
+        self.report_update = note
+        self.first = first
+        self.meetings = meetings
+        self.met = first
         self.values = averaging.of([player.parameters.values(h) for h in range(len(player.program.holdings))])
         slots = player.machine.updater.states if player.machine.updater else ()
         self.states = [averaging.of([state[slot] for state in player.machine.state]) for slot in slots]

@@ -120,7 +120,8 @@ def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int
 def _join_request(invitation: Invitation) -> ControlProto:
     """Who asks, and for which rank."""
     message = ControlProto()
-    message.join.host, message.join.version = f"{socket.gethostname()}, process {os.getpid()}", installed_version()
+    message.join.host = f"{socket.gethostname()}, process {os.getpid()}"
+    message.join.version = installed_version()
     if invitation.rank is not None:
         message.join.rank = invitation.rank
     return message

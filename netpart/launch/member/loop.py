@@ -44,18 +44,26 @@ class WorkerLoop:
         self, player: Player, transport: Transport, control: ControlClient, job: JobProto, welcome: WelcomeProto,
         files: CheckpointFiles = LOCAL, cluster: Cluster | None = None, averages: AverageSchedule | None = None,
     ) -> None:  # fmt: skip
-        self.player, self.transport, self.control, self.job, self.welcome = player, transport, control, job, welcome
-        self.averages, self.cluster = averages, cluster or Cluster(player.program.workers)
+        self.player = player
+        self.transport = transport
+        self.control = control
+        self.job = job
+        self.welcome = welcome
+        self.averages = averages
+        self.cluster = cluster or Cluster(player.program.workers)
         self.patience = DeadlineWaiter(transport, control, self.cluster, welcome.deadline)
         self.share = CheckpointShare(player, control, welcome, files)
-        self.first, self.end = welcome.first_step, max(welcome.first_step, job.train_steps)
+        self.first = welcome.first_step
+        self.end = max(welcome.first_step, job.train_steps)
         self.applied: list[int] = []
-        self.train_seconds, self.batches = 0.0, 0
+        self.train_seconds = 0.0
+        self.batches = 0
         self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
 
     def run(self) -> None:
         """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
-        job, met = self.job, set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
+        job = self.job
+        met = set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
             self.equalise_if(step, step in met)
@@ -96,7 +104,8 @@ class WorkerLoop:
 
     def train(self, step: int) -> None:
         """Plays one training step, and whatever is due between groups after it."""
-        started, pausing = perf_counter(), must_drain(self.job, self.player.program.phases, step + 1)
+        started = perf_counter()
+        pausing = must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
         if self.averages is not None:
             for waiting in self.averages.run_due(step):
@@ -132,7 +141,8 @@ class WorkerLoop:
 
     def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
         """Plays one mini-batch, blocking where the player must wait."""
-        self.control.status.phase, self.control.status.step = phase, step
+        self.control.status.phase = phase
+        self.control.status.step = step
         for waiting in self.player.play(phase, batch, drain):
             self.patience.wait(waiting, step)
         self.control.check()
@@ -142,7 +152,10 @@ class WorkerLoop:
         self.finish(phase, step)
         message = ControlProto()
         report = message.report
-        report.rank, report.phase, report.step, report.batches = self.control.rank, phase, step, batches
+        report.rank = self.control.rank
+        report.phase = phase
+        report.step = step
+        report.batches = batches
         report.sum.extend(self.player.read_metrics(phase).tolist())
         self.control.send(message)
 

@@ -107,7 +107,8 @@ def _play_job(loop: WorkerLoop) -> None:
 def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
     """Tells what was sent and how long training took."""
     message = ControlProto()
-    message.finished.rank, message.finished.train_seconds = control.rank, loop.train_seconds
+    message.finished.rank = control.rank
+    message.finished.train_seconds = loop.train_seconds
     message.finished.step_seconds.extend(loop.step_seconds)
     message.finished.header_bytes = loop.transport.header_bytes
     for channel, count in loop.transport.counts.items():
@@ -124,10 +125,14 @@ def _tell_failure(control: ControlClient, error: Exception, log: TextIO) -> None
     if not isinstance(error, NetpartError):
         traceback.print_exception(error, file=log)
         log.flush()
-    message, status = ControlProto(), control.status
-    message.failed.rank, message.failed.phase, message.failed.step = control.rank, status.phase, status.step
+    message = ControlProto()
+    status = control.status
+    message.failed.rank = control.rank
+    message.failed.phase = status.phase
+    message.failed.step = status.step
     message.failed.doing = status.doing()
-    message.failed.kind, message.failed.message = type(error).__name__, str(error)
+    message.failed.kind = type(error).__name__
+    message.failed.message = str(error)
     control.send(message)
 
 
@@ -135,11 +140,13 @@ def run_worker_process(environment: Mapping[str, str]) -> int:
     """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
     from netpart.launch.control.transport_choice import make_transport
 
-    rank, ticket = int(environment["NETPART_RANK"]), parse_token(environment[VARIABLE], VARIABLE)
+    rank = int(environment["NETPART_RANK"])
+    ticket = parse_token(environment[VARIABLE], VARIABLE)
 
     def connect(welcome: WelcomeProto) -> Transport:
         return make_transport(welcome, rank)
 
     with zmq.Context() as context:
-        address, listen = environment["NETPART_CONTROL"], environment["NETPART_LISTEN"]
+        address = environment["NETPART_CONTROL"]
+        listen = environment["NETPART_LISTEN"]
         return 0 if run_member(context, address, rank, ticket, connect, listen, sys.stderr) else 1

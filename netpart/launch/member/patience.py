@@ -28,7 +28,10 @@ class DeadlineWaiter:
     """Waits at most ``deadline`` seconds for the same thing, and listens to the coordinator meanwhile."""
 
     def __init__(self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float) -> None:
-        self.transport, self.control, self.cluster, self.deadline = transport, control, cluster, deadline
+        self.transport = transport
+        self.control = control
+        self.cluster = cluster
+        self.deadline = deadline
         self.last: WaitReason | None = None
         self.waited = 0.0
 
@@ -38,7 +41,8 @@ class DeadlineWaiter:
         Raises Overdue.
         """
         if waiting != self.last:
-            self.waited, self.last = 0.0, waiting
+            self.waited = 0.0
+            self.last = waiting
         left = self.deadline - self.waited
         if waiting.channel.way in BETWEEN_GROUPS:
             left = LOOK_UP_SECONDS

@@ -41,7 +41,8 @@ def prepare_loop(
 
     control.status.doing = lambda: "compiling its plan"
     partition, number = decode_partition(welcome.plan, folder)
-    cluster, rule = partition.cluster, build_updater(partition.job.updater)
+    cluster = partition.cluster
+    rule = build_updater(partition.job.updater)
     serving = cluster.is_server(rank := control.rank)
     place = resolve_devices(welcome.device.split(","))[rank]
     xp, device = array_module(place)
@@ -56,7 +57,8 @@ def prepare_loop(
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
-    ready.threads, ready.host = kernel_threads(os.environ), host_identity()
+    ready.threads = kernel_threads(os.environ)
+    ready.host = host_identity()
     ready.core.extend(os.sched_getaffinity(0))
     ready.spoken.extend(encode_communications(list_communications(program)))
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
@@ -89,7 +91,8 @@ def _make_loop(
     files: CheckpointFiles,
 ) -> WorkerLoop:
     """What this worker does, as its place in the cluster asks."""
-    cluster, job = partition.cluster, partition.job
+    cluster = partition.cluster
+    job = partition.job
     if cluster.is_server(control.rank):
         from netpart.launch.member.server_loop import ServerLoop
 
@@ -100,7 +103,8 @@ def _make_loop(
         from netpart.worker.group_averaging import GroupAveraging
 
         averaging = GroupAveraging(player, transport, cluster, control.rank)
-        met, group = barrier_steps(job, loop.first, loop.end), cluster.group(control.rank)
+        met = barrier_steps(job, loop.first, loop.end)
+        group = cluster.group(control.rank)
         loop.averages = AverageSchedule(averaging, player, cluster, group, loop.first, met, loop.note_shown)
     return loop
 

@@ -62,7 +62,8 @@ def encode_trace(traced: list[TracedAction], ahead: float) -> TraceProto:
 
 def add_memory_plan(message: TraceProto, player: Player) -> None:
     """Tells the memory plan of a worker."""
-    program, highest = player.program, find_arena_peak(player.program)
+    program = player.program
+    highest = find_arena_peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)
     state = program.state_bytes
     gradients = program.fixed_bytes - parameters - state - program.version_bytes

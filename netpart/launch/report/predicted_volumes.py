@@ -26,7 +26,8 @@ class MessageVolume(NamedTuple):
 
 def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVolume]:
     """All messages of a run that begins at ``first_step``."""
-    cluster, counts = partition.cluster, _evaluation_batches(partition.job, first_step)
+    cluster = partition.cluster
+    counts = _evaluation_batches(partition.job, first_step)
     for group in range(cluster.groups):
         ranks = cluster.ranks(group)
         steps = len(cluster.steps(group, first_step, partition.job.train_steps))
@@ -59,7 +60,8 @@ def _evaluation_batches(job: JobProto, first_step: int) -> dict[str, int]:
 def _average_count(partition: Partition, first: int) -> int:
     """Averages of a run: at every meeting one of the parameters and one of each state of the updater, and those
     between."""
-    cluster, job = partition.cluster, partition.job
+    cluster = partition.cluster
+    job = partition.job
     end = max(first, job.train_steps)
     met = barrier_steps(job, first, end)
     between = sum(is_average_due(cluster, first, met, step) for step in range(first, end, cluster.groups))

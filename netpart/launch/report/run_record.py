@@ -81,7 +81,8 @@ class RunRecord:
     @property
     def staleness(self) -> Staleness | None:
         """How stale all updates were; None if nobody told of any."""
-        count, found = self.stale.total(), sorted(self.stale.items())
+        count = self.stale.total()
+        found = sorted(self.stale.items())
         if not count:
             return None
         return Staleness(count, sum(stale * n for stale, n in found) / count, found[-1][0], dict(found))
@@ -101,7 +102,8 @@ def _refuse_full_disk(file: TextIO) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        got, hint = os_error_text(error), "free some, and go on with --resume"
+        got = os_error_text(error)
+        hint = "free some, and go on with --resume"
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
@@ -111,7 +113,8 @@ def _open_exclusively(path: Path) -> TextIO:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path, "a+", encoding="utf-8", errors="replace")  # noqa: SIM115 - its owner closes it
     except OSError as error:
-        got, hint = os_error_text(error), "name another one with --workspace or cluster.workspace"
+        got = os_error_text(error)
+        hint = "name another one with --workspace or cluster.workspace"
         raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

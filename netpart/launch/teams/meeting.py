@@ -53,11 +53,13 @@ class JoinTeam(ProcessTeam):
     def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0) -> None:
         listen = meeting.address.rpartition(":")[0] + ":*"
         super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
-        self.meeting, self.token_file = meeting, workspace / "token"
+        self.meeting = meeting
+        self.token_file = workspace / "token"
         self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
         self.here = local_address() if self.workers else ""
         self.met_ranks = set[int]()
-        self.start_seconds, self.absent_hint = meeting.wait, "run `netpart worker` on its host, or look at what it says"
+        self.start_seconds = meeting.wait
+        self.absent_hint = "run `netpart worker` on its host, or look at what it says"
 
     def control_address(self) -> str:
         return self.meeting.address
@@ -71,7 +73,8 @@ class JoinTeam(ProcessTeam):
         """A command that can be copied: what a shell would take for something else is quoted."""
         if not self.seats:
             return None
-        missing, given = self.missing(), self.meeting.token_file
+        missing = self.missing()
+        given = self.meeting.token_file
         command = shlex.join(["netpart", "worker", "--join", self.meeting.listen])
         if self.meeting.token is None:
             return Invited(missing, f"{VARIABLE}=$({self.fetching()}) {command}")
@@ -92,7 +95,8 @@ class JoinTeam(ProcessTeam):
     def admit(self, wish: JoinProto) -> JoinedProto:
         missing = self.missing()
         if wish.version != installed_version():
-            own, other = installed_version(), printable_text(wish.version)
+            own = installed_version()
+            other = printable_text(wish.version)
             return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
         if not missing:
             return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")

@@ -51,8 +51,12 @@ class MpiTeam(Team):
         self, workers: int, log_folder: Path, hosts: Path | None = None, rank: Sequence[str] = RANK, threads: int = 0,
         meeting: Meeting | None = None,
     ) -> None:  # fmt: skip
-        self.workers, self.log_folder, self.hosts, self.rank = workers, log_folder, hosts, rank
-        self.threads, self.meeting = threads, meeting
+        self.workers = workers
+        self.log_folder = log_folder
+        self.hosts = hosts
+        self.rank = rank
+        self.threads = threads
+        self.meeting = meeting
         self.process: subprocess.Popen[bytes] | None = None
         self.pids: dict[int, int] = {}
         self.watches: list[int] = []

@@ -80,7 +80,8 @@ def run_mpi_worker(environment: Mapping[str, str]) -> bool:
     def lost() -> NoReturn:
         close(f"worker {world.rank}: lost its coordinator at {address}: that ended, or the link to it is broken")
 
-    address, ticket = environment["NETPART_CONTROL"], parse_token(environment[VARIABLE], VARIABLE).ticket(world.rank)
+    address = environment["NETPART_CONTROL"]
+    ticket = parse_token(environment[VARIABLE], VARIABLE).ticket(world.rank)
     away = RemoteHost(None, lost) if is_tcp_address(address) else None
     with zmq.Context() as context:
         done = run_member(context, address, world.rank, ticket, connect, "", sys.stderr, away)

@@ -26,7 +26,10 @@ class ProcessTeam(Team):
     parting_seconds = 0.0
 
     def __init__(self, workers: int, log_folder: Path, listen: str = "ipc", threads: int = 0) -> None:
-        self.workers, self.log_folder, self.listen, self.threads = workers, log_folder, listen, threads
+        self.workers = workers
+        self.log_folder = log_folder
+        self.listen = listen
+        self.threads = threads
         self.processes: list[subprocess.Popen[bytes]] = []
         self.watches: list[int] = []
 

@@ -23,7 +23,8 @@ class ThreadTeam(Team):
     parting_seconds = 10.0
 
     def __init__(self, workers: int, context: zmq.Context[Any]) -> None:
-        self.hub, self.context = MemoryHub(workers), context
+        self.hub = MemoryHub(workers)
+        self.context = context
         self.threads: list[threading.Thread] = []
         self.logs = [io.StringIO() for _ in range(workers)]
 

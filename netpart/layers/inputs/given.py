@@ -25,7 +25,8 @@ class InputPlaceholder(Layer):
     is_input: ClassVar[bool] = True
 
     def __init__(self, layer: Layer) -> None:
-        self.like, self.values = layer, list[Array]()
+        self.like = layer
+        self.values = list[Array]()
         super().__init__(layer.conf, ())
 
     def infer(self) -> tuple[Spec, ...]:

@@ -28,7 +28,8 @@ class Mnist(RecordParser):
     confs: ClassVar[tuple[str, ...]] = ("mnist_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
-        source, conf = self.records(), self.conf.mnist_conf
+        source = self.records()
+        conf = self.conf.mnist_conf
         if conf.norm_a == 0:
             raise fault(self, "a norm_a to divide by", "0", "write norm_a: 1", "mnist_conf", "norm_a")
         self.size = at_least(self, 0, conf.resize, "mnist_conf", "resize") or self._stored(source)

@@ -61,7 +61,8 @@ class NiftiInput(RowInput):
         self.table(classes)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        conf, table = self.conf.nifti_conf, self.table()
+        conf = self.conf.nifti_conf
+        table = self.table()
         order = philox.stream_key(seed, self.name, "shuffle")
         scans = ScanRows(
             table,
@@ -77,7 +78,8 @@ class NiftiInput(RowInput):
 
     def changes(self, seed: int, phase: int) -> Changes | None:
         """What is done to the scans; None if nothing is."""
-        conf, mirror = self.conf.nifti_conf, philox.stream_key(seed, self.name, "flip")
+        conf = self.conf.nifti_conf
+        mirror = philox.stream_key(seed, self.name, "flip")
 
         def drawn(step: int, lo: int, hi: int) -> list[ScanChange]:
             flips = philox.draw_integers(mirror, step, phase, (lo, hi), 2) if conf.flip else [0] * (hi - lo)
@@ -88,6 +90,7 @@ class NiftiInput(RowInput):
 
     def drift(self, seed: int, phase: int, step: int, row: int) -> NDArray[Any] | None:
         """The field that is added to a row, at a few places."""
-        size, places = self.conf.nifti_conf.drift, (NODES,) * 3
+        size = self.conf.nifti_conf.drift
+        places = (NODES,) * 3
         stream = philox.stream_key(seed, self.name, f"drift {phase} {step} {row}")
         return size * (2 * philox.draw_uniforms(stream, whole_region(places), places) - 1) if size else None

@@ -74,8 +74,10 @@ class RowInput(Layer):
         return (region, region[:1])[: len(self.outputs)]
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        source, first = self._source(kernels, call), call.first_row
-        (lo, hi), box = (first + end for end in call.region[0]), call.region[1:]
+        source = self._source(kernels, call)
+        first = call.first_row
+        (lo, hi) = (first + end for end in call.region[0])
+        box = call.region[1:]
         return kernels.feed(
             [*call.y, None][:2], lambda data, label: source.read(call.clock.step, lo, hi, data, label, box)
         )

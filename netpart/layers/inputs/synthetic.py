@@ -34,7 +34,8 @@ class SyntheticInput(RowInput):
         return check_synthetic_conf(self)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
+        conf = self.conf.synthetic_conf
+        shape = self.output.shape[1:]
         rows = SyntheticRows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=phase_stream(phase))
         return repeat_batches(rows, conf.batches)
 

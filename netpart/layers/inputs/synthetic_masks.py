@@ -41,6 +41,7 @@ class SyntheticMasks(RowInput):
         return region, (region[0], *self.outputs[1].whole[1:])
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        conf, shape = self.conf.synthetic_conf, self.output.shape[1:]
+        conf = self.conf.synthetic_conf
+        shape = self.output.shape[1:]
         rows = Rows(shape, conf.classes, batch=batch, seed=seed, noise=conf.noise, stream=phase_stream(phase))
         return repeat_batches(rows, conf.batches)

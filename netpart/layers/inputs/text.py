@@ -40,7 +40,8 @@ class TextInput(RowInput):
         if not conf.files:
             raise fault(self, "the files of its text", "none", 'write files: "..."', self.field, "files")
         if not 0 <= conf.held_out < 1:
-            got, hint = f"{conf.held_out:g}", "write the share of the text that is not trained on"
+            got = f"{conf.held_out:g}"
+            hint = "write the share of the text that is not trained on"
             raise fault(self, "0 <= held_out < 1", got, hint, self.field, "held_out")
         return (at_least(self, 1, conf.window, self.field, "window"),)
 
@@ -51,7 +52,8 @@ class TextInput(RowInput):
         return region, region
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        conf, key = self.conf.text_conf, philox.stream_key(seed, self.name, "window")
+        conf = self.conf.text_conf
+        key = philox.stream_key(seed, self.name, "window")
         places = self.folder, Path()
         corpus = Corpus([file for name in conf.files for file in find_text_files(name, conf.suffix, places)])
         span = dict(zip(PHASES, phase_spans(len(corpus), conf.held_out), strict=True))[phase]

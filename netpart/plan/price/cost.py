@@ -36,7 +36,9 @@ def part_cost(graph: Graph, part: Part) -> Cost:
 def traffic_by_layer(partition: Partition, entries: Sequence[LedgerEntry]) -> Counter[str]:
     """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
     of a bucket for the layers whose parameters it serves, of the norm for the first layer that is trained."""
-    found, buckets, owners = Counter[str](), Counter[int](), owner_names(partition)
+    found = Counter[str]()
+    buckets = Counter[int]()
+    owners = owner_names(partition)
     for entry in entries:
         if entry.channel.way in (Way.BUCKET, Way.VALUES):
             buckets[entry.channel.edge] += entry.nbytes

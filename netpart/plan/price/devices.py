@@ -103,7 +103,8 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
         at: FieldPath = ("cluster", "link", i)
         unknown = [name for name in proto.between if name not in names]
         if unknown or len(proto.between) > 2:
-            got, hint = ", ".join(unknown or proto.between), f"the devices are {', '.join(sorted(names))}"
+            got = ", ".join(unknown or proto.between)
+            hint = f"the devices are {', '.join(sorted(names))}"
             raise ConfigError("link", "the names of one or two devices", got, hint, at=(*at, "between"))
         _check_positive("link", "bandwidth", proto.bandwidth, at)
         yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
@@ -134,7 +135,8 @@ def measure_devices(workers: int, cores: int | None = None) -> Devices:
 
 def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
     """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
-    a, total = np.ones(elements, np.float32), np.ones(elements, np.float32)
+    a = np.ones(elements, np.float32)
+    total = np.ones(elements, np.float32)
     return 3 * a.nbytes / _quickest_seconds(lambda: np.add(total, a, out=total), tries)
 
 

@@ -31,7 +31,8 @@ class GroupTraffic:
 
 def predict_group_traffic(partition: Partition) -> GroupTraffic | None:
     """What goes between the groups and servers of ``partition``; None for one group that sums gradients itself."""
-    cluster, width = partition.cluster, float_size(partition.job)
+    cluster = partition.cluster
+    width = float_size(partition.job)
     if cluster.size == cluster.workers:
         return None
     pushed = sum(entry.nbytes for entry in push_entries(partition, 0, width))

@@ -26,7 +26,8 @@ def profile_net(net: Net, itemsize: int) -> NetProfile:
 
 def profile_layer(net: Net, node: Node, itemsize: int) -> LayerProfile:
     """One uncut layer; of its gradients it computes those that somebody wants."""
-    cost, trained = node.layer.cost(node.layer.output.whole), net.trained[node.index]
+    cost = node.layer.cost(node.layer.output.whole)
+    trained = net.trained[node.index]
     gradients = sum(flops for k, flops in enumerate(cost.inputs) if net.carries_gradient(node, k))
     owned = [p.spec.shape for p in dict.fromkeys(node.params) if p.owner == node.index]
     output = node.layer.output

@@ -66,7 +66,8 @@ class Ledger:
 
 def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
     """What one step (one mini-batch) of ``phase`` sends within ``group``, and to and from servers, in bytes."""
-    exchanges, code = ExchangeFactory(partition.job), PHASE_CODES[phase]
+    exchanges = ExchangeFactory(partition.job)
+    code = PHASE_CODES[phase]
     entries: list[LedgerEntry] = []
     for m, micro in enumerate(partition.phases[phase]):
         entries += _bridge_entries(micro.graph, m, code, exchanges.width)
@@ -89,7 +90,8 @@ def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterato
         if bridge.target.collective is not None:
             continue
         nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
-        source, target = bridge.source.worker, bridge.target.worker
+        source = bridge.source.worker
+        target = bridge.target.worker
         forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
         yield LedgerEntry(bridge.source.name, forward, source, target, nbytes)
         if bridge.backward and phase == PHASE_CODES["train"]:
@@ -132,11 +134,13 @@ def push_entries(partition: Partition, group: int, width: int) -> Iterator[Ledge
     """What a group sends to its servers: gradients, and their norm where that is clipped."""
     for piece in partition.pieces:
         if is_pushed(piece, partition.trained, group):
-            name, channel = f"d({piece.parameter.name})", push_channel(piece, group)
+            name = f"d({piece.parameter.name})"
+            channel = push_channel(piece, group)
             yield LedgerEntry(name, channel, piece.pusher, piece.server, size(piece.box) * width)
     if partition.norm is not None:
         for server in range(partition.workers - partition.servers, partition.workers):
-            channel, source = norm_channel(server, group), partition.norm.workers[0]
+            channel = norm_channel(server, group)
+            source = partition.norm.workers[0]
             yield LedgerEntry("norm of the gradient", channel, source, server, item_size(NORM_DTYPE, 0))
 
 
@@ -145,7 +149,8 @@ def pull_entries(partition: Partition, group: int, width: int) -> Iterator[Ledge
     for piece in partition.pieces:
         if is_pulled(piece, partition.trained):
             for worker in piece.pullers:
-                channel, nbytes = pull_channel(piece, group, worker), size(piece.box) * width
+                channel = pull_channel(piece, group, worker)
+                nbytes = size(piece.box) * width
                 yield LedgerEntry(piece.parameter.name, channel, piece.server, worker, nbytes)
 
 
@@ -162,5 +167,6 @@ def average_entries(partition: Partition, number: int, width: int) -> Iterator[L
 def _exchange_entries(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[LedgerEntry]:
     """Every message of a collective."""
     for index, m in enumerate(found.schedule):
-        source, target = found.members[m.source], found.members[m.target]
+        source = found.members[m.source]
+        target = found.members[m.target]
         yield LedgerEntry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)

@@ -91,7 +91,8 @@ def read_profile(path: Path) -> NetProfile:
 
     Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
     """
-    layers, edges = dict[str, LayerProfile](), list[tuple[str, str, Position]]()
+    layers = dict[str, LayerProfile]()
+    edges = list[tuple[str, str, Position]]()
     for number, line in enumerate(decode_utf8(read_job_bytes(path, "a profile"), str(path)).splitlines(), start=1):
         position = Position(str(path), number, 1)
         if edge := EDGE.fullmatch(line.rstrip()):
@@ -113,7 +114,8 @@ def _read_layer(line: str, position: Position) -> LayerProfile:
             raise KeyError("NAME -- TYPE -- FIGURES")
         forward, backward, activation, parameters = (_sum_figures(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
-        expected, hint = f"NAME -- TYPE -- {'=, '.join(FIGURES)}=", f"mend {clip_text(str(error))}"
+        expected = f"NAME -- TYPE -- {'=, '.join(FIGURES)}="
+        hint = f"mend {clip_text(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 

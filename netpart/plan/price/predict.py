@@ -65,7 +65,8 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
 
     ``rates`` has, by layer, the work of each FLOP that is counted where that is not 1 (``loads.rates``).
     """
-    micros, entries = partition.phases["train"], compute_ledger(partition).entries
+    micros = partition.phases["train"]
+    entries = compute_ledger(partition).entries
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
     *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
@@ -87,10 +88,14 @@ def _computing_seconds(
 ) -> tuple[Work, Work, Work]:
     """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
     has left; with ``recompute`` backward begins with another forward."""
-    forward, backward, later = Work(float), Work(float), Work(float)
+    forward = Work(float)
+    backward = Work(float)
+    later = Work(float)
     for part in graph.parts:
         if part.kind == LAYER:
-            node, cost, key = graph.net.nodes[part.node], part_cost(graph, part), (part.node, part.worker)
+            node = graph.net.nodes[part.node]
+            cost = part_cost(graph, part)
+            key = (part.node, part.worker)
             rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
             forward[key] += cost.forward * rate
             backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
@@ -135,7 +140,8 @@ def _pass_seconds(
 
     What is made may leave before those of the seconds of ``work`` that are ``later``.
     """
-    free, done = defaultdict[int, float](float), dict[Key, float]()
+    free = defaultdict[int, float](float)
+    done = dict[Key, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
         reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
@@ -183,7 +189,8 @@ def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: 
 
 def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], devices: Devices) -> list[float]:
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
-    width, slots = float_size(partition.job), len(build_updater(partition.job.updater).states)
+    width = float_size(partition.job)
+    slots = len(build_updater(partition.job.updater).states)
     moved = [0] * len(devices)
     for worker, holdings in enumerate(partition.holdings[: len(devices)]):
         updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
@@ -196,6 +203,7 @@ def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], device
 
 def predict_memory(partition: Partition) -> tuple[int, ...]:
     """Bytes of each worker: what its compiled program allocates, and messages on their way."""
-    slots, kernels = len(build_updater(partition.job.updater).states), job_kernel_class(partition.job)
+    slots = len(build_updater(partition.job.updater).states)
+    kernels = job_kernel_class(partition.job)
     programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
     return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)

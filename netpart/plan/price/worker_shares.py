@@ -62,7 +62,9 @@ def layer_shares(partition: Partition) -> dict[str, list[LayerShare]]:
 
 def flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
     """FLOPs forward and backward, and bytes held as if nothing shared memory, by layer and worker."""
-    forward, backward, memory = Counter[Key](), Counter[Key](), Counter[Key]()
+    forward = Counter[Key]()
+    backward = Counter[Key]()
+    memory = Counter[Key]()
     kernels = job_kernel_class(partition.job)
     for micro in partition.phases["train"]:
         for part in micro.graph.parts:
@@ -72,7 +74,8 @@ def flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], 
                 cost = part_cost(micro.graph, part)
                 forward[key] += cost.forward
                 backward[key] += cost.backward
-    slots, owners = len(build_updater(partition.job.updater).states), owner_names(partition)
+    slots = len(build_updater(partition.job.updater).states)
+    owners = owner_names(partition)
     for worker, holdings in enumerate(partition.holdings):
         for holding in holdings:
             elements = parameter_elements(partition, holding, slots)
@@ -98,8 +101,10 @@ def sum_by_worker(counts: Counter[Key]) -> Counter[int]:
 
 def _exchanged_bytes(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
-    received, sent = Counter[Key](), Counter[Key]()
-    incoming, outgoing = defaultdict[int, list[LedgerEntry]](list), defaultdict[int, list[LedgerEntry]](list)
+    received = Counter[Key]()
+    sent = Counter[Key]()
+    incoming = defaultdict[int, list[LedgerEntry]](list)
+    outgoing = defaultdict[int, list[LedgerEntry]](list)
     for entry in compute_ledger(partition).entries:
         incoming[entry.target].append(entry)
         outgoing[entry.source].append(entry)

@@ -13,7 +13,8 @@ def cut_chain(prices: Floats, parts: int, joined: np.ufunc = np.maximum) -> list
     ``prices`` (n + 1, n + 1) has that of the run of elements a to b - 1 in [a, b], infinite where there is none. What
     ``joined`` makes of the prices of all runs, their maximum or their sum, is the least there is.
     """
-    best, splits = np.where(np.arange(len(prices)) == 0, 0.0, np.inf), []
+    best = np.where(np.arange(len(prices)) == 0, 0.0, np.inf)
+    splits = []
     for _ in range(parts):
         with_run = joined(best[:, None], prices)
         splits.append(with_run.argmin(axis=0))

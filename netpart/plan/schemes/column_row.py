@@ -31,7 +31,8 @@ def column_row(net: Net, workers: int) -> list[Placement]:
     paired = _partnered_nodes(net)
     for node in net.nodes:
         above = [placements[source.node] for source in node.sources]
-        columns, partial = any(map(_is_split, above)), any(len(p.terms) > 1 for p in above)
+        columns = any(map(_is_split, above))
+        partial = any(len(p.terms) > 1 for p in above)
         if is_product(node) and (columns or paired[node.index]):
             placements.append(cut_on_inputs(node, workers) if columns else cut_on_axis(node, NEURONS, workers))
         elif keeps_neurons(node) and columns:

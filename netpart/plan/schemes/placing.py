@@ -36,7 +36,8 @@ def cut_on_inputs(node: Node, workers: int) -> Placement:
     """A product whose parts read a share of the inputs each and compute addends of the whole output."""
     space = node.layer.contraction()
     assert space is not None, f"{node.name} is no product"
-    region, rest = node.layer.output.whole, whole_region(space[1:])
+    region = node.layer.output.whole
+    rest = whole_region(space[1:])
     return Placement(tuple(Shard(w, region, (p, *rest)) for w, p in enumerate(_even_parts(space[0], workers))))
 
 

@@ -41,7 +41,8 @@ def group_layers(profile: NetProfile, count: int | None = None, least: int = 1) 
     wanted = count or min(max(len(natural) - 1, least), len(profile.layers))
     bounds = natural if wanted < len(natural) else range(len(profile.layers) + 1)
     if wanted > len(profile.layers):
-        got, hint = str(wanted), "make fewer partitions, or take fewer devices"
+        got = str(wanted)
+        hint = "make fewer partitions, or take fewer devices"
         raise ConfigError("partitions", f"at most the {plural_text(len(profile.layers), 'layer')}", got, hint)
     done = [0.0, *accumulate(layer.work for layer in profile.layers)]
     chosen = _cut_evenly([done[b] for b in bounds], wanted)

@@ -27,11 +27,15 @@ class BranchSearch:
     are whole numbers."""
 
     def __init__(self, problem: Knapsacks, until: float, start: Plan | None) -> None:
-        self.problem, self.until, self.late, self.nodes = problem, until, False, 0
+        self.problem = problem
+        self.until = until
+        self.late = False
+        self.nodes = 0
         self.order = [int(i) for i in np.argsort(-problem.loads, kind="stable")]
         self.loads = [problem.whole_loads[i] for i in self.order]
         self.rest = [sum(self.loads[i:]) for i in range(len(self.loads) + 1)]
-        self.room, unit = problem.whole_room, problem.unit
+        self.room = problem.whole_room
+        unit = problem.unit
         self.speeds: list[float] = (problem.speeds / unit).tolist()
         self.worth: list[float] = (unit / problem.capacities).tolist()
         self.small_first = [int(j) for j in np.argsort(problem.capacities, kind="stable")]
@@ -79,8 +83,10 @@ class BranchSearch:
         if self.problem.objective != PROFIT:
             latest = max(load / speed for load, speed in zip(self.load, self.speeds, strict=True))
             return -max(latest, self.rest[0] / sum(self.speeds))
-        total, rest = sum(load * worth for load, worth in zip(self.load, self.worth, strict=True)), self.rest[k]
+        total = sum(load * worth for load, worth in zip(self.load, self.worth, strict=True))
+        rest = self.rest[k]
         for j in self.small_first:
             poured = min(rest, self.room[j] - self.load[j])
-            total, rest = total + poured * self.worth[j], rest - poured
+            total = total + poured * self.worth[j]
+            rest = rest - poured
         return total

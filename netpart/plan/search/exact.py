@@ -42,7 +42,8 @@ def solve_exactly(problem: Knapsacks, limit: float, start: Plan | None = None) -
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        got, hint = "no OR-Tools", "pip install 'netpart[plan]', or make fewer --partitions"
+        got = "no OR-Tools"
+        hint = "pip install 'netpart[plan]', or make fewer --partitions"
         raise ConfigError("EXACT", f"OR-Tools for more than {MOST} partitions", got, hint) from None
     return solve_by_cp_sat(problem, limit, start, cp_model)
 
@@ -69,7 +70,8 @@ def solve_by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: An
 
     It is given the loads and rooms by which a plan is legal or not, so what it proves of them is so.
     """
-    model, solver = cp.CpModel(), cp.CpSolver()
+    model = cp.CpModel()
+    solver = cp.CpSolver()
     on = _allocation_variables(model, problem, start)
     _set_objective(model, problem, on)
     solver.parameters.max_time_in_seconds = limit
@@ -99,7 +101,8 @@ def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
 
 def _allocation_variables(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
     """x_ij of equation 4 with constraints (6) to (8), and at least one partition each."""
-    loads, room = problem.whole_loads, problem.whole_room
+    loads = problem.whole_loads
+    room = problem.whole_room
     devices = range(len(room))
     on = [[model.new_bool_var(f"{i} on {j}") for j in devices] for i in range(len(loads))]
     for row in on:

@@ -51,7 +51,8 @@ def run_gabra(
     random = np.random.default_rng(seed)
     # 1  evaluate c_ij = p_i / d_j: problem.fitness has them, summed up device by device
     # 2  set t = 0
-    best, mean = list[float](), list[float]()
+    best = list[float]()
+    mean = list[float]()
     # 3  initialise P(t) with random allocations that exceed no capacity
     members = _first_population(problem, random, population, known)
     # 4  evaluate P(t)
@@ -70,7 +71,8 @@ def run_gabra(
             continue
         # 13-14  evaluate it, and let it replace the least fit
         least = fitness.index(min(fitness))
-        members[least], fitness[least] = mutant, problem.fitness(mutant)
+        members[least] = mutant
+        fitness[least] = problem.fitness(mutant)
         # 15-17  update Z*
         if fitness[least] > problem.fitness(fittest):
             fittest = mutant
@@ -97,7 +99,8 @@ def _breed_offspring(
 
 def _first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
     """``known`` and legal plans near random ones; raises NetpartError if there are none."""
-    partitions, devices = len(problem.loads), len(problem.capacities)
+    partitions = len(problem.loads)
+    devices = len(problem.capacities)
     found = list(known)
     for _ in range(size * TRIES):
         if len(found) >= size:

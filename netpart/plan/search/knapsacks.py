@@ -68,7 +68,8 @@ class Knapsacks:
 
     def is_legal(self, plan: Plan) -> bool:
         """True if (6) to (8) hold and no device is idle."""
-        held, used = [0] * len(self.capacities), set(plan.tolist())
+        held = [0] * len(self.capacities)
+        used = set(plan.tolist())
         if used != set(range(len(held))):
             return False
         for device, load in zip(plan.tolist(), self.whole_loads, strict=True):
@@ -89,7 +90,8 @@ class Knapsacks:
 
     def fitness(self, plan: Plan) -> tuple[float, float]:
         """The larger the better; ties in (5) go to the plan that is done first, and the other way round."""
-        profit, slowness = round(self.profit(plan), 12), -self.makespan(plan)
+        profit = round(self.profit(plan), 12)
+        slowness = -self.makespan(plan)
         return (profit, slowness) if self.objective == PROFIT else (slowness, profit)
 
     @cached_property
@@ -118,18 +120,22 @@ class Knapsacks:
 
     def check(self) -> None:
         """Raises ConfigError for what shows at once that there is no legal plan."""
-        partitions, devices = len(self.loads), len(self.capacities)
+        partitions = len(self.loads)
+        devices = len(self.capacities)
         if partitions < devices:
-            got, hint = str(partitions), f"make --partitions {devices} or more, or take fewer devices"
+            got = str(partitions)
+            hint = f"make --partitions {devices} or more, or take fewer devices"
             raise ConfigError("partitions", f"one for each of {devices} devices at least", got, hint)
         if sum(self.whole_loads) > sum(self.whole_room):
-            got, hint = f"{self.loads.sum():.6g}", "give the devices more --slack"
+            got = f"{self.loads.sum():.6g}"
+            hint = "give the devices more --slack"
             raise ConfigError("partitions", f"loads that sum to {self.capacities.sum():.6g} at most", got, hint)
         self.check_one_by_one()
 
     def check_one_by_one(self) -> None:
         """Raises ConfigError if the k largest loads do not fit, each on a device of its own, or the m smallest do."""
-        largest, room = float(self.loads.max()), float(self.room.max())
+        largest = float(self.loads.max())
+        room = float(self.room.max())
         if max(self.whole_loads) > max(self.whole_room):
             hint = "make more --partitions, or give the devices more --slack"
             raise ConfigError(
@@ -144,5 +150,6 @@ class Knapsacks:
 
 def make_knapsacks(loads: Sequence[float], speeds: Sequence[float], slack: float, objective: str = PROFIT) -> Knapsacks:
     """Devices of these speeds, each with its fair share of the loads as capacity, and ``slack`` of that more."""
-    p, s = np.asarray(loads, np.float64), np.asarray(speeds, np.float64)
+    p = np.asarray(loads, np.float64)
+    s = np.asarray(speeds, np.float64)
     return Knapsacks(p, p.sum() * s / s.sum() * (1 + slack), s, objective)

@@ -39,8 +39,10 @@ def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> PlanExchan
 
     Columns are the n partitions and then m times nothing, one for each device.
     """
-    n, m = len(problem.loads), len(problem.capacities)
-    other_load, other_device = np.append(problem.loads, np.zeros(m)), np.append(plan, np.arange(m))
+    n = len(problem.loads)
+    m = len(problem.capacities)
+    other_load = np.append(problem.loads, np.zeros(m))
+    other_device = np.append(plan, np.arange(m))
     change = other_load[None, :] - problem.loads[:, None]
     legal = _allowed_exchanges(problem, plan, change, other_device)
     for gains in _exchange_gains(problem, plan, change, other_device, objective):
@@ -64,7 +66,8 @@ def _exchange_gains(
 
 def _allowed_exchanges(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
     """The exchanges between different devices that keep both within capacity, and none idle."""
-    n, load = len(plan), problem.on_devices(plan)
+    n = len(plan)
+    load = problem.on_devices(plan)
     room = problem.room - load
     fits = (change <= room[plan][:, None]) & (-change <= room[other_device][None, :])
     fits[np.bincount(plan, minlength=len(load))[plan] == 1, n:] = False
@@ -79,7 +82,8 @@ def _profit_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: 
 
 def _makespan_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
     """How much sooner both devices are done if one of them is the last, as a share of the makespan."""
-    load, speed = problem.on_devices(plan), problem.speeds
+    load = problem.on_devices(plan)
+    speed = problem.speeds
     finish = load / speed
     here = (load[plan][:, None] + change) / speed[plan][:, None]
     there = (load[other_device][None, :] - change) / speed[other_device][None, :]

@@ -140,7 +140,8 @@ class StageSearch:
         seconds = with_stage.min(axis=1)
         end = np.where(with_stage == seconds[:, None], self.cuts.crossing[None, :], np.inf).argmin(axis=1)
         better = seconds < self.best[m - 1]
-        self.best[m - 1][better], self.end[m - 1][better] = seconds[better], end[better]
+        self.best[m - 1][better] = seconds[better]
+        self.end[m - 1][better] = end[better]
         self.replicas[m - 1][better] = r
 
     def stages(self, m: int) -> list[PipelineStage]:
@@ -148,7 +149,8 @@ class StageSearch:
         found: list[PipelineStage] = []
         a = 0
         while m:
-            b, r = int(self.end[m - 1, a]), int(self.replicas[m - 1, a])
+            b = int(self.end[m - 1, a])
+            r = int(self.replicas[m - 1, a])
             inside = self.cuts.members[b] & ~self.cuts.members[a]
             found.append(PipelineStage(tuple(int(i) for i in np.flatnonzero(inside)), r))
             a, m = b, m - r

@@ -90,13 +90,16 @@ def _pipeline_row(
     name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, workers: Workers, states: int
 ) -> PipelineRow:
     """One plan in figures; its seconds are those of the slowest device."""
-    fast, least = max(devices.speeds), min(devices.devices[w].memory for w in workers)
-    slowest, bound = min(devices.speeds[w] for w in workers) / fast, profile.work * fast / sum(devices.speeds)
+    fast = max(devices.speeds)
+    least = min(devices.devices[w].memory for w in workers)
+    slowest = min(devices.speeds[w] for w in workers) / fast
+    bound = profile.work * fast / sum(devices.speeds)
     try:
         found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, MemoryBudget(least, states))
     except MemoryRefused as error:
         return PipelineRow(name, refused=str(error))
-    timed, held = Pipeline(found.stages, found.seconds / slowest), pipeline_memory(profile, found, states)
+    timed = Pipeline(found.stages, found.seconds / slowest)
+    held = pipeline_memory(profile, found, states)
     gap = timed.seconds / bound - 1
     return PipelineRow(name, timed, gap, _pipeline_bytes(profile, found), held, workers[: found.workers])
 

@@ -87,7 +87,8 @@ def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
     order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
     of_layer: dict[str, tuple[int, ...]] = {}
     for stage in found.stages:
-        workers, order = tuple(sorted(order[: stage.replicas])), order[stage.replicas :]
+        workers = tuple(sorted(order[: stage.replicas]))
+        order = order[stage.replicas :]
         of_layer |= {layers[i].name: workers for i in stage.layers}
     return PlannedLayout(scheme_from_workers(of_layer), len(found.stages) > 1)
 

@@ -45,7 +45,10 @@ class Portfolio:
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
     ) -> None:
-        self.written, self.job, self.task, self.rates = job, _clear_plan_fields(job), task, rates or {}
+        self.written = job
+        self.job = _clear_plan_fields(job)
+        self.task = task
+        self.rates = rates or {}
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
@@ -114,7 +117,8 @@ class Portfolio:
         workers = tuple(range(len(self.task.devices)))
         first = found = self.proposed(name, planner, workers)
         while found.row.refused and (roomier := self.roomier(found.row, workers)):
-            workers, found = roomier, self.proposed(name, planner, roomier)
+            workers = roomier
+            found = self.proposed(name, planner, roomier)
         return first if found.row.refused else found
 
     def roomier(self, row: ProposalRow, workers: tuple[int, ...]) -> tuple[int, ...]:
@@ -165,7 +169,8 @@ class Portfolio:
         except ConfigError as error:
             return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
         told = predict_step(found, self.task.devices, self.rates)
-        gap, micro_batches = told.seconds / self.bound - 1, len(found.phases["train"])
+        gap = told.seconds / self.bound - 1
+        micro_batches = len(found.phases["train"])
         recompute = found.job.neuralnet.recompute
         workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
         row = ProposalRow(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
@@ -196,7 +201,8 @@ class Portfolio:
         """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
         if layout.plan is None:
             return {}
-        found, task = dict[str, Any](), self.task_of(layout.workers)
+        found = dict[str, Any]()
+        task = self.task_of(layout.workers)
         for objective in OBJECTIVES:
             problem = task.problem(objective)
             value = problem.value(layout.plan)
@@ -221,7 +227,8 @@ def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
     if (count, recompute) == (max(1, net.micro_batches), net.recompute):
         return job
     proto = _copy_proto(job.proto)
-    proto.neuralnet.micro_batches, proto.neuralnet.recompute = count, recompute
+    proto.neuralnet.micro_batches = count
+    proto.neuralnet.recompute = recompute
     return replace(job, proto=proto)
 
 

@@ -52,7 +52,8 @@ def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Gene
     leaving = smaller[room[plan[smaller]] + problem.loads[smaller] >= problem.loads[i]]
     if len(leaving):
         other = int(random.choice(leaving))
-        plan[i], plan[other] = plan[other], -1
+        plan[i] = plan[other]
+        plan[other] = -1
         return [other]
     return _clear_device(problem, plan, i, random)
 

@@ -59,7 +59,8 @@ def find_alternatives(partition: Partition, name: str, folder: Path | None = Non
 
 def _alternative_confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
     """Ways to write a cut of ``node``: whole, replicated, on each axis, over the inputs."""
-    workers, layer = partition.workers, node.layer
+    workers = partition.workers
+    layer = node.layer
     now = partition.graph.placements[node.index].workers
     yield LayerProto(partition_dim=-1, location=[now[0]] if now[0] else [])
     if workers == 1:
@@ -105,7 +106,8 @@ def _price_alternative(partition: Partition, node: Node, conf: LayerProto, prese
     forward, backward, _ = flops_and_memory(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
-    moved, busiest = compute_ledger(partition).total, max(sum_by_worker(forward + backward).values(), default=0)
+    moved = compute_ledger(partition).total
+    busiest = max(sum_by_worker(forward + backward).values(), default=0)
     return CutAlternative(place_text(node.layer, placement), text, moved, busiest, present)
 
 

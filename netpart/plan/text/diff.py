@@ -68,7 +68,8 @@ def compare_partitions(before: Partition, after: Partition) -> PartitionDifferen
 
 def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
     """Layers whose placements differ; one that differs in training is not told again for other phases."""
-    old, new = layer_placements(before), layer_placements(after)
+    old = layer_placements(before)
+    new = layer_placements(after)
     told: set[str] = set()
     for key in dict.fromkeys([*old, *new]):
         name = key.partition("@")[0]
@@ -104,7 +105,8 @@ def _describe_change(a: PlacedNode | None, b: PlacedNode | None) -> tuple[str | 
 
 def _measure_changes(before: Partition, after: Partition) -> Iterator[MeasureChange]:
     """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
-    old, new = _bytes_by_kind(before), _bytes_by_kind(after)
+    old = _bytes_by_kind(before)
+    new = _bytes_by_kind(after)
     for kind in KINDS.values():
         if old[kind] or new[kind]:
             yield MeasureChange("moves", kind, old[kind], new[kind])

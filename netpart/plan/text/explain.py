@@ -52,7 +52,8 @@ def explain_layer(partition: Partition, name: str) -> LayerExplanation:
 
     Raises ConfigError, with the nearest names, for a layer that the training net does not have.
     """
-    node, around = _find_layer(partition, name), HelperNeighbours(partition.graph)
+    node = _find_layer(partition, name)
+    around = HelperNeighbours(partition.graph)
     reasons = ReasonFinder(partition, around)
     return LayerExplanation(
         name, type_name(node.conf).removeprefix("k"),
@@ -72,7 +73,8 @@ def _find_layer(partition: Partition, name: str) -> Node:
 
 def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
     """What a shard computes and needs."""
-    node, placement = around.graph.net.nodes[part.node], around.graph.placements[part.node]
+    node = around.graph.net.nodes[part.node]
+    placement = around.graph.placements[part.node]
     supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]
     needs = [f"{around.held(feed)} {supply}" for feed, supply in zip(part.feeds, supplies, strict=True)]
     boxes = zip(node.layer.params, node.layer.needs(part.region, part.term).params, strict=True)
@@ -83,7 +85,8 @@ def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
 
 def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
-    entries, graph = compute_ledger(partition).entries, partition.graph
+    entries = compute_ledger(partition).entries
+    graph = partition.graph
     node = graph.net.by_name[name]
     own = [node, *inserted_inner_layers(graph, node)]
     names = [n.name for each in own for n in (each, *inserted_totals(graph, each))]

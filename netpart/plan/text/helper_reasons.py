@@ -34,7 +34,8 @@ class ReasonFinder:
     """Tells of each helper why it is there."""
 
     def __init__(self, partition: Partition, around: HelperNeighbours) -> None:
-        self.around, self.nodes = around, partition.graph.net.nodes
+        self.around = around
+        self.nodes = partition.graph.net.nodes
         self.forward, self.backward = _crossing_bytes(partition)
 
     def of(self, parts: Sequence[Part]) -> Iterator[HelperReason]:
@@ -48,7 +49,8 @@ class ReasonFinder:
 
     def of_whole(self, found: Collective, part: Part) -> HelperReason:
         """What a collective carries, of which ``part`` is a piece."""
-        name, held = describe_collective(found), self.nodes[part.node].layer.outputs[part.output].whole
+        name = describe_collective(found)
+        held = self.nodes[part.node].layer.outputs[part.output].whole
         why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
         why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
         members = ", ".join(map(str, sorted(found.members)))
@@ -83,7 +85,8 @@ class ReasonFinder:
     def why_join(self, part: Part) -> str:
         """Of a Concate or a Sum: who needs what several shards hold."""
         origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
-        workers, pieces = ", ".join(map(str, sorted(set(origins)))), "addends" if part.kind == SUM else "pieces"
+        workers = ", ".join(map(str, sorted(set(origins))))
+        pieces = "addends" if part.kind == SUM else "pieces"
         return f"{self.describe_need(part)}, {len(origins)} {pieces} from workers {workers}"
 
     def why_inserted(self, part: Part) -> str:

@@ -108,9 +108,14 @@ def tabulate_partition(partition: Partition) -> PlanTable:
 
     Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
     """
-    slots, kernels = len(build_updater(partition.job.updater).states), job_kernel_class(partition.job)
-    counts, again, moves = flops_and_memory(partition), Counter[str](), compute_ledger(partition)
-    flops, workers, spoken = sum_by_worker(counts[0] + counts[1]), list[WorkerRow](), list[Phases]()
+    slots = len(build_updater(partition.job.updater).states)
+    kernels = job_kernel_class(partition.job)
+    counts = flops_and_memory(partition)
+    again = Counter[str]()
+    moves = compute_ledger(partition)
+    flops = sum_by_worker(counts[0] + counts[1])
+    workers = list[WorkerRow]()
+    spoken = list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
         more = _count_recomputed(partition, program)
@@ -119,7 +124,9 @@ def tabulate_partition(partition: Partition) -> PlanTable:
         again += more
     check_deadlocks(spoken)
     forward, backward, memory = map(sum_by_layer, counts)
-    bytes_of, net, micros = traffic_by_layer(partition, moves.entries), partition.graph.net, partition.phases["train"]
+    bytes_of = traffic_by_layer(partition, moves.entries)
+    net = partition.graph.net
+    micros = partition.phases["train"]
     layers = [
         _layer_row(
             partition.graph, node, forward[node.name] + again[node.name], backward[node.name], bytes_of[node.name],
@@ -127,7 +134,9 @@ def tabulate_partition(partition: Partition) -> PlanTable:
         )
         for node in net.nodes
     ]  # fmt: skip
-    rows, products, kernel = micros[-1].rows[1], _multiply_adds(net), str(choose_job_kernels(partition.job))
+    rows = micros[-1].rows[1]
+    products = _multiply_adds(net)
+    kernel = str(choose_job_kernels(partition.job))
     return PlanTable(net.name, rows, len(micros), kernel, products, tuple(layers), tuple(workers), again.total())
 
 
@@ -138,7 +147,8 @@ def _multiply_adds(net: Net) -> int:
 
 def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
     """The row of one layer, with its sums over all parts."""
-    layer, placement = node.layer, graph.placements[node.index]
+    layer = node.layer
+    placement = graph.placements[node.index]
     owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
     parameters = sum(prod(spec.shape) for spec in owned if spec.running is None)
     return LayerRow(
@@ -149,7 +159,8 @@ def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int
 
 def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
     """FLOPs of what one worker computes again in a step, by layer."""
-    found, micros = Counter[str](), partition.phases["train"]
+    found = Counter[str]()
+    micros = partition.phases["train"]
     for call in repeated_forwards(program.phases["train"].instructions):
         graph = micros[call.micro].graph
         part = graph.parts[call.part]

@@ -104,7 +104,8 @@ def _candidate_confs(
 
 def _short_forms(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
     """``partition_dim`` and ``location``."""
-    location, axes = [shard.worker for shard in placement.shards], list(axis_sizes(placement))
+    location = [shard.worker for shard in placement.shards]
+    axes = list(axis_sizes(placement))
     if len(location) == 1:
         yield _with_fields(base, -1, location if location != [0] else [])
     elif len(axes) == 1:
@@ -114,7 +115,8 @@ def _short_forms(base: LayerProto, placement: Placement, workers: int) -> Iterat
 
 def _grid_forms(base: LayerProto, model: WantedPlacement) -> Iterator[LayerProto]:
     """``cut`` blocks in any order, even or with sizes."""
-    shards, found = model.placement.shards, _cut_directions(model.placement)
+    shards = model.placement.shards
+    found = _cut_directions(model.placement)
     location = [shard.worker for shard in shards]
     if prod(len(sizes) for _, sizes in found) != len(shards):
         return
@@ -178,7 +180,8 @@ def _listed_form(base: LayerProto, places: Sequence[WantedPlacement]) -> LayerPr
                 worker=shard.worker, region=region_bounds(shard.region), term=region_bounds(shard.term or ())
             )
             if differ:
-                made.phase, made.rows = PHASES[place.phase], place.rows
+                made.phase = PHASES[place.phase]
+                made.rows = place.rows
     return conf
 
 

@@ -40,7 +40,8 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
     training step. ``made_by`` is the command that the head names. Relative paths are rewritten for ``folder``.
     Raises NetpartError for a placement that no job can say.
     """
-    proto, places = with_placements(job.proto, partition), wanted_placements(partition)
+    proto = with_placements(job.proto, partition)
+    places = wanted_placements(partition)
     rebase_paths(proto, job.folder, folder)
     notes: dict[FieldPath, Sequence[str]] = {(): list(_plan_head(partition, made_by))}
     of_layer = layer_shares(partition)
@@ -51,7 +52,8 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
 
 def with_placements(job: JobProto, partition: Partition) -> JobProto:
     """A copy of ``job`` with every layer's placement written on it, for the workers of ``partition``."""
-    proto, places = JobProto(), wanted_placements(partition)
+    proto = JobProto()
+    places = wanted_placements(partition)
     proto.CopyFrom(job)
     for field in ("scheme", *OF_PIPELINE):
         proto.neuralnet.ClearField(field)

@@ -94,7 +94,8 @@ def _phase_communications(program: WorkerProgram, phase: str) -> Iterator[Commun
                     MessageVerb.RECEIVE, name, channel, peer, target.shape, _view_type_name(program, target), lag=lag
                 )
             case CollectiveStart(exchange=exchange, channel=channel):
-                kind, name = _type_name(program, i.dtype), _describe_collective(i, buckets)
+                kind = _type_name(program, i.dtype)
+                name = _describe_collective(i, buckets)
                 yield Communication(
                     MessageVerb.START, name, channel, -1, (sum(exchange.sizes),), kind, _member_legs(i, program.worker)
                 )

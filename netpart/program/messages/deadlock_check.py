@@ -70,7 +70,8 @@ class DeadlockCheck:
         self.steps = steps + max((c.lag for each in spoken for c in each), default=0)
         self.members = {channel: [w for w, _ in found] for channel, found in started_collectives(spoken).items()}
         self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(spoken)]
-        self.step, self.at = [0] * len(spoken), [0] * len(spoken)
+        self.step = [0] * len(spoken)
+        self.at = [0] * len(spoken)
         self.counts = Counter[Channel | int]()
         self.sleepers: dict[Channel | int, list[int]] = {}
 
@@ -110,7 +111,8 @@ class DeadlockCheck:
                 break
             self.at[worker] += 1
             if self.at[worker] == len(self.acts[worker]):
-                self.step[worker], self.at[worker] = self.step[worker] + 1, 0
+                self.step[worker] = self.step[worker] + 1
+                self.at[worker] = 0
         return woken
 
     def cycle(self) -> str:
@@ -125,7 +127,8 @@ class DeadlockCheck:
 
     def line(self, worker: int) -> str:
         """What a worker that is stuck waits for."""
-        act, (other, missing) = self.acts[worker][self.at[worker]], self.awaited(worker)
+        act = self.acts[worker][self.at[worker]]
+        (other, missing) = self.awaited(worker)
         where = f" ({describe_channel(act.text.channel)})" if isinstance(act.text, Communication) else ""
         return f"worker {worker} stands at {act.text}{where} until worker {other} comes to {missing.text}"
 

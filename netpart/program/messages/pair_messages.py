@@ -22,7 +22,8 @@ MemberLegs = tuple[tuple[int, tuple[Leg, ...]], ...]
 def pairing_faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
     """What has no other end, or another one than it names, or shares its channel, among the workers of one phase."""
     yield from _repeated_channels(spoken)
-    sent, received = _channel_ends(spoken, MessageVerb.SEND), _channel_ends(spoken, MessageVerb.RECEIVE)
+    sent = _channel_ends(spoken, MessageVerb.SEND)
+    received = _channel_ends(spoken, MessageVerb.RECEIVE)
     for channel, (worker, send) in sent.items():
         if channel not in received:
             yield f"worker {worker}: {_describe_communication(send)} to worker {send.peer}, but nobody receives it"

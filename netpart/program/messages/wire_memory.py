@@ -43,7 +43,8 @@ def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
     receives = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in receives)
     for start in phase.collectives:
-        most, place = messages_ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        most = messages_ahead(start.exchange, start.channel.way)
+        place = start.exchange.place(program.worker)
         elsewhere = {index for index, _ in peer_written_messages(program, start)}
         elsewhere |= start.exchange.staying if program.kernels.runs_on == "cpu" else set()  # a GPU has slots of its own
         arriving = (i for i, m in enumerate(start.exchange.messages) if m.target == place and i not in elsewhere)
@@ -61,7 +62,8 @@ def mapped_bytes(program: WorkerProgram) -> int:
         sends = (i for i in phase.instructions if isinstance(i, Send))
         total += sum((AHEAD + i.lag) * _view_bytes(program, i.source) for i in sends)
         for start in phase.collectives:
-            found, place = start.exchange, start.exchange.place(program.worker)
+            found = start.exchange
+            place = start.exchange.place(program.worker)
             there = {i for i, m in enumerate(found.messages) if (m.target if i in found.staying else m.source) == place}
             most = messages_ahead(found, start.channel.way)
             total += most * sum(_message_bytes(program, start, index) for index in there)
@@ -72,7 +74,8 @@ def _sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     """Payload bytes of every message that ``phase`` sends."""
     sizes = {_view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
     for start in phase.collectives:
-        place, messages = start.exchange.place(program.worker), start.exchange.messages
+        place = start.exchange.place(program.worker)
+        messages = start.exchange.messages
         sizes |= {_message_bytes(program, start, index) for index, m in enumerate(messages) if m.source == place}
     return sizes
 
@@ -94,7 +97,8 @@ def _received_bytes(program: WorkerProgram, phase: Program) -> int:
     received = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in received)
     for start in phase.collectives:
-        most, place = messages_ahead(start.exchange, start.channel.way), start.exchange.place(program.worker)
+        most = messages_ahead(start.exchange, start.channel.way)
+        place = start.exchange.place(program.worker)
         coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
         total += most * sum(_message_bytes(program, start, index) for index in coming)
     return total
@@ -107,7 +111,8 @@ def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Ite
     other before it has had the next: nobody looks at the place meanwhile, if it is there for the all-reduce alone. Nor
     does anybody look at values between the halves of one when an update is done there (``soon``).
     """
-    found, place = start.exchange, start.exchange.place(program.worker)
+    found = start.exchange
+    place = start.exchange.place(program.worker)
     if found.kind != ALL_REDUCE and not _is_second_half(program, start):
         return
     for index, m in enumerate(found.messages):
@@ -131,7 +136,8 @@ def peer_read_messages(program: WorkerProgram, start: CollectiveStart) -> Iterat
 
 def staying_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
     """(message, where its sum goes) of what this worker sends and keeps until it has been read, here or in a slot."""
-    found, place = start.exchange, start.exchange.place(program.worker)
+    found = start.exchange
+    place = start.exchange.place(program.worker)
     for index in sorted(found.staying):
         message = found.schedule[index]
         view = start.target[message.blocks[0]]

@@ -66,7 +66,9 @@ class BufferSharing:
     """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
 
     def __init__(self, buffers: list[Buffer], instructions: list[Instruction], layers: PartLayers) -> None:
-        self.buffers, self.instructions, self.layers = buffers, instructions, layers
+        self.buffers = buffers
+        self.instructions = instructions
+        self.layers = layers
         self.places: dict[int, int] = {}
         self.accesses: dict[int, BufferAccesses] = {}
         for time, instruction in enumerate(instructions):
@@ -83,7 +85,8 @@ class BufferSharing:
         """Lets every buffer share that can, in the order of instructions."""
         for time, instruction in enumerate(self.instructions):
             for target, source, reuse in self.offers(instruction):
-                a, b = self.place(source), self.place(target)
+                a = self.place(source)
+                b = self.place(target)
                 if a != b and self.alike(target, source) and self.allowed(time, a, b, reuse):
                     self.places[b] = a
                     self.accesses[a].join(self.accesses[b])
@@ -105,13 +108,15 @@ class BufferSharing:
             made, sources = (
                 (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
             )
-            reuse, source = forward if isinstance(instruction, Forward) else backward, (*sources, None)[0]
+            reuse = forward if isinstance(instruction, Forward) else backward
+            source = (*sources, None)[0]
             if reuse != MemoryReuse.NONE and source is not None:
                 yield from ((target, source, reuse) for target in made if target is not None)
 
     def alike(self, target: View, source: View) -> bool:
         """True if both are all of a buffer of the arena, and the same bytes in the same order."""
-        a, b = self.buffers[source.buffer], self.buffers[target.buffer]
+        a = self.buffers[source.buffer]
+        b = self.buffers[target.buffer]
         entire = source.box == whole_region(a.shape) and target.box == whole_region(b.shape)
         if not entire or (a.kind, b.kind, a.dtype) != (ARENA, ARENA, b.dtype) or a.nbytes(4) != b.nbytes(4):
             return False
@@ -121,7 +126,8 @@ class BufferSharing:
 
     def allowed(self, time: int, source: int, target: int, reuse: MemoryReuse) -> bool:
         """True if ``target``, made at ``time``, may take the place of ``source``."""
-        a, b = self.accesses[source], self.accesses[target]
+        a = self.accesses[source]
+        b = self.accesses[target]
         if b.first < time:
             return False
         if reuse == MemoryReuse.SAME:

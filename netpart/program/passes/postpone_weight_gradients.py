@@ -34,7 +34,8 @@ def postpone_weight_gradients(
     at: int | None = None
     for instruction in backward:
         if at is not None and isinstance(instruction, CollectiveWait | Receive):
-            found[at:], at = _postpone_in_run(buffers, found[at:]), None
+            found[at:] = _postpone_in_run(buffers, found[at:])
+            at = None
         if isinstance(instruction, Backward) and _can_split(instruction, layers):
             at = len(found)
         found.append(instruction)
@@ -68,7 +69,8 @@ def _postpone_in_run(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> S
     whole = run[0]
     assert isinstance(whole, Backward)
     first, second = _backward_halves(whole)
-    meanwhile, behind = list[Instruction](), list[Instruction]([second])
+    meanwhile = list[Instruction]()
+    behind = list[Instruction]([second])
     touched = _view_spans(buffers, (view for view in second.dw if view is not None))
     for instruction in run[1:]:
         of_it = _view_spans(buffers, instruction.views)

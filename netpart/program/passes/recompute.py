@@ -45,8 +45,10 @@ def choose_recomputation(
 ) -> list[TurnInstructions]:
     """``passes`` with each forward pass in as many segments as make ``arena``, in bytes, least; as they are if dropping
     saves nothing. Tries 1, 2, 4, .. segments, up to 2 sqrt(n) of n instructions. ``width``: bytes of a FLOAT."""
-    found, known = Recomputation(memory, passes, width), len(memory.buffers)
-    sizes, longest = {0: arena(passes)}, max(map(len, found.runs.values()), default=0)
+    found = Recomputation(memory, passes, width)
+    known = len(memory.buffers)
+    sizes = {0: arena(passes)}
+    longest = max(map(len, found.runs.values()), default=0)
     for count in (1 << i for i in range(longest) if 4**i <= 4 * longest):
         sizes[count] = arena(found.passes(count))
         del memory.buffers[known:]
@@ -69,7 +71,9 @@ class Recomputation:
     """The passes of one worker in a step, and what of them can be done again."""
 
     def __init__(self, memory: BufferTable, passes: list[TurnInstructions], width: int) -> None:
-        self.memory, self.plain, self.width = memory, passes, width
+        self.memory = memory
+        self.plain = passes
+        self.width = width
         backward = [i for each in passes for i in each.instructions if isinstance(i, Backward)]
         self.trained = {(i.micro, i.part) for i in backward}
         self.reread = {b for i in backward for b in _reread_buffers(i)}
@@ -95,7 +99,8 @@ class Recomputation:
 
     def dropped(self, count: int) -> list[ForwardSegment]:
         """The segments that are done again: all but the last of a pass whose backward follows at once."""
-        segments, touched = list[ForwardSegment](), Counter[int]()
+        segments = list[ForwardSegment]()
+        touched = Counter[int]()
         following = {a.turn: b.turn for a, b in pairwise(self.plain)}
         for turn, run in self.runs.items():
             pieces = self.split(run, count)
@@ -130,7 +135,8 @@ class Recomputation:
 
     def needed(self, segment: ForwardSegment) -> list[Repeatable]:
         """What of a segment makes what backward reads of it."""
-        wanted, found = segment.own & self.reread, list[Repeatable]()
+        wanted = segment.own & self.reread
+        found = list[Repeatable]()
         for instruction in reversed(segment.run):
             if not wanted.isdisjoint(written_buffers(instruction)):
                 found.append(instruction)

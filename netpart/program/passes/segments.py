@@ -42,7 +42,8 @@ def split_segments(
             if b in nbytes:
                 first.setdefault(b, at)
                 last[b] = at
-    crossing, made = [0] * (len(run) + 1), [0] * (len(run) + 1)
+    crossing = [0] * (len(run) + 1)
+    made = [0] * (len(run) + 1)
     for b, at in first.items():
         price = nbytes[b] * (1 if b in reread else 2)
         crossing[at + 1] += price

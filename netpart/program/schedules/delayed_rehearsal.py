@@ -28,7 +28,8 @@ SHOWN = 2
 
 def simulate_schedule(cut: Partition) -> list[TimedTurn]:
     """The turns of all teams in a training step of ``cut``, as they begin; in a short run where steps overlap."""
-    order, micros = schedule_order(cut.job), cut.phases["train"]
+    order = schedule_order(cut.job)
+    micros = cut.phases["train"]
     if order != DELAYED:
         return list(ScheduleSimulation(stage_graphs(micros), order).play())
     stages = stage_graphs(micros, delayed=True)
@@ -42,7 +43,9 @@ def simulate_delayed(micros: Sequence[StageGraph], steps: int) -> list[TimedTurn
     """
     teams = sorted({stage.team for stages in micros for stage in stages.before})
     left = {team: deque(_team_turns(micros, team, steps)) for team in teams}
-    free, ends, found = dict.fromkeys(teams, 0), dict[Turn, int](), list[TimedTurn]()
+    free = dict.fromkeys(teams, 0)
+    ends = dict[Turn, int]()
+    found = list[TimedTurn]()
     while any(left.values()):
         for team, own in left.items():
             while own and all(need in ends for need in _needed_turns(micros, own[0])):

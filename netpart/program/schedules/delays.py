@@ -37,7 +37,8 @@ def parameter_delays(partition: Partition) -> dict[str, int]:
     """
     if schedule_order(partition.job) != DELAYED or "train" not in partition.phases:
         return {}
-    graph, found = partition.graph, dict[str, int]()
+    graph = partition.graph
+    found = dict[str, int]()
     stages = StageGraph(graph, delayed=True)
     for node in graph.net.nodes:
         delay = stages.delay(TeamStage(stages.levels[node.index], stages.team(node.index)))

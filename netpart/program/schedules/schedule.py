@@ -53,7 +53,9 @@ class ScheduleSimulation:
     """
 
     def __init__(self, micros: Sequence[StageGraph], order: str, trains: bool = True) -> None:
-        self.micros, self.flushes, self.trains = micros, order == GPIPE, trains
+        self.micros = micros
+        self.flushes = order == GPIPE
+        self.trains = trains
         self.teams = sorted({stage.team for stages in micros for stage in stages.before})
         self.limits = {team: self.limit(team) for team in self.teams}
         self.ready: dict[int, list[tuple[tuple[int, int, int], Turn]]] = {team: [] for team in self.teams}
@@ -130,7 +132,9 @@ class ScheduleSimulation:
 
     def play(self) -> Iterator[TimedTurn]:
         """All turns in the order in which they begin."""
-        free, running, now = set(self.teams), list[tuple[int, Turn]](), 0
+        free = set(self.teams)
+        running = list[tuple[int, Turn]]()
+        now = 0
         while True:
             for team in sorted(free):
                 turn = self.pick(team)

@@ -113,7 +113,8 @@ class StageGraph:
         K - k for stage k of K in a chain of teams (1F1B; PipeDream's NOAM)."""
         if team not in self.of_team:
             return 1
-        first, own = self.of_team[team][0], len(self.of_team[team])
+        first = self.of_team[team][0]
+        own = len(self.of_team[team])
         return -(-self.behind[first] // own)
 
     def delay(self, stage: TeamStage) -> int:

@@ -26,7 +26,9 @@ class GraphReplay:
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
         """Says of each action on which lane it is."""
-        self.device, self.actions, self.groups = device, actions, group_table_rows(actions)
+        self.device = device
+        self.actions = actions
+        self.groups = group_table_rows(actions)
         self.branches = schedule_groups(self.groups)
         for lane, group in zip(self.branches.lanes, self.groups, strict=True):
             for action in group:

@@ -61,7 +61,10 @@ def assign_lanes(dependences: Sequence[Sequence[int]], fixed: Sequence[bool]) ->
     where it can start first, if possible to one whose last step it comes after anyway. Raises NetpartError for a
     number of lanes that is none.
     """
-    ends, tails, behind, lanes = list[int](), [BEGIN] * _max_lanes(), list[int](), list[int]()
+    ends = list[int]()
+    tails = [BEGIN] * _max_lanes()
+    behind = list[int]()
+    lanes = list[int]()
     for n, before in enumerate(dependences):
         behind.append(0)
         for i in before:
@@ -87,7 +90,8 @@ def _max_lanes() -> int:
 
 def _cross_lane_waits(dependences: Sequence[Sequence[int]], lanes: Sequence[int]) -> list[tuple[int, ...]]:
     """What each step waits for, beside those of its lane before it."""
-    found, begun = list[tuple[int, ...]](), {0}
+    found = list[tuple[int, ...]]()
+    begun = {0}
     for before, lane in zip(dependences, lanes, strict=True):
         others = tuple(i for i in before if lanes[i] != lane)
         found.append(others if others or lane in begun else (BEGIN,))

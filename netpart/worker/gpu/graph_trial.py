@@ -15,15 +15,18 @@ class GraphTrial:
     the first. Nobody waits for a time: it is looked at once the device has come there."""
 
     def __init__(self, xp: Any, graphs: Sequence[Any]) -> None:
-        self.xp, self.graphs = xp, list(graphs)
+        self.xp = xp
+        self.graphs = list(graphs)
         self.launches = 0
         self.events: list[tuple[Any, Any]] = []
 
     def launch(self, stream: Any) -> None:
         """Enqueues what all of them do."""
         if self.over:
-            self.graphs, self.events = [self.graphs[self.fastest]], []
-        graph, timed = self.graphs[self.launches % len(self.graphs)], len(self.graphs) > 1 and not self.full
+            self.graphs = [self.graphs[self.fastest]]
+            self.events = []
+        graph = self.graphs[self.launches % len(self.graphs)]
+        timed = len(self.graphs) > 1 and not self.full
         self.launches += 1
         start = stream.record(self.xp.cuda.Event()) if timed else None
         graph.launch(stream)

@@ -41,9 +41,14 @@ class NcclCall:
         self, owner: Communicators, kernels: Kernels, found: Exchange, ranks: Ranks, local: Blocks, target: Blocks,
         dtype: Any,
     ) -> None:  # fmt: skip
-        self.owner, self.ranks, self.kind, self.dtype = owner, ranks, found.kind, np.dtype(dtype)
+        self.owner = owner
+        self.ranks = ranks
+        self.kind = found.kind
+        self.dtype = np.dtype(dtype)
         owner.want(kernels.xp, ranks)
-        self.sizes, self.nbytes, self.memory = found.sizes, 0, list[Array]()
+        self.sizes = found.sizes
+        self.nbytes = 0
+        self.memory = list[Array]()
         self.begun, self.ended = (owner.xp.cuda.Event(disable_timing=True) for _ in range(2))
         out, back = _member_blocks(found.kind, ranks.index(owner.rank), len(ranks), len(found.blocks))
         self.out, packed = self.laid(out, local)
@@ -58,10 +63,12 @@ class NcclCall:
         placed = [(b, start, arrays[b]) for b, start in zip(blocks, starts, strict=False) if self.sizes[b]]
         item = self.dtype.itemsize
         origins = {None if a is None or not a.flags.c_contiguous else a.data.ptr - s * item for _, s, a in placed}
-        origin, packed = origins.pop() if len(origins) == 1 else None, []
+        origin = origins.pop() if len(origins) == 1 else None
+        packed = []
         if origin is None:
             memory = self.owner.xp.empty(starts[-1], self.dtype)
-            origin, self.nbytes = memory.data.ptr, self.nbytes + memory.nbytes
+            origin = memory.data.ptr
+            self.nbytes = self.nbytes + memory.nbytes
             self.memory.append(memory)
             packed = [(a, memory[s : s + a.size].reshape(a.shape)) for _, s, a in placed if a is not None]
         return {b: origin + s * item for b, s, _ in placed}, packed
@@ -81,8 +88,11 @@ class NcclCall:
     def enqueue(self, communicator: Any, stream: int) -> None:
         """The calls of NCCL: one, but for blocks of several sizes, each of which is spread or summed by itself."""
         nccl = self.owner.nccl
-        element, add = getattr(nccl, f"NCCL_{self.dtype.name.upper()}"), nccl.NCCL_SUM
-        out, back, size = self.out, self.back, self.sizes[0]
+        element = getattr(nccl, f"NCCL_{self.dtype.name.upper()}")
+        add = nccl.NCCL_SUM
+        out = self.out
+        back = self.back
+        size = self.sizes[0]
         first = [next(iter(each.values()), 0) for each in (out, back)]
         even = len(set(self.sizes)) == 1
         if self.kind == ALL_REDUCE:

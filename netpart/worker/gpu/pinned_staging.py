@@ -27,7 +27,8 @@ class PinnedBuffer:
     """Pinned memory that grows with what is put there; ``copied`` is behind the last copy out of it."""
 
     def __init__(self, xp: Any) -> None:
-        self.xp, self.bytes = xp, np.empty(0, np.uint8)
+        self.xp = xp
+        self.bytes = np.empty(0, np.uint8)
         self.copied = xp.cuda.Event(disable_timing=True)
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -43,7 +44,8 @@ class DeviceCopies:
     """copy(dst, src) for arrays of the device that come again and again; a kernel is bound when a pair comes first."""
 
     def __init__(self, kernels: Kernels) -> None:
-        self.kernels, self.bound = kernels, dict[tuple[Any, ...], Callable[[], None]]()
+        self.kernels = kernels
+        self.bound = dict[tuple[Any, ...], Callable[[], None]]()
         kernels.copy(*kernels.xp.empty((2, 1), kernels.dtype))  # loads the source of all
 
     def __call__(self, dst: Array, src: Array) -> None:
@@ -60,9 +62,12 @@ class PinnedStaging:
     """
 
     def __init__(self, kernels: Kernels) -> None:
-        self.kernels, self.xp = kernels, kernels.xp
-        self.leaving, self.arriving = PinnedBuffer(self.xp), cycle([PinnedBuffer(self.xp) for _ in range(ROOMS)])
-        self.memory, self.copy = self.xp.empty(0, np.uint8), DeviceCopies(kernels)
+        self.kernels = kernels
+        self.xp = kernels.xp
+        self.leaving = PinnedBuffer(self.xp)
+        self.arriving = cycle([PinnedBuffer(self.xp) for _ in range(ROOMS)])
+        self.memory = self.xp.empty(0, np.uint8)
+        self.copy = DeviceCopies(kernels)
 
     def to_host(self, array: Array) -> Array:
         """An array of the device, on the host until the next call; waits for what was enqueued before, as it must."""
@@ -75,7 +80,8 @@ class PinnedStaging:
     def like(self, array: Array) -> Array:
         """An array of the device without gaps, for what is enqueued before the next call."""
         if array.nbytes > self.memory.nbytes:
-            self.memory, self.copy = self.xp.empty(array.nbytes, np.uint8), DeviceCopies(self.kernels)
+            self.memory = self.xp.empty(array.nbytes, np.uint8)
+            self.copy = DeviceCopies(self.kernels)
         return self.memory[: array.nbytes].view(array.dtype).reshape(array.shape)
 
     def to_device(self, array: Array) -> Array:
@@ -83,7 +89,8 @@ class PinnedStaging:
         found = self.like(array)
         if array.size:
             room = next(self.arriving)
-            pinned, stream = room.array(array.shape, array.dtype), self.xp.cuda.get_current_stream()
+            pinned = room.array(array.shape, array.dtype)
+            stream = self.xp.cuda.get_current_stream()
             np.copyto(pinned, array)
             found.data.copy_from_host_async(pinned.ctypes.data, array.nbytes, stream)
             room.copied.record(stream)

@@ -75,7 +75,11 @@ class Tensor:
     def __init__(
         self, dim: Any = None, stride: Any = None, data_type: Any = None, uid: int = 0, made: Any = None
     ) -> None:
-        self.dim, self.stride, self.data_type, self.uid, self.made = dim, stride, data_type, uid, made
+        self.dim = dim
+        self.stride = stride
+        self.data_type = data_type
+        self.uid = uid
+        self.made = made
 
     def set_output(self, output: bool) -> Tensor:
         return self
@@ -177,7 +181,9 @@ class pygraph:  # noqa: N801
             dw = np.zeros((dy.shape[1], dy.shape[2], *found.dim[1:]))
             for tap, box in boxes(found, loss.dim[2:], window):
                 seen = channels(x[box], dy.shape[1])
-                b, g, space = len(x), dy.shape[1], -1
+                b = len(x)
+                g = dy.shape[1]
+                space = -1
                 dw[(..., *tap)] = np.einsum(
                     "bgks,bgcs->gkc", dy.reshape(b, g, dy.shape[2], space), seen.reshape(b, g, seen.shape[2], space)
                 )

@@ -152,7 +152,9 @@ class Function:
     """A kernel, launched as a RawKernel of CuPy."""
 
     def __init__(self, module: Module, library: ctypes.CDLL, name: str) -> None:
-        self.name, self._run, kinds = name, library[f"run_{name}"], library[f"kinds_{name}"]
+        self.name = name
+        self._run = library[f"run_{name}"]
+        kinds = library[f"kinds_{name}"]
         self._module = module
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         self._run.restype = kinds.restype = ctypes.c_char_p

@@ -11,7 +11,10 @@ from typing import Any
 from tests.cuda.runtime import streams
 from tests.cuda.runtime.errors import LAUNCH_FAILURE, NOT_READY, NOT_SUPPORTED, Refused
 
-Pointer, Int, Unsigned, Size = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
+Pointer = ctypes.c_void_p
+Int = ctypes.c_int
+Unsigned = ctypes.c_uint
+Size = ctypes.c_size_t
 Table = dict[str, Any]
 """ctypes functions by the names that they stand for."""
 SAID: list[Exception] = []

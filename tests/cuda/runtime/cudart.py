@@ -58,8 +58,13 @@ def cudaDeviceGetAttribute(to: int, attribute: int, device: int) -> None:
 @function(FUNCTIONS, Pointer, Int)
 def cudaGetDeviceProperties(to: int, device: int) -> None:
     found = Properties.from_address(to)
-    found.name, found.totalGlobalMem, found.major, found.minor = b"CUDA on the host", memory.TOTAL, 9, 0
-    found.multiProcessorCount, found.warpSize, found.maxThreadsPerBlock = 132, 32, 1024
+    found.name = b"CUDA on the host"
+    found.totalGlobalMem = memory.TOTAL
+    found.major = 9
+    found.minor = 0
+    found.multiProcessorCount = 132
+    found.warpSize = 32
+    found.maxThreadsPerBlock = 1024
 
 
 @function(FUNCTIONS, Pointer)

@@ -59,7 +59,9 @@ class Module:
     """A source; compiled by g++ when a kernel of it is asked for."""
 
     def __init__(self, source: str, options: list[str]) -> None:
-        self.source, self.options, self.device = source, options, streams.device()
+        self.source = source
+        self.options = options
+        self.device = streams.device()
         self.library: Any = None
 
     def kernel(self, name: str) -> Any:
@@ -77,7 +79,9 @@ class Kernel:
     """A kernel of a module; ``shared`` is how much dynamic shared memory it may have."""
 
     def __init__(self, module: Module, name: str) -> None:
-        self.module, self.name, self.shared = module, name, STATIC
+        self.module = module
+        self.name = name
+        self.shared = STATIC
         self.function = module.kernel(name)
         kinds = [] if isinstance(self.function, Foreign) else self.function.kinds
         self.sizes = [8 if kind[0] == "p" else int(kind[1:]) for kind in kinds]
@@ -143,7 +147,9 @@ def cuLaunchKernel(
     kernel: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int, stream: int | None,
     parameters: int, extra: int | None,
 ) -> None:  # fmt: skip
-    what, where, dims = found(Kernel, kernel), found(Stream, stream), (gx, gy, gz, bx, by, bz)
+    what = found(Kernel, kernel)
+    where = found(Stream, stream)
+    dims = (gx, gy, gz, bx, by, bz)
     if what.module.device != where.device or where.device != streams.device():
         places = f"device {what.module.device} on a stream of {where.device}, while {streams.device()} is current"
         raise Refused(INVALID_HANDLE, f"{what.name} of {places}")

@@ -14,7 +14,9 @@ from typing import Any
 
 SECTION = Struct("<IIQQQQIIQQ")
 SYMBOL = Struct("<IBBHQQ")
-LOCAL, DYNAMIC, FUNCTION = 2, 11, 2
+LOCAL = 2
+DYNAMIC = 11
+FUNCTION = 2
 """sh_type of the tables of all symbols and of those that are linked, and the type of a symbol that is code (ELF-64)."""
 WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
 Callback = Any

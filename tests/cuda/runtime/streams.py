@@ -56,7 +56,9 @@ class Capture:
     it ``told``, and how many of each are ``known`` to come before its next one."""
 
     def __init__(self, origin: Stream) -> None:
-        self.origin, self.work, self.over = origin, list[Work](), False
+        self.origin = origin
+        self.work = list[Work]()
+        self.over = False
         self.told: dict[Stream, int] = {}
         self.known: dict[Stream, dict[Stream, int]] = {origin: {}}
 
@@ -103,7 +105,9 @@ class Event:
     """What marks are recorded in. One of another process was reached before anybody here could hear of it."""
 
     def __init__(self, flags: int) -> None:
-        self.flags, self.device, self.mark = flags, device(), Mark()
+        self.flags = flags
+        self.device = device()
+        self.mark = Mark()
 
     def known(self) -> Mark:
         if self.mark.captured is not None:

@@ -31,7 +31,9 @@ from netpart.spec import whole_region
 
 pytest.importorskip("nilearn")
 
-SPACING, SUBJECTS, SEED = 3, 20, 3
+SPACING = 3
+SUBJECTS = 20
+SEED = 3
 MOST = {"ad-nc": 0.97, "smci-pmci": 0.85}
 """The largest area under the ROC curve that a threshold on a volume may have."""
 COHORT = 800

@@ -16,7 +16,9 @@ from netpart.proto.reader import read_job
 from tests.graph.jobs import data, job, layer, product
 
 ROOT = Path(__file__).resolve().parents[3]
-AUTO, RING, NCCL = Collectives.AUTO, Collectives.RING, Collectives.NCCL
+AUTO = Collectives.AUTO
+RING = Collectives.RING
+NCCL = Collectives.NCCL
 APART = ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
 
 

@@ -60,7 +60,9 @@ class Waiting:
     def __init__(
         self, folder: Path, pool: ThreadPoolExecutor, context: zmq.Context[Any], token: RunToken | None
     ) -> None:
-        self.address, self.events, self.context = f"tcp://127.0.0.1:{free_port()}", Queue[Event](), context
+        self.address = f"tcp://127.0.0.1:{free_port()}"
+        self.events = Queue[Event]()
+        self.context = context
         self.token, self.folder = TOKEN, folder / "run"
         meeting = Meeting(self.address, token=token, wait=DEADLINE)
         self.end: Future[Summary] = pool.submit(

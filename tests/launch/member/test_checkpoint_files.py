@@ -51,7 +51,9 @@ def book(tmp_path: Path) -> Iterator[CheckpointBook]:
 @pytest.fixture
 def worker() -> Iterator[Callable[[CheckpointRelay], RemoteFiles]]:
     """Files of a worker whose coordinator is a thread that asks a relay."""
-    context, threads, controls = zmq.Context(), list[threading.Thread](), list[ControlClient]()
+    context = zmq.Context()
+    threads = list[threading.Thread]()
+    controls = list[ControlClient]()
     router: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
     router.bind(ADDRESS)
 

@@ -61,7 +61,9 @@ def welcome() -> ControlProto:
 
 def test_hello_is_answered_and_the_heart_beats(router: zmq.Socket[bytes], control: ControlClient) -> None:
     answer_later = welcome()
-    control.status.phase, control.status.step, control.status.doing = "train", 3, lambda: "forward conv1"
+    control.status.phase = "train"
+    control.status.step = 3
+    control.status.doing = lambda: "forward conv1"
     control.send(ControlProto(stop=False))
     heard(router, "stop")
     answer(router, answer_later)

@@ -152,7 +152,10 @@ class Late(ShmTransport):
     """Once it has ``patience``, it takes in no gradient, sum or value until everybody else has ended the step, or
     nothing has come for that many seconds: then one message, so that others get what it has to pass on."""
 
-    patience, idle, looks, ended = 0.0, 0.0, 0, Event()
+    patience = 0.0
+    idle = 0.0
+    looks = 0
+    ended = Event()
 
     @property
     def arrivals(self) -> int:

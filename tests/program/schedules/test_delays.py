@@ -26,7 +26,11 @@ from tests.graph.jobs import data, job, layer, product
 from tests.program.schedules.test_schedule import SHAPES, text
 
 Values = np.ndarray[Any, Any]
-ROWS, WIDTH, CLASSES, STEPS, RATE = 8, 6, 4, 12, 0.5
+ROWS = 8
+WIDTH = 6
+CLASSES = 4
+STEPS = 12
+RATE = 0.5
 DIGITS = 1e-12
 GENTLE = 0.01
 """A learning rate at which nets without activations stay near where they began."""
@@ -106,7 +110,9 @@ def one_after_another(cut: Partition) -> dict[str, Values]:
     plain = JobProto()
     plain.CopyFrom(cut.job)
     plain.neuralnet.schedule, plain.neuralnet.micro_batches = Schedule.ONE_F_ONE_B, 1
-    whole, rule, clock = Ensemble(partition_job(plain, 1, uncut=True), keep=True), build_updater(plain.updater), Clock()
+    whole = Ensemble(partition_job(plain, 1, uncut=True), keep=True)
+    rule = build_updater(plain.updater)
+    clock = Clock()
     whole.initialise()
     delays, (player,) = parameter_delays(cut), whole.players
     arrays = [player.parameters.values(h) for h in range(len(player.program.holdings))]
@@ -130,7 +136,9 @@ def one_after_another(cut: Partition) -> dict[str, Values]:
 
 def check(cut: Partition, drains: frozenset[int] = frozenset()) -> None:
     """Plays ``cut`` in two interleavings: the same bits, and what the uncut net computes with delayed weights."""
-    found, again, expected = played(cut), played(cut, order=4), one_after_another(cut)
+    found = played(cut)
+    again = played(cut, order=4)
+    expected = one_after_another(cut)
     for name, value in expected.items():
         assert np.array_equal(found.parameter(name), again.parameter(name)), name
         assert np.abs(found.parameter(name) - value).max() < DIGITS, name

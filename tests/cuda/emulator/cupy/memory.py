@@ -28,7 +28,10 @@ class Lying:
     dtype = "elements"
 
     def __init__(self, address: int, shape: Sequence[int], strides: Sequence[int] = (1,), itemsize: int = 1) -> None:
-        self.shape, self.strides, self.itemsize, self.ndim = shape, strides, itemsize, len(shape)
+        self.shape = shape
+        self.strides = strides
+        self.itemsize = itemsize
+        self.ndim = len(shape)
         self.size, self.__array_interface__ = prod(shape), {"data": (address, False)}
 
 
@@ -86,7 +89,9 @@ def _use(array: Any, writes: bool, any: bool) -> None:
     if not array.size:
         return
     axes = ctypes.c_longlong * array.ndim
-    shape, steps, first = axes(*array.shape), axes(*array.strides), array.__array_interface__["data"][0]
+    shape = axes(*array.shape)
+    steps = axes(*array.strides)
+    first = array.__array_interface__["data"][0]
     item = ctypes.c_size_t(array.itemsize)
     found = LIBRARY.memory_use(ctypes.c_size_t(first), item, array.ndim, shape, steps, writes, any)
     if found:

@@ -365,7 +365,10 @@ class UnownedMemory:
     """Memory of the device that CuPy did not allocate."""
 
     def __init__(self, ptr: int, size: int, owner: Any, device_id: int = -1) -> None:
-        self.ptr, self.size, self.owner, self.device_id = ptr, size, owner, device_id
+        self.ptr = ptr
+        self.size = size
+        self.owner = owner
+        self.device_id = device_id
 
 
 class PinnedMemoryPointer(mmap.mmap):

@@ -22,10 +22,16 @@ from cupy.cuda import WORKING, Stream
 
 available = True
 NCCL_SUM = 0
-NCCL_UINT8, NCCL_INT32, NCCL_INT64, NCCL_FLOAT32, NCCL_FLOAT64 = 1, 2, 4, 7, 8
+NCCL_UINT8 = 1
+NCCL_INT32 = 2
+NCCL_INT64 = 4
+NCCL_FLOAT32 = 7
+NCCL_FLOAT64 = 8
 TYPES = {1: np.uint8, 2: np.int32, 4: np.int64, 7: np.float32, 8: np.float64}
 ID, MESSAGE = Struct("<QQ112x"), Struct("<qq")
-MEMBERS, ROOM, LINE = 16, 32 << 20, 256
+MEMBERS = 16
+ROOM = 32 << 20
+LINE = 256
 """Members at most, bytes that each may bring, and bytes of what it tells: calls entered, calls left, device, call."""
 SECONDS = 20.0
 """After which a member that waits for others in vain says so; NCCL itself would wait for ever."""
@@ -78,7 +84,9 @@ class NcclCommunicator:
         whole = np.frombuffer(self.memory, np.uint8)
         self.told = whole[: MEMBERS * LINE].view(np.int64).reshape(MEMBERS, -1)[:members]
         self.rooms = whole[MEMBERS * LINE :].reshape(MEMBERS, ROOM)[:members]
-        self.rank, self.round, self.aborted = rank, 0, False
+        self.rank = rank
+        self.round = 0
+        self.aborted = False
         self.told[rank, 2] = runtime.getDevice()
         self.meet(b"init")
         if len(set(self.told[:, 2].tolist())) < members:
