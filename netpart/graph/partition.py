@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from netpart.choices import PHASES
 from netpart.errors import ConfigError, FaultList
 from netpart.graph.build import build_net, layer_field_errors
-from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, ServerPiece
 from netpart.graph.invariants import check_graph
@@ -33,6 +32,7 @@ from netpart.graph.passes.teams import form_one_team, join_teams
 from netpart.graph.passes.totals import plan_totals
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
+from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.phase import runs_phase
@@ -53,7 +53,7 @@ class MicroBatch:
     rows: tuple[int, int]
 
 
-@dataclass(repr=False)
+@dataclass(frozen=True, repr=False)
 class Partition(NotebookDisplay):
     """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
     ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped. The
@@ -139,7 +139,8 @@ def partition_job(
     """
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    result = Partition(job, workers, {}, [], [])
+    cut: dict[str, list[MicroBatch]] = {}
+    fallbacks: list[CutFallback] = []
     faults = FaultList()
     placer = uncut_placements if uncut else placer
     with faults.collecting():
@@ -150,20 +151,17 @@ def partition_job(
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
         with faults.collecting():
-            result.phases[phase] = _cut_micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+            cut[phase] = _cut_micro_batches(job, phase, workers, folder, placer, fallbacks)
     faults.found += job_field_errors(job)
     faults.raise_found()
-    graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
+    graphs = list({id(m.graph): m.graph for micros in cut.values() for m in micros}.values())
     with pause_gc():
         plan = plan_parameters(graphs, workers, float_size(job), job.bucket_bytes, sharding_threshold(job))
-    result.holdings = plan.holdings
-    result.buckets = plan.buckets
-    result.trained = plan.trained
-    if job.updater.clip_norm > 0 and plan.trained:
-        result.norm = plan_gradient_norm(plan.holdings, plan.trained)
+    clipped = job.updater.clip_norm > 0 and plan.trained
+    norm = plan_gradient_norm(plan.holdings, plan.trained) if clipped else None
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.buckets = plan.buckets
-    return result
+    return Partition(job, workers, cut, plan.holdings, plan.buckets, fallbacks, plan.trained, norm)
 
 
 def job_field_errors(job: JobProto) -> list[ConfigError]:

@@ -10,10 +10,10 @@ from typing import Literal
 
 from netpart.errors import ConfigError
 from netpart.families import SCHEMES
-from netpart.graph.workers import default_workers
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
 from netpart.proto.words import VALUES, plain_word
+from netpart.proto.worker_count import default_workers
 
 AS_WRITTEN = "AS_WRITTEN"
 """The scheme that is none: every layer as its partition_dim, location and cut say."""

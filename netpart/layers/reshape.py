@@ -51,7 +51,7 @@ class Reshape(Layer):
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         box = list(self.inputs[0].whole)
         for theirs, ours in self.groups:
-            lo, hi = group_span(self.output.shape, ours, region)
+            lo, hi = _group_span(self.output.shape, ours, region)
             axis = _leading_axis(self.inputs[0].shape, theirs)
             row = prod(self.inputs[0].shape[axis + 1 : theirs.stop])
             box[axis] = lo // row, -(-hi // row)
@@ -71,8 +71,8 @@ class Reshape(Layer):
 
     def _used(self, call: Call) -> tuple[slice, ...]:
         """Where, in the runs of the part's input, those of its output lie."""
-        ours = [group_span(self.output.shape, axes, call.region) for _, axes in self.groups]
-        theirs = [group_span(self.inputs[0].shape, axes, call.needs.inputs[0] or ()) for axes, _ in self.groups]
+        ours = [_group_span(self.output.shape, axes, call.region) for _, axes in self.groups]
+        theirs = [_group_span(self.inputs[0].shape, axes, call.needs.inputs[0] or ()) for axes, _ in self.groups]
         return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(ours, theirs, strict=True))
 
     def _runs(self, a: Array, side: int) -> Array:
@@ -105,7 +105,7 @@ def _leading_axis(shape: Shape, axes: range) -> int:
     return next((a for a in axes if shape[a] > 1), axes.start)
 
 
-def group_span(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
+def _group_span(shape: Shape, axes: range, region: Region) -> tuple[int, int]:
     """The elements of the group ``axes`` that ``region``, cut on its leading axis at most, holds."""
     axis = _leading_axis(shape, axes)
     row = prod(shape[axis + 1 : axes.stop])

@@ -65,9 +65,8 @@ def partition_by_callable(
     """``partition_by_scheme`` by a scheme that need not have a name. ``name`` and ``share``, the workers over which it
     means to cut each layer (0: all), are for ``fallbacks``."""
     placer = SchemePlacer(job, workers, folder, name, scheme, share or workers)
-    result = partition_job(job, workers, folder, phases, placer=placer)
-    result.fallbacks += dict.fromkeys(placer.fallbacks)
-    return result
+    cut = partition_job(job, workers, folder, phases, placer=placer)
+    return replace(cut, fallbacks=[*cut.fallbacks, *dict.fromkeys(placer.fallbacks)])
 
 
 def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobProto:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from netpart.choices import RING, TREE
 from netpart.collectives.kinds import ALL_REDUCE
-from netpart.graph.cluster import Cluster
 from netpart.program.exchange import Exchange, plan_exchange
 from netpart.program.instructions import PHASE_CODES, Channel, Way
+from netpart.proto.cluster import Cluster
 
 AVERAGE = Channel(PHASE_CODES["train"], Way.AVERAGE, 0, 0)
 """On which parameters are averaged."""

@@ -125,14 +125,14 @@ def gradient_law(layer: Layer, data: LayerData, seed: int, objective: float = 1.
 def _directional_slope(layer: Layer, data: LayerData, array: Any, direction: Any, objective: float) -> float:
     """How the objective changes as ``array``, one of ``data``, moves along ``direction``."""
     array += STEP * direction
-    above = objective_value(layer, data, objective)
+    above = _objective_value(layer, data, objective)
     array -= 2 * STEP * direction
-    below = objective_value(layer, data, objective)
+    below = _objective_value(layer, data, objective)
     array += STEP * direction
     return (above - below) / (2 * STEP)
 
 
-def objective_value(layer: Layer, data: LayerData, objective: float) -> float:
+def _objective_value(layer: Layer, data: LayerData, objective: float) -> float:
     """What backward differentiates: the loss, or else the output projected on ``data.dy``."""
     played = play_part(layer, data, backward=False)
     if layer.is_loss:

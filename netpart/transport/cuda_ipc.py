@@ -21,8 +21,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from netpart.errors import TransportError
 from netpart.transport.cache_lines import round_up
 from netpart.transport.device_memory import EVENTS, DeviceExports, DeviceImports, can_access_peer, device_array_address
@@ -173,12 +171,12 @@ __all__ = ["CudaIpcTransport"]
 def open_transport(endpoint: Endpoint) -> ShmTransport:
     """The transport of one worker: that of the host where it computes on the processor."""
     rank, run_id, workers, devices, xp = endpoint
-    if xp is np:
+    if not devices[rank].partition(":")[2]:
         return ShmTransport(rank, run_id, workers)
-    return CudaIpcTransport(rank, run_id, workers, xp, near_ranks(xp, devices, rank))
+    return CudaIpcTransport(rank, run_id, workers, xp, _near_ranks(xp, devices, rank))
 
 
-def near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
+def _near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
     """The ranks on GPUs that reach the one of ``rank``, and that it reaches."""
     numbers = {other: int(number) for other, device in enumerate(devices) if (number := device.partition(":")[2])}
     own = numbers[rank]

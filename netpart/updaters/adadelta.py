@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction, check_positive
 class AdaDelta(Updater):
     """h <- rho h + (1 - rho) g²; s = g sqrt(u + delta) / sqrt(h + delta); u <- rho u + (1 - rho) s²; w <- w - lr s."""
 
-    types = ("kAdaDelta",)
     slots = ("square_mean", "update_square_mean")
     temporaries = 2
 

@@ -18,7 +18,6 @@ class Adam(Updater):
     With bias correction m is divided by 1 - beta1^t and v by 1 - beta2^t in the last of these, t = 1, 2, ...
     """
 
-    types = ("kAdam",)
     slots = ("mean", "square_mean")
     temporaries = 1
 

@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction, check_positive
 class AdamMax(Updater):
     """m <- beta1 m + (1 - beta1) g; u <- max(beta2 u, |g|) + delta; w <- w - lr m / u."""
 
-    types = ("kAdamMax",)
     slots = ("mean", "largest")
     temporaries = 1
 

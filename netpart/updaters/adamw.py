@@ -18,7 +18,6 @@ class AdamW(Updater):
     As in PyTorch the decay is multiplied by the learning rate, and delta stands outside of the root.
     """
 
-    types = ("kAdamW",)
     slots = ("mean", "square_mean")
     temporaries = 1
     decoupled = True

@@ -51,8 +51,6 @@ class UpdateStep(NamedTuple):
 class Updater(ABC):
     """An update rule with its constants known. Subclasses are final and say only what differs."""
 
-    types: ClassVar[tuple[str, ...]]
-    """UpdaterType names that this class implements."""
     slots: tuple[str, ...] = ()
     """State arrays of the rule, of the parameter's shape and dtype, zero at the start."""
     temporaries: ClassVar[int] = 1
@@ -164,7 +162,7 @@ class Updater(ABC):
         return g
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.types[0]} state {', '.join(self.states) or 'none'})"
+        return f"{type(self).__name__}(state {', '.join(self.states) or 'none'})"
 
 
 def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:

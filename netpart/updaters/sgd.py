@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction
 class SGD(Updater):
     """h <- momentum h - lr g; w <- w + h. Without momentum w <- w - lr g, and no state."""
 
-    types = ("kSGD",)
     slots: tuple[str, ...] = ("momentum",)
     temporaries = 1
 

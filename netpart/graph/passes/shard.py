@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.graph.cluster import cluster_of
 from netpart.graph.holdings import Holding, ParameterCell, ReadyCell, home_regions
+from netpart.proto.cluster import cluster_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule, Sharding
 from netpart.spec import Region, size

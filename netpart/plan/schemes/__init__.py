@@ -2,3 +2,18 @@
 
 N workers, b rows, L products (inner products, convolutions) of widths d_1 to d_L. ``netpart.families`` lists them.
 """
+
+__all__ = [
+    "altsplit",
+    "chain",
+    "column_row",
+    "data",
+    "data_then",
+    "gather_scatter",
+    "naive",
+    "on_workers",
+    "one_weird_trick",
+    "pipeline",
+    "placing",
+    "sequential",
+]

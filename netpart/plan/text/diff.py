@@ -68,8 +68,8 @@ def compare_partitions(before: Partition, after: Partition) -> PartitionDifferen
 
 def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
     """Layers whose placements differ; one that differs in training is not told again for other phases."""
-    old = layer_placements(before)
-    new = layer_placements(after)
+    old = _layer_placements(before)
+    new = _layer_placements(after)
     told: set[str] = set()
     for key in dict.fromkeys([*old, *new]):
         name = key.partition("@")[0]
@@ -79,7 +79,7 @@ def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]
             yield LayerChange(key, *_describe_change(a, b))
 
 
-def layer_placements(partition: Partition) -> dict[str, PlacedNode]:
+def _layer_placements(partition: Partition) -> dict[str, PlacedNode]:
     """The placement of every layer for the first micro-batch of each phase."""
     found: dict[str, PlacedNode] = {}
     for phase, micros in partition.phases.items():
