@@ -49,7 +49,7 @@ class ReasonFinder:
 
     def of_whole(self, found: Collective, part: Part) -> HelperReason:
         """What a collective carries, of which ``part`` is a piece."""
-        name = _describe_collective(found)
+        name = _collective_sentence(found)
         held = self.nodes[part.node].layer.outputs[part.output].whole
         why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
         why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
@@ -63,7 +63,7 @@ class ReasonFinder:
             SUM: self.why_join, LAYER: self.why_inserted,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
-        piece = f"; a piece of the {_describe_collective(part.collective)}" if part.collective else ""
+        piece = f"; a piece of the {_collective_sentence(part.collective)}" if part.collective else ""
         return HelperReason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
 
     def why_cut(self, part: Part) -> str:
@@ -101,7 +101,7 @@ class ReasonFinder:
         return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
 
 
-def _describe_collective(found: Collective) -> str:
+def _collective_sentence(found: Collective) -> str:
     """A collective in words, the same in every micro-batch."""
     return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
 
@@ -112,6 +112,6 @@ def _crossing_bytes(partition: Partition) -> tuple[Counter[str], Counter[str]]:
     for entry in compute_ledger(partition).entries:
         if entry.channel.way in found:
             part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
-            name = _describe_collective(part.collective) if part.collective else part.name
+            name = _collective_sentence(part.collective) if part.collective else part.name
             found[entry.channel.way][name] += entry.nbytes
     return found[Way.FORWARD], found[Way.BACKWARD]
