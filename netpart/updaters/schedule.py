@@ -20,6 +20,7 @@ Schedule = Callable[[int], float]
 
 
 def fixed_rate(conf: LRGenProto) -> Schedule:
+    """base_lr at every step."""
     base = conf.base_lr
     return lambda step: base
 
@@ -44,6 +45,7 @@ def exponential_rate(conf: LRGenProto) -> Schedule:
 
 
 def inverse_t_rate(conf: LRGenProto) -> Schedule:
+    """base_lr / (1 + step / final_lr): halved at step final_lr."""
     require_field(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
     base = conf.base_lr
     final = conf.inverset_conf.final_lr
@@ -52,6 +54,7 @@ def inverse_t_rate(conf: LRGenProto) -> Schedule:
 
 
 def inverse_rate(conf: LRGenProto) -> Schedule:
+    """base_lr * (1 + gamma * step) ** -pow."""
     require_field(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
     base = conf.base_lr
     gamma = conf.inverse_conf.gamma
