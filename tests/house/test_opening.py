@@ -18,16 +18,16 @@ OWN = {
     "cli/zoo": "its own folders, and a file that was opened by the rule before",
     "proto/fields": "its own folders",
     "kernels/cuda/choices": "what it wrote itself", "kernels/cuda/device": "its own sources",
-    "worker/limits": "the kernel's files", "transport/mpi_world": "the kernel's files",
-    "launch/cores": "the kernel's files",
-    "launch/mpi": "the kernel's files, and logs that it writes",
+    "worker/memory_limit": "the kernel's files", "transport/mpi_world": "the kernel's files",
+    "launch/control/cores": "the kernel's files",
+    "launch/teams/mpi": "the kernel's files, and logs that it writes",
     "transport/host_memory": "memory of this run", "transport/shm": "memory of this run",
     "transport/cuda_ipc": "memory of this run",
-    "launch/processes": "logs that it writes", "launch/notes": "what it writes", "launch/token": "what it writes",
-    "launch/ends": "logs that it wrote", "launch/coordinator": "the root, to see whether there is room",
+    "launch/teams/processes": "logs that it writes", "launch/report/run_record": "what it writes", "launch/control/token": "what it writes",
+    "launch/teams/exit_status": "logs that it wrote", "launch/coordinator/coordinator": "the root, to see whether there is room",
     "data/atomic": "what it writes", "checkpoint/safetensors_file": "what it writes",
     "data/make/python_source": "Python's own files",
-    "cli/main": "what it writes", "cli/run": "what it writes",
+    "launch/report/event_lines": "what it writes", "cli/main": "what it writes", "cli/run": "what it writes",
 }  # fmt: skip
 """Modules that open files by themselves, and which."""
 
