@@ -172,7 +172,7 @@ def cut_law(layer: Layer, data: LayerData, cut: RandomCut, kernels: Kernels = KE
 
 
 def _statistics_law(layer: Layer, terms: list[PlayedPart], expected: PlayedPart, tolerance: float) -> None:
-    """Law 4, in part: the terms of each cell compute all that a batch adds to running statistics; cells do not add up."""
+    """Law 4, in part: the terms of each cell compute all of a batch's share of running statistics."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
             found = sum(part.dw[k] for part in terms)
