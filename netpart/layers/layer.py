@@ -30,8 +30,8 @@ class MemoryOrder(Enum):
     A layer has one order for its inputs and outputs of the rank of its output. Tensors of another rank are row-major.
     """
 
-    PLAIN = "as written"
-    FIRST = "as its first source lies, of those of its shape if there are any"
+    PLAIN = "row-major"
+    FIRST = "the order of its first source; sources of its own shape come first"
     CHANNELS_LAST = "batch, space, channels"
 
 
@@ -42,9 +42,9 @@ class MemoryReuse(Enum):
     computes nothing.
     """
 
-    NONE = "beside it"
-    OVER = "over it"
-    SAME = "the same"
+    NONE = "separate memory"
+    OVER = "overwritten memory"
+    SAME = "the same memory"
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ class TermCounts:
             for k, (source, box) in enumerate(zip(node.sources, needs.inputs, strict=True)):
                 if net.carries_gradient(node, k):
                     own = _operand_terms(node, box, net.spec(source).shape) if is_cut else 0
-                    behind = max(read, self.outputs[node.name])
-                    arriving[net.nodes[source.node].name].append(own + n + behind + self.weight(node))
+                    operand = max(read, self.outputs[node.name])
+                    arriving[net.nodes[source.node].name].append(own + n + operand + self.weight(node))
         self.parameter_gradients = {name: sum_terms(counts) for name, counts in training.items()}
 
     def update(self, steps: Mapping[str, float]) -> None:
