@@ -34,7 +34,7 @@ class AdamMax(Updater):
         xp.abs(g, out=change)
         xp.multiply(u, self.beta2, out=u)
         xp.maximum(u, change, out=u)
-        xp.add(u, self.delta, out=u)
+        xp.add(u, self.delta, out=u)  # into the state, not only the divisor: the next maximum includes it
         xp.divide(m, u, out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

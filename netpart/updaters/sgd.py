@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, with heavy-ball momentum if any."""
+"""Stochastic gradient descent, with optional heavy-ball momentum."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class SGD(Updater):
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
         self.momentum = check_fraction(conf.momentum, "momentum")
+        # Without momentum the state would only repeat the last change: no array is allocated or saved for it.
         self.slots = SGD.slots if self.momentum > 0 else ()
 
     @property
