@@ -26,7 +26,6 @@ class PartInput:
     ``gradient``: backward returns the gradient of that region along the same edge.
     """
 
-    # Slots, as in Part: a rewrite creates millions of these objects.
     __slots__ = ("gradient", "k", "output", "part", "region")
 
     def __init__(self, part: Part, region: Region, k: int = 0, output: int = 0, gradient: bool = False) -> None:
@@ -45,14 +44,11 @@ class Part:
 
     ``node`` and ``output`` name the tensor of the uncut net that the part holds; ``region`` is the box of it, in global
     coordinates. ``shard`` and ``term`` are those of the layer's placement (layers only). ``live``: a gradient of
-    ``region`` is computed here.
-
-    ``owned`` (losses only): the boxes whose loss this part differentiates. ``reports``: this part reports the metrics.
-    Both count each element once where shards overlap (docs/partition.md, "Gradients of replicas").
-
-    ``trains`` has, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
-    ``members`` are the replicas (including this part) that all-reduce the gradient of this part; () if none is needed.
-    ``collective`` is the collective that a helper is a piece of.
+    ``region`` is computed here. ``owned`` (losses only): the boxes with loss that this part differentiates;
+    ``reports``: it reports the metrics. Both count each element once where shards overlap (docs/partition.md,
+    "Gradients of replicas"). ``trains`` has, per parameter, whether this part adds to its gradient. ``peer`` is the
+    other half of a bridge. ``members`` are the replicas (including this part) that all-reduce the gradient of this
+    part; () if none is needed. ``collective`` is the collective that a helper is a piece of.
     """
 
     __slots__ = (
@@ -103,11 +99,9 @@ class Collective:
     ``members`` are workers in the order of their places. ``blocks[i]`` is the block that place i contributes to an
     all-gather or receives from a reduce-scatter; ``blocks[i * n + j]`` is the block from i to j of an all-to-all (None:
     nothing is sent). For other kinds ``blocks`` is empty and the algorithm cuts ``region`` itself. ``backward``: the
-    gradient returns the same way.
-
-    ``first`` is the index of the part at which the collective can start, ``last`` that of the last part that waits for
-    it; ``first`` also identifies it among the collectives of its graph. ``elements`` counts what all members send
-    together.
+    gradient returns the same way. ``first`` is the index of the part at which the collective can start, ``last`` that
+    of the last part that waits for it; ``first`` also identifies it among the collectives of its graph. ``elements``
+    counts what all members send together.
     """
 
     kind: str
@@ -148,10 +142,9 @@ class Graph(NotebookDisplay):
 
     ``placements`` has one entry per node of ``net``. Per node: ``full`` is True if each replica holds the whole
     gradient of its region, ``reduced`` if it needs an all-reduce for that (docs/partition.md, "Gradients of replicas"),
-    and ``agree`` if all replicas compute the same bits as well.
-
-    ``buckets`` are the parameter gradients that are summed in a step, which may have several ``micro_batches``.
-    ``collectives`` are those that the bridges form. ``teams`` lists the workers that pass through the net together.
+    and ``agree`` if all replicas compute the same bits as well. ``buckets`` are the parameter gradients that are summed
+    in a step, which may have several ``micro_batches``. ``collectives`` are those that the bridges form. ``teams``
+    lists the workers that pass through the net together.
     """
 
     net: Net
