@@ -51,8 +51,7 @@ def _equal_sums(
         if not all(agree[d.reader] for i in members for d in demands[i]):
             return False
         # Floating-point addition is commutative but not associative: two addends give the same bits in either order,
-        # three need not. Gradients of local readers are added in graph order; those from other workers may be added in
-        # another order.
+        # three need not. Three or more must come from the same readers, all on the replica's own worker.
         if len(met[0]) > 2 and not (local and all(m == met[0] for m in met)):
             return False
     return True

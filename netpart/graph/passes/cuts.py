@@ -76,7 +76,7 @@ class LayerCuts:
         return tuple((k, k + 1) for k in range(parts))
 
     def along(self, axis: int, parts: int, at: FieldPath, sizes: list[int] | None = None) -> Ranges:
-        """The ranges of a cut of ``axis`` of the output. Raises ConfigError, at field ``at``, if it cannot be cut so."""
+        """The ranges of a cut of ``axis`` of the output. Raises ConfigError, at field ``at``, if impossible."""
         allowed = [a for a in self.layer.cuts() if a != INPUT]
         if axis not in allowed:
             got = f"a cut on axis {axis}"
@@ -89,8 +89,8 @@ class LayerCuts:
             self.check_sizes(sizes, parts, self.extent(axis), at)
             return cut_by_sizes(sizes, self.layer.output.shape[axis])
         self.check_parts(self.extent(axis), parts, self.names([axis]), at)
-        # Spatial axes are always spread, as a last part much larger than the others would hold up every layer. The
-        # option is for the batch and channels, where SINGA gives the last part the rest.
+        # Spatial axes are always spread. The option is for the batch and channels, where the default is that of SINGA:
+        # the last part takes the rest.
         return cut_extent(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
 
     def inputs(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
