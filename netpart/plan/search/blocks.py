@@ -20,7 +20,7 @@ from netpart.plan.schemes.chain import cut_chain
 from netpart.units import plural_text
 
 CONVOLUTION, FOLLOWER = re.compile("conv", re.IGNORECASE), re.compile("batch_?norm|bn|bm|relu", re.IGNORECASE)
-"""Types of layers, by their names in netpart and other frameworks, that start a convolution block and that continue it."""
+"""Types of layers, by their names in netpart and other frameworks, that start a convolution block or continue it."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Gene
 
 
 def _clear_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
-    """Clear a device that can hold partition ``i`` and put it there; returns what it held, or ``i`` if there is none."""
+    """Clear a device that can hold partition ``i`` and put it there; returns what it held, or ``i`` if none can."""
     large = np.flatnonzero(problem.room >= problem.loads[i])
     if not len(large):
         return [i]

@@ -55,7 +55,7 @@ class PlanningTask:
 
     @cached_property
     def start(self) -> tuple[Knapsacks, Plan]:
-        """The blocks and devices as knapsacks, and a legal plan; raises ConfigError if it is proved that none exists."""
+        """The blocks and devices as knapsacks, and a legal plan; raises ConfigError if none exists (proved)."""
         slacks = SLACKS if self.slack is None else (self.slack,)
         problems = [make_knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
         for problem in problems:

@@ -96,7 +96,7 @@ class ReasonFinder:
         held = self.around.held(part)
         if is_total(self.nodes[part.node]):
             return f"{held} is added up here, once, and then sent to all who need it"
-        return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know about the input on this worker"
+        return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know about the input here"
 
     def describe_need(self, part: Part) -> str:
         """The shards that a helper serves, and the box that they need."""
