@@ -92,9 +92,9 @@ class Cluster:
 
     def __str__(self) -> str:
         """Description of the cluster: "2 groups of 3 workers, 2 servers"."""
-        said = plural_text(self.workers, "worker")
-        said = f"{self.groups} groups of {said}" if self.groups > 1 else said
-        return f"{said}, {plural_text(self.servers, 'server')}" if self.servers else said
+        text = plural_text(self.workers, "worker")
+        text = f"{self.groups} groups of {text}" if self.groups > 1 else text
+        return f"{text}, {plural_text(self.servers, 'server')}" if self.servers else text
 
 
 def cluster_of(job: JobProto, workers: int) -> Cluster:

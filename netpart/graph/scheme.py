@@ -101,8 +101,8 @@ def overruled_warning(job: JobProto, *schemes: str) -> str:
     if named in ([], [AS_WRITTEN]) or not all(map(is_cut_by_user, layers)):
         return ""
     own = "as every layer has a partition_dim, location, cut or shard of its own"
-    said = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"
-    return f"{said} nothing, {own}; --override lets the scheme decide"
+    subject = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"
+    return f"{subject} nothing, {own}; --override lets the scheme decide"
 
 
 def override_cuts(job: JobProto, who: str = "--override") -> None:

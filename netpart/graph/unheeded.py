@@ -34,8 +34,8 @@ def _untested_warnings(job: JobProto) -> Iterator[str]:
     """Warnings for evaluations that have a frequency but no number of steps. Steps explicitly set to 0 are intended."""
     tests = "test", job.test_freq, job.HasField("test_steps")
     validations = "validate", job.validate_freq, job.HasField("validate_steps")
-    for phase, freq, told in (tests, validations):
-        if freq > 0 and not told:
+    for phase, freq, has_steps in (tests, validations):
+        if freq > 0 and not has_steps:
             steps = f"{phase}_steps"
             hint = f"write {steps}: 10, say, or omit {phase}_freq"
             yield f"{phase}_freq: {freq} has no effect, as there is no {steps}; {hint}"

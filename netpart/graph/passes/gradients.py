@@ -86,13 +86,13 @@ def _mute_reader_replicas(
     everyone = [(s, d) for s, of_shard in enumerate(demands) for d in of_shard if full[d.reader]]
     if all(placements[r].has_no_replicas for r in {d.reader for _, d in everyone}):
         return
-    spoken: dict[ReaderKey, int] = {}
+    senders: dict[ReaderKey, int] = {}
     for s, d in everyone:
         shards = placements[d.reader].shards
         members = placements[d.reader].classes[reader_class(placements, d)]
         # A local member is preferred because its gradient need not cross workers. For a source with replicas all shards
         # must choose the same member: otherwise two replicas would receive the same gradient.
         local = [j for j in members if shards[j].worker == placement.shards[s].worker] if own_worker else []
-        spoken[s, d.reader, d.k, reader_class(placements, d), d.box] = (local or members)[0]
+        senders[s, d.reader, d.k, reader_class(placements, d), d.box] = (local or members)[0]
     for s, d in everyone:
-        d.gradient = spoken[s, d.reader, d.k, reader_class(placements, d), d.box] == d.j
+        d.gradient = senders[s, d.reader, d.k, reader_class(placements, d), d.box] == d.j

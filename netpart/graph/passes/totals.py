@@ -75,8 +75,8 @@ def _addend_readers(net: Net, placements: list[Placement], node: Node) -> tuple[
 def _moved_elements(found: PlacedNet, name: str) -> int:
     """Elements that cross workers from layer ``name`` to its readers, and back, through its total if it has one."""
     node = found.net.by_name[name]
-    behind = node.index + 1
-    total = [behind] if behind < len(found.net.nodes) and is_total(found.net.nodes[behind]) else []
+    after = node.index + 1
+    total = [after] if after < len(found.net.nodes) and is_total(found.net.nodes[after]) else []
     return sum(_crossing_elements(found, index) for index in [node.index, *total])
 
 

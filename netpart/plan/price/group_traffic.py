@@ -28,8 +28,8 @@ class GroupTraffic:
         if self.averaged:
             steps = f"every {self.sync} of their steps" if self.sync > 1 else "after each of their steps"
             return f"{self.cluster}: {steps} they average their parameters, which moves {bytes_text(self.averaged)}"
-        said = f"pushes {bytes_text(self.pushed)} of gradients and pulls {bytes_text(self.pulled)} of parameters"
-        return f"{self.cluster}: in each of its steps a group {said}"
+        traffic = f"pushes {bytes_text(self.pushed)} of gradients and pulls {bytes_text(self.pulled)} of parameters"
+        return f"{self.cluster}: in each of its steps a group {traffic}"
 
 
 def predict_group_traffic(partition: Partition) -> GroupTraffic | None:

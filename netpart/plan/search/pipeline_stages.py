@@ -141,8 +141,8 @@ class StageSearch:
     def add_stage(self, m: int, r: int, prices: Floats) -> None:
         """Use r replicas for the first stage of m workers, for each down-set where that is faster."""
         # With no workers left, only the down-set of all layers is complete; it is the last one.
-        behind = self.best[m - r - 1] if r < m else np.where(np.arange(len(self.cuts)) == len(self.cuts) - 1, 0, np.inf)
-        with_stage = np.maximum(prices, behind[None, :])
+        after = self.best[m - r - 1] if r < m else np.where(np.arange(len(self.cuts)) == len(self.cuts) - 1, 0, np.inf)
+        with_stage = np.maximum(prices, after[None, :])
         if self.room.nbytes < inf:
             held = stage_bytes(self.parameters, self.activation, r, m, self.room.states)
             with_stage[held > self.room.nbytes] = np.inf

@@ -74,8 +74,8 @@ class Portfolio:
         """
         able = [p for p in self.proposals if not p.row.refused]
         if not able:
-            told = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
-            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({told})")
+            refusals = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
+            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({refusals})")
         plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
         fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
@@ -173,12 +173,12 @@ class Portfolio:
             found = cut()
         except ConfigError as error:
             return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
-        told = predict_step(found, self.task.devices, self.rates)
-        gap = told.seconds / self.bound - 1
+        predicted = predict_step(found, self.task.devices, self.rates)
+        gap = predicted.seconds / self.bound - 1
         micro_batches = len(found.phases["train"])
         recompute = found.job.neuralnet.recompute
         workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
-        row = ProposalRow(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
+        row = ProposalRow(name, micro_batches, recompute, predicted.seconds, gap, predicted.moved, workers=workers)
         return Proposal(row, job, found)
 
     def fitted(self, proposal: Proposal) -> Proposal:

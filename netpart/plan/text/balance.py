@@ -22,10 +22,10 @@ def uneven_warnings(partition: Partition) -> Iterator[str]:
         for axis, sizes in axis_sizes(placement).items():
             if _relative_excess(sizes) > UNEVEN:
                 what = f"{axis_name(node.layer, axis)} {sizes_text(sizes)}"
-                told = f"{what}, the largest part is {_relative_excess(sizes):.2f} times the mean"
-                found.setdefault(f"{told}; {_balance_hint(partition, node, axis, sizes)}", []).append(node.name)
-    for told, names in found.items():
-        yield f"{', '.join(names)}: {told}"
+                warning = f"{what}, the largest part is {_relative_excess(sizes):.2f} times the mean"
+                found.setdefault(f"{warning}; {_balance_hint(partition, node, axis, sizes)}", []).append(node.name)
+    for warning, names in found.items():
+        yield f"{', '.join(names)}: {warning}"
 
 
 def _relative_excess(sizes: Sequence[int]) -> float:

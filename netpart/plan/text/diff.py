@@ -72,12 +72,12 @@ def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]
     """Layers with different placements; one that differs in training is not repeated for other phases."""
     old = layer_placements(before)
     new = layer_placements(after)
-    told: set[str] = set()
+    reported: set[str] = set()
     for key in dict.fromkeys([*old, *new]):
         name = key.partition("@")[0]
         a, b = old.get(key), new.get(key)
-        if name not in told and (a and a[1]) != (b and b[1]):
-            told.add(name)
+        if name not in reported and (a and a[1]) != (b and b[1]):
+            reported.add(name)
             yield LayerChange(key, *_describe_change(a, b))
 
 

@@ -67,8 +67,8 @@ class HelperNeighbours:
 
 def inserted_totals(graph: Graph, node: Node) -> list[Node]:
     """The total that the rewrite inserted after a layer, if any."""
-    behind = graph.net.nodes[node.index + 1 : node.index + 2]
-    return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
+    after = graph.net.nodes[node.index + 1 : node.index + 2]
+    return [found for found in after if is_total(found) and found.sources[0].node == node.index]
 
 
 def inserted_inner_layers(graph: Graph, node: Node) -> list[Node]:

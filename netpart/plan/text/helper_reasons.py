@@ -40,10 +40,10 @@ class ReasonFinder:
 
     def of(self, parts: Sequence[Part]) -> Iterator[HelperReason]:
         """The reasons for ``parts``; a collective comes before the first of its pieces."""
-        told: set[Collective] = set()
+        reported: set[Collective] = set()
         for part in parts:
-            if part.collective is not None and part.collective not in told:
-                told.add(part.collective)
+            if part.collective is not None and part.collective not in reported:
+                reported.add(part.collective)
                 yield self.of_whole(part.collective, part)
             yield self.of_one(part)
 

@@ -115,14 +115,14 @@ def tabulate_partition(partition: Partition) -> PlanTable:
     moves = compute_ledger(partition)
     flops = sum_by_worker(counts[0] + counts[1])
     workers = list[WorkerRow]()
-    spoken = list[Phases]()
+    communications = list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
         more = _count_recomputed(partition, program)
         workers.append(_worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
-        spoken.append(list_communications(program))
+        communications.append(list_communications(program))
         again += more
-    check_deadlocks(spoken)
+    check_deadlocks(communications)
     forward, backward, memory = map(sum_by_layer, counts)
     bytes_of = traffic_by_layer(partition, moves.entries)
     net = partition.graph.net

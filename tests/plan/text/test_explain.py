@@ -141,7 +141,7 @@ def test_addends_and_labels() -> None:
 
 def test_copies_that_sum_their_gradient() -> None:
     found = explain_layer(cut("schemes/five-layers", 2), "tanh1")
-    assert "add up the gradients of their output" in found.sums[0]
+    assert "all-reduce the output gradient" in found.sums[0]
     assert set(found.moves) == {"sums over replicas"}
 
 
