@@ -104,7 +104,7 @@ def _describe_sums(partition: Partition, node: Node) -> Iterator[str]:
     """The gradients that are summed over workers: of the layer's copies, and of its parameters."""
     graph = partition.graph
     if graph.reduced[node.index]:
-        yield "its copies receive gradients from their own readers only, then all-reduce the output gradient (sum_gradient)"
+        yield "its copies receive gradients from their own readers, then all-reduce the output gradient (sum_gradient)"
     for parameter in dict.fromkeys(p for each in (node, *inserted_inner_layers(graph, node)) for p in each.params):
         cells = [
             f"{region_text(cell.box, whole_region(parameter.spec.shape))} over workers"
