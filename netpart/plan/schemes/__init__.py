@@ -1,4 +1,4 @@
-"""Schemes: plain functions that place all layers of a net at once. ``docs/schemes.md`` draws them and counts bytes.
+"""Schemes: functions that place all layers of a net at once. ``docs/schemes.md`` draws them and counts their bytes.
 
 N workers, b rows, L products (inner products, convolutions) of widths d_1 to d_L. ``netpart.families`` lists them.
 """
