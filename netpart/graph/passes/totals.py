@@ -1,5 +1,5 @@
-"""Pass: inserts a layer that holds the total of partial sums, cut over the workers that read it (docs/schemes.md,
-Totals).
+"""Pass: inserts a layer that holds the total of partial sums, cut over the workers that read it (docs/regions.md,
+D12).
 
     N addends on N workers, each of which needs the whole sum T: sent directly, N(N-1)|T| elements.
     With the total between: every worker adds up its share, (N-1)|T|, and all gather the shares, (N-1)|T|.
