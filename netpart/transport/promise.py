@@ -10,7 +10,7 @@ from netpart.transport.frames import FrameHeader
 NOWHERE = -1
 """In place of a descriptor: the message has no place of its own, but slots."""
 WITH_SENDER = 1 << 31
-"""In place of a descriptor, all of which are smaller: the message stays with its sender, whose own lane states where."""
+"""In place of a descriptor (all are smaller): the message stays with its sender, whose own lane states where."""
 
 
 @dataclass(frozen=True)
