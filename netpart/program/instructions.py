@@ -91,8 +91,8 @@ class Backward(BaseInstruction):
     """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where these are not None, or ``adds`` to ``dx``.
 
     ``x`` are the inputs if backward may read them again, else (); ``reads`` are the other views of forward that it may
-    read. Both must be kept until then. ``first`` is the backward of the activation that follows the part, in place on dy, if
-    the same kernel computes it.
+    read. Both must be kept until then. ``first`` is the backward of the activation that follows the part, in place on
+    dy, if the same kernel computes it.
     """
 
     micro: int

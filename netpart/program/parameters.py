@@ -21,8 +21,8 @@ Key = tuple[int, int, int]
 
 
 class ParameterMemory:
-    """Buffers of the holdings of one worker. A gradient lies in its bucket's buffer if a cell of the bucket is the whole
-    holding; ``copies`` lists the other cells: bucket, view in the bucket, holding and box.
+    """Buffers of the holdings of one worker. A gradient lies in its bucket's buffer if a cell of the bucket is all of
+    the holding; ``copies`` lists the other cells: bucket, view in the bucket, holding and box.
     """
 
     def __init__(

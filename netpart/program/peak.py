@@ -54,7 +54,7 @@ def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:
     for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
         before = latest.get(offsets[b])
         nbytes = copies.get(b, 1) * buffers[b].nbytes(program.float_size)
-        # At one offset only buffers that share memory can live at the same time.
+        # At one offset only buffers that share memory, or are empty, can live at the same time.
         if before is not None and first <= before.last:
             before.last = max(last, before.last)
             before.nbytes = max(nbytes, before.nbytes)

@@ -1,5 +1,5 @@
-"""ServerCompiler: compiles a server's Programs: for each group one that receives its gradients and one that sends it the
-values, and between them the updates, which are the same for all groups."""
+"""ServerCompiler: compiles a server's Programs. Each group has one that receives its gradients and one that sends it
+the values; the updates between them are the same for all groups."""
 
 from __future__ import annotations
 

@@ -79,7 +79,6 @@ class UpdateCompiler:
                 self.leave_if_ready(b, phase, out)
 
     def leave_if_ready(self, b: int, phase: int, out: list[Instruction]) -> None:
-        # The set of a started bucket stays empty, so it would be found ready again.
         if self.remaining[b] or b in self.started:
             return
         delay = self.bucket_delay(b)
@@ -88,7 +87,7 @@ class UpdateCompiler:
         out.append(self.started[b])
 
     def summed(self, b: int, phase: int) -> CollectiveStart:
-        """The start of a bucket's sum: of all its gradients, or, if it is sharded, of those that this worker updates."""
+        """The start of a bucket's sum: of all its gradients, or of those that this worker updates if it is sharded."""
         if not self.bucket(b).sharded:
             return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), self.parameters.flat[b], f"bucket {b}")
         cell = self.bucket(b).cells[0]
@@ -115,7 +114,7 @@ class UpdateCompiler:
 
     def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
         """The updates of holdings, or the pushes of their gradients to their servers."""
-        # Trained ones first: kernels combine updates that follow each other, except with running statistics.
+        # Trained ones first: some kernels do consecutive updates at once, and running statistics would separate them.
         held = sorted(held, key=self.is_running_statistic)
         own = [h for h in held if self.served is None or self.is_running_statistic(h)]
         found = [i for h in own for i in self.updated(h, phase, norm)]
