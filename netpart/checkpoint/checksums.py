@@ -57,7 +57,7 @@ def parse_checksums(metadata: Mapping[str, str], names: Collection[str]) -> dict
 
 
 def scan_tensor(file: TensorFile, name: str) -> TensorScan:
-    """Reads a tensor once, block by block. Raises DataError if the file ends before the tensor does."""
+    """Read a tensor once, block by block. Raises DataError if the file ends before the tensor does."""
     tensor = file.tensors[name]
     checksum = 0
     finite = True

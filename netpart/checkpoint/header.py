@@ -61,7 +61,7 @@ class SafetensorsHeader:
 
 
 def write_header(tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) -> tuple[bytes, int]:
-    """Lays out tensors (name -> dtype name and shape); returns the file's first bytes and its size in bytes.
+    """Lay out tensors (name -> dtype name and shape); return the file's first bytes and its size in bytes.
 
     Wide dtypes come first, so every tensor is aligned to its item size. Raises DataError for a dtype not in ``DTYPES``.
     """
@@ -98,7 +98,7 @@ def header_length(start: bytes, size: int) -> int:
 
 
 def parse_header(text: bytes, size: int) -> SafetensorsHeader:
-    """Parses the JSON of a file of ``size`` bytes.
+    """Parse the JSON of a file of ``size`` bytes.
 
     Raises DataError for malformed JSON or fields, and unless the tensors tile the rest of the file.
     """

@@ -10,7 +10,7 @@ from netpart.spec import Region, Shape
 
 
 def contiguous_runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
-    """Yields (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
+    """Yield (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
 
     Trailing axes that the box spans completely merge with the axis before them into one run. Raises ValueError if the
     box extends beyond the tensor.

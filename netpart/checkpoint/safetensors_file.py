@@ -33,7 +33,7 @@ class Checkpoint(TensorFile):
         super().__init__(path, os.O_RDONLY)
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None:
-        """Reads a box of a tensor into ``out`` of the box's shape; float32 and float64 convert into each other.
+        """Read a box of a tensor into ``out`` of the box's shape; float32 and float64 convert into each other.
 
         ``shape``: the shape that ``box`` refers to, if the file stores another one (same elements and order). Raises
         DataError if the tensor is missing, the box extends beyond it, or only one of it and ``out`` has float elements.
@@ -48,7 +48,7 @@ class Checkpoint(TensorFile):
             out[...] = part
 
     def verify(self, wanted: Mapping[str, Collection[Shape]]) -> None:
-        """Reads each tensor of ``wanted`` (name -> the shapes that it may have) once and checks it.
+        """Read each tensor of ``wanted`` (name -> the shapes that it may have) once and check it.
 
         Raises DataError for a tensor that is missing, has another shape, has integer elements, is not finite, or does
         not match its checksum. A file of another tool has no checksums: there this last check is omitted.
@@ -73,7 +73,7 @@ class Checkpoint(TensorFile):
             raise DataError(f"{self.path}: {error}; use another checkpoint") from None
 
     def check_shape(self, name: str, shapes: Collection[Shape]) -> None:
-        """Raises DataError unless a tensor exists, has float elements and one of ``shapes``, up to axes of extent 1.
+        """Raise DataError unless a tensor exists, has float elements and one of ``shapes``, up to axes of extent 1.
         Another shape with as many elements is refused, as it may mean another order of the elements."""
         tensor = self.find_tensor(name)
         if tensor.item.kind != "f":
@@ -92,7 +92,7 @@ class CheckpointWriter(TensorFile):
         self._final = path
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
-        """Writes a box of a tensor from an array of the box's shape and the tensor's dtype.
+        """Write a box of a tensor from an array of the box's shape and the tensor's dtype.
 
         ``shape``: the shape that ``box`` refers to, if the file stores another one (same elements and order). Raises
         DataError if the tensor is missing, the box extends beyond it, the dtype differs, or the disk is full.
@@ -104,14 +104,14 @@ class CheckpointWriter(TensorFile):
             self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
 
     def close(self) -> None:
-        """Makes what was written durable and closes the file; the owner calls ``finish`` after all have closed it."""
+        """Make what was written durable and close the file; the owner calls ``finish`` after all have closed it."""
         if self._descriptor >= 0:
             with _checkpoint_disk_errors(self._final):
                 os.fsync(self._descriptor)
         super().close()
 
     def seal(self) -> list[str]:
-        """Writes the checksums and makes the file durable; the owner calls it after every process has closed the file.
+        """Write the checksums and make the file durable; the owner calls it after every process has closed the file.
 
         Returns the names of the tensors that are not finite.
         """
@@ -126,7 +126,7 @@ class CheckpointWriter(TensorFile):
         return [name for name, seen in found.items() if not seen.finite]
 
     def place(self) -> None:
-        """Renames the sealed file to its final name."""
+        """Rename the sealed file to its final name."""
         with _checkpoint_disk_errors(self._final):
             os.replace(self.path, self._final)
             _sync_folder(self._final.parent)  # only then is the new name durable
@@ -137,7 +137,7 @@ class CheckpointWriter(TensorFile):
         self.place()
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove what was written."""
         super().close()
         self.path.unlink(missing_ok=True)
 
@@ -145,7 +145,7 @@ class CheckpointWriter(TensorFile):
 def create_checkpoint(
     path: Path, tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str] | None = None
 ) -> CheckpointWriter:
-    """Creates the checkpoint that ``finish`` will rename to ``path``: header written, full size, all elements 0.
+    """Create the checkpoint that ``finish`` will rename to ``path``: header written, full size, all elements 0.
 
     ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, unpartitioned. A partial file that an earlier run left is
     replaced. Raises DataError for another dtype, and if the file cannot be written.
@@ -162,12 +162,12 @@ def create_checkpoint(
 
 
 def join_checkpoint(path: Path) -> CheckpointWriter:
-    """Opens the checkpoint that its owner has created for ``path``, to write more of its regions."""
+    """Open the checkpoint that its owner has created for ``path``, to write more of its regions."""
     return CheckpointWriter(path)
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """Opens a checkpoint for reading. Raises DataError if it is missing, cut short or not a safetensors file."""
+    """Open a checkpoint for reading. Raises DataError if it is missing, cut short or not a safetensors file."""
     return Checkpoint(path)
 
 
@@ -183,7 +183,7 @@ def partial_path(path: Path) -> Path:
 
 @contextmanager
 def _checkpoint_disk_errors(path: Path) -> Iterator[None]:
-    """Turns an error of the disk (full, or no longer present) while ``path`` is written into a DataError."""
+    """Turn an error of the disk (full, or no longer present) while ``path`` is written into a DataError."""
     try:
         yield
     except OSError as error:

@@ -42,7 +42,7 @@ def latest_checkpoint(folder: Path) -> Path | None:
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Removes a checkpoint, then its updater's state. Raises DataError if that is not allowed."""
+    """Remove a checkpoint, then its updater's state. Raises DataError if that is not allowed."""
     # In the other order, a crash in between would leave a checkpoint that seems to have no updater state.
     for file in (path, updater_file(path)):
         try:
@@ -53,7 +53,7 @@ def remove_checkpoint(path: Path) -> None:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Removes the unfinished files of a run that was killed; to be called only while no other run uses the folder."""
+    """Remove the unfinished files of a run that was killed; to be called only while no other run uses the folder."""
     with suppress(OSError, DataError):  # a file that cannot be removed is replaced, or reported, when it is in the way
         for path in _folder_files(folder):
             if _PARTIAL.fullmatch(path.name):

@@ -50,7 +50,7 @@ class TensorFile:
         return self._header.metadata
 
     def close(self) -> None:
-        """Closes the file; closing twice does nothing."""
+        """Close the file; closing twice does nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -89,7 +89,7 @@ class TensorFile:
         return self.tensors[name]
 
     def transfer(self, act: Transfer, tensor: StoredTensor, box: Region, array: NDArray[Any]) -> None:
-        """Moves a C-contiguous array of the tensor's dtype to or from ``box``: ``act`` writes (pwrite) or reads."""
+        """Move a C-contiguous array of the tensor's dtype to or from ``box``: ``act`` writes (pwrite) or reads."""
         view = array.reshape(-1).view(np.uint8).data
         done = 0
         width = tensor.item.itemsize
@@ -98,18 +98,18 @@ class TensorFile:
             done += length * width
 
     def read(self, part: memoryview, at: int) -> None:
-        """Fills ``part`` with the file's bytes from ``at`` on. Raises DataError if the file has fewer."""
+        """Fill ``part`` with the file's bytes from ``at`` on. Raises DataError if the file has fewer."""
         self.move(self.fetch, part, at)
 
     def fetch(self, file: int, view: memoryview, at: int) -> int:
-        """Reads once at offset ``at``; returns the bytes read, maybe fewer than asked. Raises DataError on failure."""
+        """Read once at offset ``at``; return the bytes read, maybe fewer than asked. Raises DataError on failure."""
         try:
             return os.preadv(file, [view], at)
         except OSError as error:
             raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {os_error_text(error)}") from error
 
     def move(self, act: Transfer, part: memoryview, at: int) -> None:
-        """Moves all of ``part``. Raises DataError at the end of the file."""
+        """Move all of ``part``. Raises DataError at the end of the file."""
         # One call of the system may move fewer bytes: on Linux at most 2 GiB, and less after a signal.
         while part:
             moved = act(self._descriptor, part, at)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def pack_buckets(
     sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limit: int = 1 << 22
 ) -> list[list[int]]:
-    """Packs gradients, given by size in the order they become ready, into buckets of consecutive indices.
+    """Pack gradients, given by size in the order they become ready, into buckets of consecutive indices.
 
     A bucket is closed once it holds its target number of bytes. The target is ``first`` for the first bucket and grows
     by the factor ``growth`` from bucket to bucket, up to ``limit``, or ``first`` if that is larger. A small first

@@ -1,6 +1,6 @@
 """Binomial tree algorithms: the fewest rounds for a broadcast; an all-gather goes up to the root and down again.
 
-In the tree over places 0 to N - 1 the parent of i is i without its lowest set bit, and the subtree of i consists of the
+In the tree over places 0 to N - 1 the parent of i is i without its lowest set bit. The subtree of i consists of the
 places from i to below i + that bit.
 """
 

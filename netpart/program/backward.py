@@ -127,7 +127,7 @@ class BackwardCompiler:
         return view if loose or self.memory.contiguous(view, self.forward.order(part, view.shape)) else None
 
     def hand_back(self, part: Part, i: int, feed: PartInput) -> None:
-        """Adds a box of a helper's gradient to its source's gradient; does nothing if it was written there directly."""
+        """Add a box of a helper's gradient to its source's gradient; do nothing if it was written there directly."""
         source = self.gradient(part).crop(feed.region, part.region)
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         if source == target:
@@ -180,7 +180,7 @@ class BackwardCompiler:
         return aside, False
 
     def all_reduce(self, part: Part) -> None:
-        """Sums the partial gradients of replicas. The first of a node's shards starts the sums of all of them: another
+        """Sum the partial gradients of replicas. The first of a node's shards starts the sums of all of them: another
         worker may hold the shards in another order and wait for the other sum first."""
         if part.index not in self.reduced:
             for p in reversed(self.forward.parts):
@@ -197,7 +197,7 @@ class BackwardCompiler:
         )
 
     def start(self, take: Part) -> None:
-        """Starts the backward collective of ``take``; what its Give receives may lie in the gradient of its source."""
+        """Start the backward collective of ``take``; what its Give receives may lie in the gradient of its source."""
         assert take.collective is not None
         first = self.forward.first(take)
         give = self.forward.gives[first]

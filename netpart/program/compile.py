@@ -44,7 +44,7 @@ def compile_worker(
     partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels,
     group: int = 0,
 ) -> WorkerProgram:  # fmt: skip
-    """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
+    """Compile all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
 
     ``keep`` gives every buffer memory of its own, so that all values can be read after the step. ``kernels`` are those
     that will run; they decide how tensors lie in memory. ``group`` is the group in which the worker trains.

@@ -94,7 +94,7 @@ class Exchange:
 def plan_exchange(
     kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
 ) -> Exchange:
-    """Chooses the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
+    """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
     ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
     ``region`` is cut into as many blocks as the algorithm needs.

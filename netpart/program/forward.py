@@ -146,7 +146,7 @@ class ForwardCompiler:
         self.out.append(Send(view, part.peer.worker, self.channel(Way.FORWARD, part.peer), part.name))
 
     def give(self, part: Part) -> None:
-        """Starts a collective; what arrives is written to the buffer of its Take."""
+        """Start a collective; what arrives is written to the buffer of its Take."""
         assert part.collective is not None
         take = self.takes[self.first(part)]
         first = self.first(part)
@@ -180,7 +180,7 @@ class ForwardCompiler:
         return Channel(self.phase, way, self.micro, receiver.index)
 
     def join(self, part: Part) -> None:
-        """Copies boxes into place; in a Sum the first term is copied and the others are added."""
+        """Copy boxes into place; in a Sum the first term is copied and the others are added."""
         # A Concate's feeds tile the region, so all are copied; the terms of a Sum cover it again and again.
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
         view = self.new(part, part.name, extent(part.region), spec.dtype)

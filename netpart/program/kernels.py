@@ -34,7 +34,7 @@ def job_kernel_class(job: JobProto, device: str = "") -> type[Kernels]:
 
 
 def record_kernel_choice(job: JobProto) -> KernelChoice:
-    """Writes the choice of this host into ``job``, so that workers on other hosts make the same one."""
+    """Write the choice of this host into ``job``, so that workers on other hosts make the same one."""
     found = choose_job_kernels(job)
     job.MergeFrom(JobProto(kernels=found.name.upper()))
     return found

@@ -54,7 +54,7 @@ class ParameterMemory:
         self.copied: dict[tuple[int, int, Region], View] = {}
 
     def place_gradients(self) -> None:
-        """Puts a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out."""
+        """Put a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out."""
         for b, bucket in ((b, bucket) for b, bucket in self.buckets if not bucket.sharded):
             offset = 0
             for cell in bucket.cells:
@@ -104,7 +104,7 @@ class ParameterMemory:
         return copy
 
     def expect(self, passes: Iterable[tuple[int, Net, list[Part]]]) -> None:
-        """Lists every contribution to every gradient in the order in which backward makes them.
+        """List every contribution to every gradient in the order in which backward makes them.
 
         ``passes`` are backward passes in order: micro-batch, net and the parts of the stage.
         """

@@ -64,8 +64,8 @@ class Program:
 
     def senders(self, worker: int) -> set[int]:
         """Workers that ``worker``, whose Program this is, receives from; without servers."""
-        heard = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVER_WAYS}
-        return heard.union(*(i.exchange.senders(worker) for i in self.collectives))
+        received = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVER_WAYS}
+        return received.union(*(i.exchange.senders(worker) for i in self.collectives))
 
     @property
     def collectives(self) -> list[CollectiveStart]:

@@ -29,7 +29,7 @@ def pull_phase(group: int) -> str:
 
 
 def compile_server(partition: Partition, server: int, slots: int = 0) -> WorkerProgram:
-    """Compiles all phases of worker ``server``, which keeps parameters. ``slots`` as in ``compile_worker``."""
+    """Compile all phases of worker ``server``, which keeps parameters. ``slots`` as in ``compile_worker``."""
     return ServerCompiler(partition, server).compile(slots)
 
 

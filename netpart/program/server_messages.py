@@ -24,7 +24,7 @@ class ServerMessages:
         self.group = group
 
     def push(self, holding: Holding, source: View | None) -> Iterator[Send]:
-        """Sends this worker's share of the gradient of a holding, or of the values of a running statistic."""
+        """Send this worker's share of the gradient of a holding, or of the values of a running statistic."""
         for piece in self.within(holding):
             if (
                 piece.pusher == self.worker
@@ -35,13 +35,13 @@ class ServerMessages:
                 yield Send(view, piece.server, push_channel(piece, self.group), f"d({piece.parameter.name})")
 
     def push_norm(self, total: View) -> Iterator[Send]:
-        """Sends the squared norm of the gradient to every server; only the first worker of the norm does so."""
+        """Send the squared norm of the gradient to every server; only the first worker of the norm does so."""
         if self.partition.norm is not None and self.partition.norm.workers[0] == self.worker:
             for server in range(self.partition.workers - self.partition.servers, self.partition.workers):
                 yield Send(total, server, norm_channel(server, self.group), "norm of the gradient")
 
     def pulls(self, values: Sequence[View], holdings: Sequence[Holding]) -> Iterator[Receive]:
-        """Receives the new values from the servers."""
+        """Receive the new values from the servers."""
         for value, holding in zip(values, holdings, strict=True):
             for piece in self.within(holding):
                 if is_pulled(piece, self.partition.trained):

@@ -138,7 +138,7 @@ class UpdateCompiler:
             yield self.gathers[-1]
 
     def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
-        """Adds every gradient to the norm as soon as it is complete; updates follow once all workers know the norm."""
+        """Add every gradient to the norm as soon as it is complete; updates follow once all workers know the norm."""
         out: list[Instruction] = [norm.start()]
         updates: list[Instruction] = []
         for waits, held in self.completed():

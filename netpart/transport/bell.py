@@ -57,12 +57,12 @@ class Doorbell:
         return self._word[0]
 
     def fence(self) -> None:
-        """Makes earlier stores visible to other processes before later ones, even stores that bypass the caches."""
+        """Make earlier stores visible to other processes before later ones, even stores that bypass the caches."""
         with self._fence:  # taking a lock executes an atomic instruction, which is a full barrier on x86-64
             pass
 
     def ring(self) -> None:
-        """Changes the word and wakes its owner if that is asleep."""
+        """Change the word and wake its owner if that is asleep."""
         self._rung += 1
         self._word[0] = self._rank | self._rung % (1 << COUNT_BITS)
         with self._fence:  # so the flag is loaded after the word was stored
@@ -70,7 +70,7 @@ class Doorbell:
                 self._futex(FUTEX, self._address, FUTEX_WAKE, EVERYBODY, None, None, 0)
 
     def wait(self, heard: int, seconds: float) -> None:
-        """Returns when the word is no longer ``heard`` or after ``seconds``; a signal or an old ring ends it sooner."""
+        """Return when the word is no longer ``heard`` or after ``seconds``; a signal or an old ring ends it sooner."""
         now = perf_counter()
         end = now + min(self.spin, seconds)
         while self._word[0] == heard and now < end:

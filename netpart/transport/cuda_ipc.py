@@ -64,7 +64,7 @@ class CudaIpcTransport(ShmTransport):
 
     @contextmanager
     def gpu_errors(self, wanted: str) -> Iterator[None]:
-        """Turns an error of the GPU into a TransportError, which reports ``wanted``."""
+        """Turn an error of the GPU into a TransportError, which reports ``wanted``."""
         try:
             yield
         except self.xp.cuda.runtime.CUDARuntimeError as error:

@@ -73,7 +73,7 @@ class DeviceImports:
         return self._heard[number]
 
     def close(self) -> None:
-        """Closes all opened blocks and events; they must not be used afterwards."""
+        """Close all opened blocks and events; they must not be used afterwards."""
         for block in self._open.values():
             self.xp.cuda.runtime.ipcCloseMemHandle(block.data.ptr)
         for event in self._heard.values():

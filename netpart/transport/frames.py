@@ -61,14 +61,14 @@ class FrameHeader:
 
 
 def format_channel(channel: Channel) -> str:
-    """Names a channel in an error."""
+    """Name a channel in an error."""
     return "channel " + " ".join(
         f"{name}={int(n)}" for name, n in zip(("phase", "way", "micro", "edge", "chunk"), channel, strict=True)
     )
 
 
 def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> None:
-    """Raises TransportError for a tensor that no frame can carry."""
+    """Raise TransportError for a tensor that no frame can carry."""
     if dtype not in _CODES:
         known = ", ".join(str(d) for d in DTYPES)
         raise TransportError(
@@ -79,7 +79,7 @@ def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> 
 
 
 def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
-    """Writes a header (HEADER.size bytes). Raises TransportError for a tensor or number that no frame can carry."""
+    """Write a header (HEADER.size bytes). Raises TransportError for a tensor or number that no frame can carry."""
     check_frame_tensor(header.channel, header.dtype, header.shape)
     rank = len(header.shape)
     extents = header.shape + (0,) * (LARGEST_RANK - rank)
@@ -91,7 +91,7 @@ def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
 
 
 def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
-    """Reads and checks the header of a whole frame: as ``unpack_header``, and the payload must be complete."""
+    """Read and check the header of a whole frame: as ``unpack_header``, and the payload must be complete."""
     header = unpack_header(frame, run_id)
     if header.nbytes != len(frame) - HEADER.size:
         raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}")
@@ -99,7 +99,7 @@ def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
 
 
 def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
-    """Reads and checks the header in front of ``frame``.
+    """Read and check the header in front of ``frame``.
 
     Raises ForeignFrame for a frame that is not of run ``run_id``. Raises TransportError for a broken frame of the run:
     another version, an unknown dtype, extents that do not give its bytes.
@@ -117,7 +117,7 @@ def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
     header = FrameHeader(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
     # Empty axes count as 1: an array without elements can still have extents whose strides overflow in NumPy.
     if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
-        raise TransportError(f"{header}: expected at most {LARGEST_BYTES} bytes, empty axes counted as one element")
+        raise TransportError(f"{header}: expected at most {LARGEST_BYTES} bytes, counting empty axes as 1")
     if nbytes != header.nbytes:
         raise TransportError(f"{header}: expected a tensor of {header.nbytes} bytes, got {nbytes} in its header")
     return header

@@ -65,7 +65,7 @@ def create_shared_memory(rank: int, nbytes: int) -> int:
 
 
 def lay_out_lanes(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.mmap, list[mmap.mmap]]:
-    """Shares memory for one lane per rank, of ``sizes`` bytes. Returns its descriptor, the part in front, the lanes.
+    """Share memory for one lane per rank, of ``sizes`` bytes. Returns its descriptor, the part in front, the lanes.
 
     Raises TransportError if the host has too little memory.
     """

@@ -127,7 +127,7 @@ class MessageLane:
     def make(
         cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: PlaceFinder = _no_places
     ) -> MessageLane:
-        """Writes the receiver's promises into new memory, those of what it keeps last; returns the receiver's end."""
+        """Write the receiver's promises into new memory, those of what it keeps last; return the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
             row = pack_header(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset, promise.kept
@@ -136,7 +136,7 @@ class MessageLane:
 
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes, place: PlaceFinder = _no_places) -> MessageLane:
-        """Reads the promises from the receiver's memory; the sender's end. Raises TransportError if they do not fit."""
+        """Read the promises from the receiver's memory; the sender's end. Raises TransportError if they do not fit."""
         count = memoryview(memory).cast("q")[COUNT // WORD]
         most = (len(memory) - PROMISES) // PROMISE.size
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
@@ -148,7 +148,7 @@ class MessageLane:
         return cls(memory, promises, run_id, place, sends=True)
 
     def join(self, back: MessageLane) -> str:
-        """Takes the places of what stays with the sender from ``back``, the lane to it; returns a difference, or ""."""
+        """Take the places of what stays with the sender from ``back``, the lane to it; return a difference, or ""."""
         ours, theirs = ({c: stream.header for c, stream in of.items()} for of in (self.staying, back.kept))
         alone = ", ".join(map(format_channel, sorted(ours.keys() ^ theirs.keys())))
         if ours != theirs:
@@ -158,7 +158,7 @@ class MessageLane:
         return ""
 
     def write(self, number: int, step: int) -> None:
-        """Adds message ``step`` of promise ``number``, whose slot must be complete.
+        """Add message ``step`` of promise ``number``, whose slot must be complete.
 
         Raises TransportError if the ring is full.
         """
@@ -173,7 +173,7 @@ class MessageLane:
         self._sent = words[SENT // WORD] = sent + 1
 
     def complain(self, header: FrameHeader) -> None:
-        """Reports to the receiver a message that it did not promise to take; only the first complaint is kept."""
+        """Report to the receiver a message that it did not promise to take; only the first complaint is kept."""
         packed = pack_header(header, self._run_id)
         if not self._complained:
             self._memory[COMPLAINT : COMPLAINT + HEADER.size] = packed

@@ -72,7 +72,7 @@ class Mailbox:
         return sum(stream.ahead for stream in self._streams.values())
 
     def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
-        """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one per step.
+        """Promise that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one per step.
 
         At most ``ahead`` of them may wait to be taken. Raises TransportError if no frame can carry them or another
         promise was made before.
@@ -115,14 +115,14 @@ class Mailbox:
         return ""
 
     def put(self, header: FrameHeader, array: Array) -> None:
-        """Adds a message that ``accepts`` has accepted and wakes the thread that waits."""
+        """Add a message that ``accepts`` has accepted and wake the thread that waits."""
         with self._lock:
             self._streams[header.channel].add(header.step, array)
             self.arrivals += 1
             self._changed.notify_all()
 
     def admit(self, channel: Channel, step: int, array: Array) -> bool:
-        """Adds a message of which only the step is unchecked; False if it is a mistake, which ``accepts`` then records.
+        """Add a message of which only the step is unchecked; False if it is a mistake, which ``accepts`` then records.
 
         For transports whose worker's thread both adds and takes.
         """
@@ -135,22 +135,22 @@ class Mailbox:
         return True
 
     def fail(self, error: str) -> None:
-        """Records an error, if it is the first, and wakes the thread that waits."""
+        """Record an error, if it is the first, and wake the thread that waits."""
         with self._lock:
             self._error = self._error or error
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Makes every later use of the transport raise TransportError."""
+        """Make every later use of the transport raise TransportError."""
         self.fail(f"rank {self.rank}: expected an open transport, got a closed one")
 
     def check(self) -> None:
-        """Raises the recorded error, if there is one."""
+        """Raise the recorded error, if there is one."""
         if self._error:
             raise TransportError(self._error)
 
     def take(self, channel: Channel, step: int) -> Array | None:
-        """Removes and returns the message of ``step``; None if it has not arrived.
+        """Remove and return the message of ``step``; None if it has not arrived.
 
         Raises TransportError if it cannot arrive any more, nothing was promised, or an error was recorded.
         """
@@ -170,7 +170,7 @@ class Mailbox:
         raise TransportError(self._error)
 
     def listen(self, seconds: float) -> None:
-        """Blocks until another thread has added a message or recorded an error since ``news``, at most ``seconds``."""
+        """Block until another thread has added a message or recorded an error since ``news``, at most ``seconds``."""
         with self._lock:
             self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
 

@@ -80,11 +80,11 @@ class MpiTransport(Transport):
         self._lent: dict[Channel, memoryview] = {}
 
     def bind(self, address: str = "") -> str:
-        """Returns the address of this rank: its place in the communicator, as "mpi:3"."""
+        """Return the address of this rank: its place in the communicator, as "mpi:3"."""
         return f"mpi:{self._comm.rank}"
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Stores the peers' places, which their ``bind`` returned. Raises TransportError for a malformed address."""
+        """Store the peers' places, which their ``bind`` returned. Raises TransportError for a malformed address."""
         for peer, address in addresses.items():
             scheme, _, place = address.partition(":")
             if scheme != "mpi" or not place.isdecimal() or int(place) >= self._comm.size:
@@ -126,7 +126,7 @@ class MpiTransport(Transport):
             self._open = False
 
     def _until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Polls until ``done``, for at most ``seconds``; False if it was not done by then."""
+        """Poll until ``done``, for at most ``seconds``; False if it was not done by then."""
         began = monotonic()
         while not done():
             waited = monotonic() - began
@@ -156,7 +156,7 @@ class MpiTransport(Transport):
         return memoryview(bytearray(HEADER.size + nbytes))
 
     def _take_in(self) -> None:
-        """Starts to receive all that has come, and moves complete messages into the mailbox, in each sender's order."""
+        """Start to receive all that has come, and move complete messages into the mailbox, in each sender's order."""
         if not self._open:
             return
         with self._blaming("its peers to be reachable"):
@@ -182,7 +182,7 @@ class MpiTransport(Transport):
         return free.pop() if free else memoryview(bytearray(nbytes))
 
     def _lend(self, channel: Channel) -> None:
-        """Keeps the frame of the message just taken from a channel, which is being read, and frees the one before."""
+        """Keep the frame of the message just taken from a channel, which is being read, and free the one before."""
         before = self._lent.pop(channel, None)
         if before is not None:
             self._free.setdefault(len(before), []).append(before)
@@ -190,7 +190,7 @@ class MpiTransport(Transport):
 
     @contextmanager
     def _blaming(self, expected: str) -> Iterator[None]:
-        """Turns an error of MPI into a TransportError, which reports what was ``expected``."""
+        """Turn an error of MPI into a TransportError, which reports what was ``expected``."""
         try:
             yield
         except self._error as error:

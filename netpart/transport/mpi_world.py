@@ -16,7 +16,7 @@ SHARED_MEMORY = "/dev/shm/mpich_shm_"
 
 
 def start_mpi() -> MPI.Intracomm:
-    """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
+    """Start MPI in a process of mpiexec, together with all others; return the communicator of all.
 
     Raises TransportError if mpi4py or a library of MPI is missing.
     """
@@ -36,7 +36,7 @@ def start_mpi() -> MPI.Intracomm:
 
 
 def end_mpi(world: MPI.Intracomm) -> None:
-    """Ends MPI, together with all other processes; a process that fails does not call this, and mpiexec ends MPI.
+    """End MPI, together with all other processes; a process that fails does not call this, and mpiexec ends MPI.
 
     MPI does not end before every message is received, but no worker reads the last ones of a run. So once all have
     finished, each rank sends each other an empty message as the last one, and drops all that arrives up to it.
@@ -54,7 +54,7 @@ def end_mpi(world: MPI.Intracomm) -> None:
 
 
 def _drop_message(world: MPI.Intracomm, source: int) -> int:
-    """Waits for the next message of a rank and drops it; returns its number of bytes."""
+    """Wait for the next message of a rank and drop it; return its number of bytes."""
     from mpi4py import MPI
 
     status = MPI.Status()
@@ -64,7 +64,7 @@ def _drop_message(world: MPI.Intracomm, source: int) -> int:
 
 
 def unlink_mpich_memory() -> None:
-    """Removes the names of shared memory that all processes have mapped: it then ends with the last process."""
+    """Remove the names of shared memory that all processes have mapped: it then ends with the last process."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         name = line.split(maxsplit=5)[-1]
         if name.startswith(SHARED_MEMORY):

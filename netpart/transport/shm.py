@@ -114,7 +114,7 @@ class ShmTransport(Transport):
         return [slot_array(memory, promise.header, writable=bool(promise.kept))]
 
     def bind(self, address: str = "") -> str:
-        """Makes the memory for all that was promised and returns its address for the peers.
+        """Make the memory for all that was promised and return its address for the peers.
 
         Raises TransportError if the host has too little memory.
         """
@@ -179,7 +179,7 @@ class ShmTransport(Transport):
         np.copyto(slot, array)  # does nothing if the array is its own place: a message that stays here
 
     def _take_in(self) -> None:
-        """Moves what has come into the mailbox; costs a single load while the bell's word is unchanged."""
+        """Move what has come into the mailbox; costs a single load while the bell's word is unchanged."""
         if self._bell is None or (rung := self._bell.value) == self._heard:
             return
         # Stored before the lanes are read: a message that comes meanwhile changes the word and is found next time.
@@ -189,7 +189,7 @@ class ShmTransport(Transport):
                 self._hear(lane)
 
     def _hear(self, lane: MessageLane) -> None:
-        """Takes in what has come in a lane. Raises TransportError if its contents are impossible."""
+        """Take in what has come in a lane. Raises TransportError if its contents are impossible."""
         try:
             for number, step in lane.read():
                 self._arrived(lane, number, step)
@@ -203,7 +203,7 @@ class ShmTransport(Transport):
         return True
 
     def _arrived(self, lane: MessageLane, number: int, step: int) -> None:
-        """Takes in a message; records the mistake if it breaks its promise."""
+        """Take in a message; record the mistake if it breaks its promise."""
         if not 0 <= number < len(lane.streams):
             self._complain(lane)
             return
@@ -218,7 +218,7 @@ class ShmTransport(Transport):
             self.mailbox.fail(f"rank {self.rank}: {error}")
 
     def close(self) -> None:
-        """Releases the memory, which ends with the last rank that releases it; may be called twice."""
+        """Release the memory, which ends with the last rank that releases it; may be called twice."""
         self.mailbox.close()
         self._bell = None
         self._ins.clear()

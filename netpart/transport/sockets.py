@@ -50,26 +50,26 @@ def limited_socket(context: zmq.Context[Any], kind: int, largest: int, queue: in
 
 
 def bind_socket(socket: Socket, address: str) -> str:
-    """Binds ``socket`` to ``address``; returns the address with its port. Raises ZMQError if that fails."""
+    """Bind ``socket`` to ``address``; return the address with its port. Raises ZMQError if that fails."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.bind(address)
     return socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
 
 def connect_socket(socket: Socket, address: str) -> None:
-    """Connects ``socket`` to ``address``. Raises ZMQError for an invalid address."""
+    """Connect ``socket`` to ``address``. Raises ZMQError for an invalid address."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.connect(address)
 
 
 def show_password(socket: Socket, password: bytes) -> None:
-    """Makes ``socket`` show ``password`` when it connects; to be called before it does."""
+    """Make ``socket`` show ``password`` when it connects; to be called before it does."""
     socket.plain_username = NAME
     socket.plain_password = password
 
 
 def require_password(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:
-    """Makes ``socket`` accept only peers that show ``password``; to be called before it is bound, once per context.
+    """Make ``socket`` accept only peers that show ``password``; to be called before it is bound, once per context.
 
     The thread that checks passwords sleeps until a peer connects, and ends with the context.
     """

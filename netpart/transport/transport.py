@@ -74,7 +74,7 @@ class Transport(ABC):
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
         place: Array | None = None, stays: bool = False,
     ) -> None:  # fmt: skip
-        """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
+        """Promise what ``channel`` brings from rank ``peer``; called before any peer sends.
 
         ``ahead`` is the number of messages that may be in flight: sent, and not yet released here. ``place`` is where
         the message belongs: a contiguous array in memory of ``allocate`` whose contents are not needed once the peer
@@ -87,7 +87,7 @@ class Transport(ABC):
     def keep(
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, place: Array | None = None
     ) -> None:
-        """Keeps each message of ``channel`` here until rank ``peer`` has read it; the peer expects it with ``stays``.
+        """Keep each message of ``channel`` here until rank ``peer`` has read it; the peer expects it with ``stays``.
 
         ``place`` is where the message lies, a contiguous array in memory of ``allocate``: a transport that can do so
         only announces it instead of copying it. It must not change, and the next one must not be sent, before a message
@@ -96,11 +96,11 @@ class Transport(ABC):
         return
 
     def bind(self, address: str) -> str:
-        """Starts to receive at ``address`` and returns the address that peers connect to, "" if there are none."""
+        """Start to receive at ``address`` and return the address that peers connect to, "" if there are none."""
         return ""
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Connects to the peers that this rank sends to, or reads from (``expect`` with ``stays``).
+        """Connect to the peers that this rank sends to, or reads from (``expect`` with ``stays``).
 
         ``addresses`` are what their ``bind`` returned, by rank. Called before anything is received.
         """
@@ -108,7 +108,7 @@ class Transport(ABC):
 
     @abstractmethod
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
-        """Sends ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
+        """Send ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
 
         The array may be changed when the call returns, except one that stays here (``keep``). Raises TransportError if
         the peer is unknown or no frame can carry the array. The caller keeps a sender at most WINDOW messages ahead.
@@ -125,7 +125,7 @@ class Transport(ABC):
         return self.mailbox.take(channel, step)
 
     def wait(self, seconds: float) -> bool:
-        """Blocks until something has arrived since the last call; False if nothing did within ``seconds``.
+        """Block until something has arrived since the last call; False if nothing did within ``seconds``.
 
         Raises TransportError if a promise was broken.
         """
@@ -139,11 +139,11 @@ class Transport(ABC):
         return True
 
     def _take_in(self) -> None:
-        """Moves what has come into the mailbox, in transports in which no other thread does that."""
+        """Move what has come into the mailbox, in transports in which no other thread does that."""
         return
 
     def _listen(self, seconds: float) -> bool:
-        """Blocks for ``seconds``, or until there may be something to take in; False if nothing can arrive."""
+        """Block for ``seconds``, or until there may be something to take in; False if nothing can arrive."""
         self.mailbox.listen(seconds)
         return True
 
@@ -156,10 +156,10 @@ class Transport(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Releases threads, sockets and names; what was sent still leaves. May be called twice."""
+        """Release threads, sockets and names; what was sent still leaves. May be called twice."""
 
     def count(self, channel: Channel, payload: int) -> None:
-        """Counts payload bytes of ``channel`` that were sent by other means than this transport."""
+        """Count payload bytes of ``channel`` that were sent by other means than this transport."""
         self._count(channel, payload, 0)
 
     def _count(self, channel: Channel, payload: int, header: int) -> None:
@@ -185,7 +185,7 @@ class Transport(ABC):
 
 
 def _assign_array(to: Array, array: Array) -> None:
-    """Assigns ``array`` to ``to`` element by element, as their array module does."""
+    """Assign ``array`` to ``to`` element by element, as their array module does."""
     to[...] = array
 
 

@@ -114,7 +114,7 @@ class ZeroMQTransport(Transport):
         self.last_dropped = ""
 
     def bind(self, address: str = "ipc") -> str:
-        """Starts to receive and returns the address that peers connect to.
+        """Start to receive and return the address that peers connect to.
 
         ``address``: "ipc", "tcp" (loopback, a free port), "inproc", or in full, as "tcp://10.0.0.3:*". Raises
         TransportError if it cannot be bound.
@@ -132,7 +132,7 @@ class ZeroMQTransport(Transport):
         return self.address
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Connects to the peers that this rank sends to, given what their ``bind`` returned; they need not run yet.
+        """Connect to the peers that this rank sends to, given what their ``bind`` returned; they need not run yet.
 
         Raises TransportError for an invalid address, or a peer that was connected before.
         """
@@ -204,7 +204,7 @@ class ZeroMQTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {address} to be usable, got {error}; {hint}") from None
 
     def _take_in(self) -> None:
-        """Moves everything that has come into the mailbox."""
+        """Move everything that has come into the mailbox."""
         pull = self._pull
         while pull is not None and cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)

@@ -44,7 +44,7 @@ class CounterAction(NamedTuple):
 
 
 def check_deadlocks(workers: Sequence[Phases], together: bool = False) -> None:
-    """Checks the communications of all workers, phase by phase.
+    """Check the communications of all workers, phase by phase.
 
     ``together``: a member that starts a collective continues only when all members have started it, as GPU streams do
     in NCCL. Raises ProgramRefused for a message without its other end, and for workers that would wait for each other
@@ -92,7 +92,7 @@ class DeadlockCheck:
         yield CounterAction(worker, 0, 0, "the end of the step")
 
     def play(self, phase: str) -> None:
-        """Advances workers until all are done; raises ProgramRefused if no worker can continue."""
+        """Advance workers until all are done; raise ProgramRefused if no worker can continue."""
         ready = list(range(len(self.acts)))
         while ready:
             ready += self.advance(ready.pop())
@@ -100,7 +100,7 @@ class DeadlockCheck:
             raise ProgramRefused(f"{phase}: {self.cycle()}" + ("" if self.together else f"\n{REPORT}"))
 
     def advance(self, worker: int) -> list[int]:
-        """Advances a worker as far as it can go; returns the workers that this wakes."""
+        """Advance a worker as far as it can go; return the workers that this wakes."""
         woken: list[int] = []
         while self.step[worker] < self.steps:
             act = self.acts[worker][self.at[worker]]

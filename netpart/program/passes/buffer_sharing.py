@@ -57,7 +57,7 @@ class BufferAccesses:
         return min((t for t in self.writes if t > time), default=inf)
 
     def join(self, other: BufferAccesses) -> None:
-        """Adds the accesses of ``other``."""
+        """Add the accesses of ``other``."""
         self.reads += other.reads
         self.writes += other.writes
 
@@ -82,7 +82,7 @@ class BufferSharing:
                     found.writes.append(time)
 
     def find(self) -> dict[int, int]:
-        """Lets every buffer share that can, in the order of instructions; returns each one's place (a buffer)."""
+        """Let every buffer share that can, in the order of instructions; return each one's place (a buffer)."""
         for time, instruction in enumerate(self.instructions):
             for target, source, reuse in self.offers(instruction):
                 a = self.place(source)

@@ -101,7 +101,7 @@ class ScheduleSimulation:
             yield from self.flushed(turn._replace(backward=True))
 
     def offer(self, turn: Turn) -> None:
-        """Adds a turn that waits for nothing to its team's heap: backward first, then forward nearest to the end."""
+        """Add a turn that waits for nothing to its team's heap: backward first, then forward nearest to the end."""
         if self.missing[turn] == 0:
             level = turn.stage.level
             rank = (0, turn.micro, -level) if turn.backward else (1, -level, turn.micro)
@@ -123,7 +123,7 @@ class ScheduleSimulation:
         return turn.stage == self.micros[turn.micro].of_team[turn.stage.team][0]
 
     def finish(self, turn: Turn) -> None:
-        """Records that ``turn`` has ended, and offers the turns that waited only for it."""
+        """Record that ``turn`` has ended, and offer the turns that waited only for it."""
         self.in_flight[turn.stage.team] -= turn.backward and self.opens(turn)
         for freed in self.frees(turn):
             self.missing[freed] -= 1
