@@ -75,7 +75,7 @@ def require_password(context: zmq.Context[Any], socket: Socket, password: bytes)
     """
     socket.plain_server = True
     socket.zap_domain = NAME
-    # Of a shadow context, which does not track it: term must not close a socket that the thread uses.
+    # Of a shadow context: the original one then never closes this socket, which only the thread may close.
     door = limited_socket(zmq.Context.shadow(context), zmq.REP, HANDSHAKE_BYTES)
     door.bind(ZAP)
     Thread(target=_check_passwords, args=(door, password), name="netpart-door", daemon=True).start()
