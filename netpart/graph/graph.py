@@ -48,7 +48,7 @@ class Part:
     ``reports``: it reports the metrics. Both count each element once where shards overlap (docs/regions.md, D10).
     ``trains`` has, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
     ``members`` are the replicas (including this part) that all-reduce the gradient of this part; () if none is needed.
-    ``collective`` is the collective that a helper is a piece of. """
+    ``collective`` is the collective that a helper is a piece of."""
 
     __slots__ = (
         "collective", "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region",
