@@ -6,9 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.activation import Activation
+from netpart.kernels.arguments import (
+    BatchNormaliseArguments,
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.moments import Moments, broadcast_channels, non_channel_axes
-from netpart.kernels.normalisation import Box, Normalisation
+from netpart.kernels.normalisation import Normalisation
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 
@@ -20,42 +27,32 @@ class BatchNorm(Moments, Normalisation, Activation):
     again, which costs less than as much memory as x.
     """
 
-    def batch_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm(self, a: BatchNormArguments) -> Op:
         """All the pieces at once, where x is all that its moments are taken over; y is that of x[own].
 
         The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
         Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
         """
         return chain_ops(
-            self.moments(x, s, m, _channel_elements(x)),
-            self.moment_norm(x[own], s, m, mean, variance, w, b, y, rstd, epsilon, activation),
+            self.moments(a.x, a.s, a.m, _channel_elements(a.x)),
+            self.moment_norm(a.after_moments()),
         )
 
-    def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
-        dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float, b: Array | None = None, through: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
         """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments.
 
         ``through`` "relu", which b is for, dy is the gradient of the relu of y, and may be overwritten.
         """
-        if through:
-            arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
-            rest = self.batch_norm_gradient(*arrays, own, epsilon)
-            return chain_ops(self.batch_norm_relu(x[own], mean, rstd, w, b, dy), rest)
-        upper = self.moment_norm_gradient(
-            x[own], m, mean, variance, w, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
-        )
-        if dx is None:
+        if a.through:
+            rest = self.batch_norm_gradient(a._replace(b=None, through=None))
+            return chain_ops(self.batch_norm_relu(a.x[a.own], a.mean, a.rstd, a.w, a.b, a.dy), rest)
+        upper = self.moment_norm_gradient(a.before_moments())
+        if a.dx is None:
             return upper
         return chain_ops(
             upper,
-            self.moments_gradient(x, s, dm, dx, _channel_elements(x)),
-            self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
+            self.moments_gradient(a.x, a.s, a.dm, a.dx, _channel_elements(a.x)),
+            self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx[a.own], add=True),
         )
 
     def batch_norm_relu(self, x: Array, mean: Array, rstd: Array, w: Array | None, b: Array | None, dy: Array) -> Op:
@@ -76,26 +73,22 @@ class BatchNorm(Moments, Normalisation, Activation):
 
         return Op(run, [(x.shape, self.dtype), (x.shape, np.bool_)])
 
-    def moment_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def moment_norm(self, a: MomentNormArguments) -> Op:
         """The pieces behind the moments: mean, variance and y. Of rstd only ``moment_norm_gradient`` knows."""
         return chain_ops(
-            self.statistics(m, s, mean, variance),
-            self.batch_normalise(x, mean, variance, w, b, y, rstd, epsilon, activation),
+            self.statistics(a.m, a.s, a.mean, a.variance),
+            self.batch_normalise(
+                BatchNormaliseArguments(a.x, a.mean, a.variance, a.w, a.b, a.y, a.rstd, a.epsilon, a.activation)
+            ),
         )
 
-    def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
-        dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
-    ) -> Op:  # fmt: skip
+    def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
         """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
-        ops = [self.batch_norm_parameters(x, mean, rstd, dy, dw, db)]
-        if dm is not None:
-            ops.append(self.batch_normalise_moments(x, m, mean, variance, rstd, w, dy, dm))
-        if dx is not None:
-            ops.append(self.batch_normalise_gradient(rstd, w, dy, dx))
+        ops = [self.batch_norm_parameters(a.x, a.mean, a.rstd, a.dy, a.dw, a.db)]
+        if a.dm is not None:
+            ops.append(self.batch_normalise_moments(a.x, a.m, a.mean, a.variance, a.rstd, a.w, a.dy, a.dm))
+        if a.dx is not None:
+            ops.append(self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx))
         return chain_ops(*ops)
 
     def batch_norm_parameters(
@@ -125,26 +118,25 @@ class BatchNorm(Moments, Normalisation, Activation):
         self.xp.subtract(x, broadcast_channels(mean, x.ndim), out=out)
         self.xp.multiply(out, broadcast_channels(rstd, x.ndim), out=out)
 
-    def batch_normalise(
-        self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
         """y = activation(unit · w + b), rstd = 1 / sqrt(variance + epsilon), which stays."""
-        if not y.size:
+        if not a.y.size:
             return NOTHING
         xp = self.xp
+        y = a.y
+        rstd = a.rstd
 
         def run() -> None:
-            xp.add(variance, epsilon, out=rstd)
+            xp.add(a.variance, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
-            self._unit(x, mean, rstd, y)
-            if w is not None:
-                xp.multiply(y, broadcast_channels(w, x.ndim), out=y)
-            if b is not None:
-                xp.add(y, broadcast_channels(b, x.ndim), out=y)
+            self._unit(a.x, a.mean, rstd, y)
+            if a.w is not None:
+                xp.multiply(y, broadcast_channels(a.w, y.ndim), out=y)
+            if a.b is not None:
+                xp.add(y, broadcast_channels(a.b, y.ndim), out=y)
 
-        return Op(run) if activation is None else chain_ops(Op(run), self.activation(activation, y, y))
+        return Op(run) if a.activation is None else chain_ops(Op(run), self.activation(a.activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
         """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""

@@ -65,16 +65,16 @@ PRICES: dict[str, Callable[..., int]] = {
     "lrn": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
     "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul_flops(y.size, a.shape[-2 if ta else -1]),
-    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul_flops(p.size, q.shape[-1] + v.shape[-1]),
-    "attention_gradient": lambda q, k, v, y, p, dy, dq, dk, dv, *_: (
-        (dq is not None or dk is not None) * (p.size + flops.matmul_flops(p.size, v.shape[-1]))
-        + ((dq is not None) + (dk is not None)) * flops.matmul_flops(p.size, q.shape[-1])
-        + (dv is not None) * flops.matmul_flops(p.size, v.shape[-1])
+    "attention": lambda a: a.p.size + flops.matmul_flops(a.p.size, a.q.shape[-1] + a.v.shape[-1]),
+    "attention_gradient": lambda a, dy, dq, dk, dv: (
+        (dq is not None or dk is not None) * (a.p.size + flops.matmul_flops(a.p.size, a.v.shape[-1]))
+        + ((dq is not None) + (dk is not None)) * flops.matmul_flops(a.p.size, a.q.shape[-1])
+        + (dv is not None) * flops.matmul_flops(a.p.size, a.v.shape[-1])
     ),
     "rotate": lambda x, y, *_: flops.rotate_flops(y.size),
     "embedding": lambda tokens, w, y, *_: 0,
     "embedding_gradient": lambda tokens, dy, *_: flops.elementwise_flops(dy.size),
-    "normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "normalise": lambda a: flops.elementwise_flops(a.x.size),
     "normalise_gradient": lambda unit, *_: flops.elementwise_flops(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed_price,
@@ -87,7 +87,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "moments_share": lambda m, *_: 0,
     "statistics": lambda m, *_: 0,
     "moments_gradient": lambda x, *_: flops.elementwise_flops(x.size),
-    "batch_normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "batch_normalise": lambda a: flops.elementwise_flops(a.x.size),
     "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise_flops(dy.size),
     "batch_normalise_moments": lambda x, *_: flops.elementwise_flops(x.size),
     "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
@@ -95,7 +95,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "softmax_loss": lambda *_: 0,  # its softmax is counted by itself
     "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise_flops(y.size),
     "class_blocks": lambda x, *_: flops.elementwise_flops(x.size),
-    "class_loss": lambda x, label, f, *_: flops.elementwise_flops(x.size + f.size),
+    "class_loss": lambda a: flops.elementwise_flops(a.x.size + a.f.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise_flops(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise_flops(y.size),
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise_flops(x.size),

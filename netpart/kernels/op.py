@@ -9,6 +9,8 @@ from typing import Any
 
 Array = Any
 """A numpy or cupy array: the reference kernels are written once against the array module ``xp``."""
+Box = tuple[slice, ...]
+"""A part of an array, one slice per axis."""
 
 
 @dataclass

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import check_labels
 from netpart.kernels.report import MetricSums
@@ -74,29 +75,26 @@ class Vocabulary(Verbs):
         shape = len(x_rc), most
         return Op(run, [(shape, self.dtype), (shape, bool), ((len(x_rc),), "int64")])
 
-    def class_loss(
-        self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
-        topk: int, scale: float, positions: int, smoothing: float,
-    ) -> Op:  # fmt: skip
+    def class_loss(self, a: ClassLossArguments) -> Op:
         """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``.
 
         ``run`` raises DataError if a label is none of the ``classes``.
         """
-        if not x.size:
+        if not a.x.size:
             return NOTHING
         xp = self.xp
-        rows = label.size
-        shape = (label.size, -1, count_block_figures(topk))
-        x_rc = as_matrix(x, label.ndim)
-        y_rc = as_matrix(y, label.ndim)
-        blocks = _BlockFigures(xp, f.reshape(shape), label, topk, classes)
-        report = None if metrics is None else MetricSums(self, metrics, owned, rows, positions)
+        rows = a.label.size
+        shape = (a.label.size, -1, count_block_figures(a.topk))
+        x_rc = as_matrix(a.x, a.label.ndim)
+        y_rc = as_matrix(a.y, a.label.ndim)
+        blocks = _BlockFigures(xp, a.f.reshape(shape), a.label, a.topk, a.classes)
+        report = None if a.metrics is None else MetricSums(self, a.metrics, a.owned, rows, a.positions)
 
         def run(
             peak: Array, norm: Array, picked: Array, exps: Array, behind: Array, tie: Array, later: Array, count: Array,
             value: Array, total: Array,
         ) -> None:  # fmt: skip
-            check_labels(label, classes)
+            check_labels(a.label, a.classes)
             blocks.together(peak, norm, exps)
             xp.subtract(x_rc, peak, out=y_rc)
             xp.exp(y_rc, out=y_rc)
@@ -106,8 +104,8 @@ class Vocabulary(Verbs):
             blocks.score(picked)
             blocks.hits(picked, behind, tie, later, count, value)
             report.add(1, value, total)
-            blocks.surprise(picked, peak, norm, exps, smoothing, classes)
-            xp.multiply(picked, scale, out=value)
+            blocks.surprise(picked, peak, norm, exps, a.smoothing, a.classes)
+            xp.multiply(picked, a.scale, out=value)
             report.add(0, value, total)
             report.in_bits()
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs
 from netpart.kernels.cuda.launch import MOST, KernelLaunch
 from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.cuda.view import collapsed_views
-from netpart.kernels.normalisation import Box
-from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.op import Array, Box, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 from netpart.spec import Shape
 
@@ -30,20 +30,16 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
     Where only a box of the blocks is wanted, scale and shift are kernels of their own.
     """
 
-    def normalise(
-        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
-        epsilon: float, centred: bool,
-    ) -> Op:  # fmt: skip
+    def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
-        if not x.size:
+        if not a.x.size:
             return NOTHING
-        spread = _scale_spread(x, y, w, b)
+        spread = _scale_spread(a.x, a.y, a.w, a.b)
+        kept = a.unit, a.rstd, float(a.epsilon), a.centred
         if spread is not None:
-            return self.launches(
-                self._blocks("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
-            )
-        alone = self._blocks("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
-        return chain_ops(self.launches(alone), self._scale_shift(unit[own], w, b, y))
+            return self.launches(self._blocks("normalise", a.x, a.blocks, spread, a.x, a.w, a.b, a.y, *kept))
+        alone = self._blocks("normalise", a.x, a.blocks, WHOLE, a.x, None, None, None, *kept)
+        return chain_ops(self.launches(alone), self._scale_shift(a.unit[a.own], a.w, a.b, a.y))
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool

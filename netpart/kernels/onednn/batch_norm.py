@@ -11,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netpart.kernels import batch_norm as reference
-from netpart.kernels.activation import Kind
-from netpart.kernels.normalisation import Box
+from netpart.kernels.arguments import (
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.onednn.affine import add_affine
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.channels import GIVEN, OWN, add_batch_norm, add_batch_norm_gradient
 from netpart.kernels.onednn.library import OneDnnRefused
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Box, Op
 
 
 class BatchNorm(reference.BatchNorm, OneDnnVerbs):
@@ -26,36 +30,27 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     Whether oneDNN does forward and backward or neither depends on shapes alone, so that one finds what the other left.
     """
 
-    def batch_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm(self, a: BatchNormArguments) -> Op:
         """y, mean, variance and m."""
 
         def describe(calls: Calls) -> None:
-            _check_whole_input(x, own)
-            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
-            calls.then(self._moments(s, m, mean, variance, 1.0))
+            _check_whole_input(a.x, a.own)
+            add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, OWN, a.activation)
+            calls.then(self._moments(a.s, a.m, a.mean, a.variance, 1.0))
 
-        arrays = x, s, m, mean, variance, w, b, y, rstd, own, epsilon, activation
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(a))
 
-    def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
-        dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float, b: Array | None = None, through: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
         """Overwrites dw, db and dx."""
 
         def describe(calls: Calls) -> None:
-            _check_whole_input(x, own)
-            sums = self._sums(mean, dw, db)
-            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
+            _check_whole_input(a.x, a.own)
+            sums = self._sums(a.mean, a.dw, a.db)
+            add_batch_norm_gradient(calls, a.x, a.dy, a.dx, a.mean, a.variance, a.w, sums, a.epsilon, OWN)
 
-        arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
-        if through:
-            return super().batch_norm_gradient(*arrays, b, through)
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(*arrays))
+        if a.through:
+            return super().batch_norm_gradient(a)
+        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(a))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
@@ -90,41 +85,34 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count, add))
 
-    def moment_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def moment_norm(self, a: MomentNormArguments) -> Op:
         """mean, variance, rstd and y."""
         xp = self.xp
-        statistics = self.statistics(m, s, mean, variance).run
+        rstd = a.rstd
+        statistics = self.statistics(a.m, a.s, a.mean, a.variance).run
 
         def prepare() -> None:
             statistics()
-            xp.add(variance, epsilon, out=rstd)
+            xp.add(a.variance, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
 
         def describe(calls: Calls) -> None:
             calls.then(prepare)
-            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
+            add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, GIVEN, a.activation)
 
-        arrays = x, s, m, mean, variance, w, b, y, rstd, epsilon, activation
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(a))
 
-    def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
-        dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
-    ) -> Op:  # fmt: skip
+    def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
         """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
 
         def describe(calls: Calls) -> None:
-            sums = self._sums(mean, dw, db)
-            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
-            if dm is not None:
-                calls.then(self._moments_gradient(m, variance, w, rstd, dm, *sums))
+            sums = self._sums(a.mean, a.dw, a.db)
+            add_batch_norm_gradient(calls, a.x, a.dy, a.dx, a.mean, a.variance, a.w, sums, a.epsilon, GIVEN)
+            if a.dm is not None:
+                calls.then(self._moments_gradient(a.m, a.variance, a.w, a.rstd, a.dm, *sums))
 
-        arrays = x, m, mean, variance, w, rstd, dy, dm, dw, db, dx, epsilon
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(a))
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:
         """Where the gradients of scale and shift go; to arrays of their own if nobody wants them."""

@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels import lrn as reference
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.onednn.activation import add_binary, add_eltwise, add_post_ops, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
@@ -26,10 +27,9 @@ BETA = 0.75
 class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVerbs):
     """The verbs of the reference where all channels are there and beta is 0.75."""
 
-    def lrn(
-        self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
-    ) -> Op:
+    def lrn(self, x: Array, y: Array, scale: Array, factors: LrnFactors) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha / local_size · Σ x² over ``local_size`` channels."""
+        _, local_size, alpha, beta, knorm = factors
 
         def describe(calls: Calls) -> None:
             source, target, kept = _place_matrices(beta, x, y, scale)
@@ -39,14 +39,11 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             _add_band_product(calls, square, _band_matrix(x.shape[1], local_size, alpha / local_size), kept, post)
             _add_power_quotient(calls, source, kept, target)
 
-        arrays = x, y, scale, offset, local_size, alpha, beta, knorm
-        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(*arrays))
+        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(x, y, scale, factors))
 
-    def lrn_gradient(
-        self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, offset: int, local_size: int, alpha: float,
-        beta: float, knorm: float,
-    ) -> Op:  # fmt: skip
+    def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
         """Overwrites dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
+        _, local_size, alpha, beta, _ = factors
 
         def describe(calls: Calls) -> None:
             source, result, kept, above, below = _place_matrices(beta, x, y, scale, dy, dx)
@@ -58,7 +55,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             add_binary(calls, Algorithm.BINARY_MUL, part, source, part)
             _add_power_quotient(calls, above, kept, below, part)
 
-        arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
+        arrays = x, y, scale, dy, dx, factors
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
 
 
