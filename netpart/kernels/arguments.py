@@ -1,6 +1,6 @@
 """Arguments of the verbs that take many: one named tuple per verb, filled by a layer and taken by every kernel set.
 
-Shapes use B rows, C channels and ... space. An array whose comment says "or None" is absent where the layer has no such
+Shapes use B rows, C channels and ... space. An array that is marked "or None" is absent where the layer has no such
 parameter, or where the gradient is not wanted.
 """
 

@@ -13,14 +13,14 @@ class Attention(Verbs):
 
     @classmethod
     def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
-        """The shape of what ``attention`` keeps for its gradient: that of p, which is ``pairs``.
+        """The shape of the array that ``attention`` keeps for its gradient: that of p, which is ``pairs``.
 
         ``width`` is D, ``values`` E.
         """
         return pairs
 
     def attention(self, a: AttentionArguments) -> Op:
-        """y = p v with p = softmax(scale · q kᵀ), which is kept, in whatever order, for the gradient.
+        """y = p v with p = softmax(scale · q kᵀ), which is kept for the gradient, in the order of the kernel set.
 
         ``first``: query i sees the keys up to ``first`` + i only; None: all keys.
         """
@@ -38,6 +38,7 @@ class Attention(Verbs):
             xp.multiply(p, a.scale, out=p)
             if future is not None:
                 xp.copyto(p, -xp.inf, where=future)
+            # The exponentials of scores minus the row's maximum are at most 1: they cannot overflow.
             xp.max(p, axis=-1, keepdims=True, out=row)
             xp.subtract(p, row, out=p)
             xp.exp(p, out=p)
@@ -50,9 +51,9 @@ class Attention(Verbs):
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
-        """Overwrites the wanted gradients, and may overwrite p, or whatever is kept of it.
+        """Overwrites the wanted gradients, and may overwrite p, or what the kernel set keeps instead of it.
 
-        That of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
+        The gradient of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
         """
         xp = self.xp
         p = a.p

@@ -1,4 +1,4 @@
-"""Batch normalisation in pieces: what moments of a channel make of its elements, and both gradients."""
+"""Batch normalisation in pieces: from the moments of each channel to y, and the gradients of both steps."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from netpart.kernels.verbs import NOTHING
 class BatchNorm(Moments, Normalisation, Activation):
     """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
 
-    w and b may be None, and so may gradients that nobody wants. unit = (x - mean) · rstd is not kept: backward makes it
-    again, which costs less than as much memory as x.
+    w, b and the gradients may be None. unit = (x - mean) · rstd is not kept: the backward pass recomputes it, because
+    keeping it would take as much memory as x.
     """
 
     def batch_norm(self, a: BatchNormArguments) -> Op:
-        """All the pieces at once, where x is all that its moments are taken over; y is that of x[own].
+        """Computes the moments of x and normalises x[own], where the moments are those of x alone.
 
-        The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
-        Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
+        The activation, one that may overwrite its input, is computed on y in place; another verb computes its gradient.
+        Of the outputs, m also feeds the running statistics; the others are kept for ``batch_norm_gradient``.
         """
         return chain_ops(
             self.moments(a.x, a.s, a.m, _channel_elements(a.x)),
@@ -39,16 +39,18 @@ class BatchNorm(Moments, Normalisation, Activation):
         )
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
-        """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments.
+        """Overwrites dw, db and dx of ``batch_norm``; dm is scratch for the gradient of its moments.
 
-        ``through`` "relu", which b is for, dy is the gradient of the relu of y, and may be overwritten.
+        With ``through`` "relu", dy is the gradient of the relu of y, and may be overwritten; b is read only then.
         """
         if a.through:
+            # The mask of the relu has to be in dy before the sums over dy are taken.
             rest = self.batch_norm_gradient(a._replace(b=None, through=None))
             return chain_ops(self.batch_norm_relu(a.x[a.own], a.mean, a.rstd, a.w, a.b, a.dy), rest)
         upper = self.moment_norm_gradient(a.before_moments())
         if a.dx is None:
             return upper
+        # moments_gradient covers all of x and overwrites; the part that bypasses the moments covers own and adds.
         return chain_ops(
             upper,
             self.moments_gradient(a.x, a.s, a.dm, a.dx, _channel_elements(a.x)),
@@ -74,7 +76,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run, [(x.shape, self.dtype), (x.shape, np.bool_)])
 
     def moment_norm(self, a: MomentNormArguments) -> Op:
-        """The pieces behind the moments: mean, variance and y. Of rstd only ``moment_norm_gradient`` knows."""
+        """Computes mean, variance and y from given moments; rstd is read by ``moment_norm_gradient`` alone."""
         return chain_ops(
             self.statistics(a.m, a.s, a.mean, a.variance),
             self.batch_normalise(
@@ -83,7 +85,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         )
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
+        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
         ops = [self.batch_norm_parameters(a.x, a.mean, a.rstd, a.dy, a.dw, a.db)]
         if a.dm is not None:
             ops.append(self.batch_normalise_moments(a.x, a.m, a.mean, a.variance, a.rstd, a.w, a.dy, a.dm))
@@ -119,7 +121,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         self.xp.multiply(out, broadcast_channels(rstd, x.ndim), out=out)
 
     def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
-        """y = activation(unit · w + b), rstd = 1 / sqrt(variance + epsilon), which stays."""
+        """y = activation(unit · w + b) and rstd = 1 / sqrt(variance + epsilon), which is kept for the gradient."""
         if not a.y.size:
             return NOTHING
         xp = self.xp
@@ -139,7 +141,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run) if a.activation is None else chain_ops(Op(run), self.activation(a.activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
-        """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""
+        """Overwrites dx = dy · w · rstd, or adds it: the part of the gradient that bypasses the moments."""
         if not dy.size:
             return NOTHING
         xp = self.xp
@@ -158,7 +160,7 @@ class BatchNorm(Moments, Normalisation, Activation):
     ) -> Op:
         """Overwrites dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
 
-        Where the variance was cut off at 0 it does not move: Σ g·unit counts as 0.
+        Where the variance was clipped to 0 its derivative is 0: Σ g·unit counts as 0.
         """
         if not dy.size:
             return Op(partial(dm.fill, 0))
@@ -174,6 +176,7 @@ class BatchNorm(Moments, Normalisation, Activation):
             xp.sum(product, axis=axes, keepdims=True, out=broadcast_channels(second, dy.ndim))
             xp.less_equal(variance, 0, out=flat)
             xp.copyto(second, 0, where=flat)
+            # dm itself holds both sums until the last lines, so that no further temporaries are needed.
             xp.multiply(rstd, 1 if w is None else w, out=scale)
             xp.multiply(first, scale, out=first)
             xp.multiply(scale, rstd, out=scale)
@@ -186,5 +189,5 @@ class BatchNorm(Moments, Normalisation, Activation):
 
 
 def _channel_elements(x: Array) -> int:
-    """Elements of a channel, at least 1."""
+    """The number of elements of a channel, at least 1."""
     return max(1, int(x[:, :1].size))

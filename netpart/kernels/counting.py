@@ -1,4 +1,4 @@
-"""Kernels that do the reference's work and count its floating-point operations by ``flops``'s table."""
+"""Counting kernels: the reference kernels, counting floating-point operations by the table of ``flops``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _contraction_size(w: Array) -> int:
 
 
 def _composed_price(*_: Any) -> int:
-    """Of a verb that is made of others, which count themselves, or that is no layer's."""
+    """The price of a verb that is composed of others, which count themselves, or that no layer calls: 0."""
     return 0
 
 
@@ -92,7 +92,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "batch_normalise_moments": lambda x, *_: flops.elementwise_flops(x.size),
     "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise_flops(dy.size),
-    "softmax_loss": lambda *_: 0,  # its softmax is counted by itself
+    "softmax_loss": lambda *_: 0,  # it calls softmax, which is counted
     "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise_flops(y.size),
     "class_blocks": lambda x, *_: flops.elementwise_flops(x.size),
     "class_loss": lambda a: flops.elementwise_flops(a.x.size + a.f.size),
@@ -105,7 +105,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "follow_mean": _composed_price,
     "follow_variance": _composed_price,
 }
-"""Per verb, its price from the arguments it is bound to."""
+"""By verb, its price as a function of the arguments that it is bound to."""
 
 
 class CountingKernels(Kernels):
@@ -117,6 +117,7 @@ class CountingKernels(Kernels):
 
 
 def _counting_verb(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
+    # Taken from the class: a verb that calls another through self finds the counting one, which counts once.
     bind = getattr(Kernels, verb)
 
     def bound(self: CountingKernels, *args: Any, **kwargs: Any) -> Op:

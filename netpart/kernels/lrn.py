@@ -62,7 +62,7 @@ class LocalResponseNormalization(Verbs):
 
 
 def _window_shifts(inputs: int, outputs: int, offset: int, local_size: int) -> list[tuple[slice, slice]]:
-    """Per position in the window: the channels of x, and those of y that see them there."""
+    """Per position in the window: the channels of x, and the channels of y whose windows have them there."""
     pairs = []
     for shift in range(offset - local_size // 2, offset + local_size // 2 + 1):
         first = max(0, -shift)

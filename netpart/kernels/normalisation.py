@@ -1,4 +1,4 @@
-"""Normalisation of blocks of features, each by its own mean and variance: nothing from other blocks is needed."""
+"""Normalisation of blocks of features, each by its own mean and variance and independent of other blocks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from netpart.kernels.verbs import NOTHING, Verbs
 class Normalisation(Verbs):
     """x and unit: one shape, contiguous, ``blocks`` blocks of neighbouring elements; y and dy: its box ``own``.
 
-    w, b, dw, db: of y's rank, with extent 1 on the axes that they do not depend on. rstd (blocks, 1).
+    w, b, dw, db: the rank of y, with extent 1 on the axes that they do not depend on. rstd (blocks, 1).
     """
 
     def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), kept for the gradient.
 
-        Not ``centred``: the mean counts as 0.
+        If ``centred`` is False, the mean counts as 0.
         """
         if not a.x.size:
             return NOTHING
@@ -29,6 +29,7 @@ class Normalisation(Verbs):
         n = a.x.size // a.blocks
 
         def run(square: Array) -> None:
+            # rstd holds the mean, then the variance, and at last itself: no other column is needed.
             if a.centred:
                 xp.sum(x_bf, axis=1, keepdims=True, out=rstd)
                 xp.divide(rstd, n, out=rstd)
@@ -63,7 +64,7 @@ class Normalisation(Verbs):
         dx_bf = dx.reshape(blocks, -1)
 
         def run(g: Array, mean: Array) -> None:
-            if dy.shape != g.shape:
+            if dy.shape != g.shape:  # dy covers the box own alone
                 g.fill(0)
             xp.multiply(dy, 1 if w is None else w, out=g[own])
             g_bf = g.reshape(blocks, -1)

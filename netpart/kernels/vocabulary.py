@@ -1,8 +1,8 @@
-"""Softmax loss over classes that are cut: what a block of classes tells of itself, and the loss from all blocks.
+"""Softmax loss over classes that are cut: figures of each block of classes, and the loss from those of all blocks.
 
-Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is here | topk largest x,
-falling | and which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats
-itself with the lowest number there is. Class numbers are exact up to 2**24 in float32.
+Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is in the block, else 0 | topk
+largest x, in descending order | and their classes. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than
+topk fills the rest with the lowest finite number. Class numbers are exact up to 2**24 in float32.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ EXPS, TOTAL, SCORE, TOP = range(4)
 
 
 def count_block_figures(topk: int) -> int:
-    """Figures of a block."""
+    """The number of figures of a block."""
     return TOP + 2 * topk
 
 
 def class_bounds(classes: int, blocks: int) -> list[int]:
-    """Where each of ``blocks`` of all classes begins, and the last one ends."""
+    """The first class of each of ``blocks`` equal blocks, and the end of the last one."""
     return [k * classes // blocks for k in range(blocks + 1)]
 
 
@@ -34,7 +34,7 @@ class Vocabulary(Verbs):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures)."""
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
-        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
         if not f.size:
             return NOTHING
         xp = self.xp
@@ -61,7 +61,7 @@ class Vocabulary(Verbs):
                     xp.add(best, int(bounds[k]), out=best)
                     xp.copyto(f_b[:, TOP + topk + t], best)
                     xp.equal(classes, best.reshape(-1, 1), out=mark)
-                    xp.copyto(v, lowest, where=mark)
+                    xp.copyto(v, lowest, where=mark)  # excluded from the next maximum
                 xp.subtract(f_b[:, TOP : TOP + 1], x_b, out=v)
                 xp.sum(v, axis=1, out=f_b[:, TOTAL])
                 xp.negative(v, out=v)
@@ -76,9 +76,9 @@ class Vocabulary(Verbs):
         return Op(run, [(shape, self.dtype), (shape, bool), ((len(x_rc),), "int64")])
 
     def class_loss(self, a: ClassLossArguments) -> Op:
-        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``.
+        """y = the probabilities of these classes; metrics, unless None, as in ``softmax_loss``.
 
-        ``run`` raises DataError if a label is none of the ``classes``.
+        ``run`` raises DataError if a label is not one of the ``classes``.
         """
         if not a.x.size:
             return NOTHING
@@ -91,7 +91,7 @@ class Vocabulary(Verbs):
         report = None if a.metrics is None else MetricSums(self, a.metrics, a.owned, rows, a.positions)
 
         def run(
-            peak: Array, norm: Array, picked: Array, exps: Array, behind: Array, tie: Array, later: Array, count: Array,
+            peak: Array, norm: Array, picked: Array, exps: Array, beaten: Array, tie: Array, later: Array, count: Array,
             value: Array, total: Array,
         ) -> None:  # fmt: skip
             check_labels(a.label, a.classes)
@@ -102,7 +102,7 @@ class Vocabulary(Verbs):
             if report is None:
                 return
             blocks.score(picked)
-            blocks.hits(picked, behind, tie, later, count, value)
+            blocks.hits(picked, beaten, tie, later, count, value)
             report.add(1, value, total)
             blocks.surprise(picked, peak, norm, exps, a.smoothing, a.classes)
             xp.multiply(picked, a.scale, out=value)
@@ -141,22 +141,22 @@ class _BlockFigures:
         """Writes x of the label to ``picked``."""
         self.xp.sum(self.scores, axis=1, keepdims=True, out=picked)
 
-    def hits(self, picked: Array, behind: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
-        """Writes 1 to ``value`` where fewer than topk of the candidates are ahead, else 0; a NaN has none behind it."""
+    def hits(self, picked: Array, beaten: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
+        """Writes 1 to ``value`` if fewer than topk candidates rank above the label, else 0; a NaN ranks below all."""
         xp = self.xp
         score = picked[:, :, None]
-        xp.less(self.tops, score, out=behind)
+        xp.less(self.tops, score, out=beaten)
         xp.equal(self.tops, score, out=tie)
         xp.greater_equal(self.numbers, self.labels, out=later)
         xp.logical_and(tie, later, out=tie)
-        xp.logical_or(behind, tie, out=behind)
-        xp.sum(behind, axis=(1, 2), out=count)
+        xp.logical_or(beaten, tie, out=beaten)
+        xp.sum(beaten, axis=(1, 2), out=count)
         xp.copyto(value, count.reshape(-1, 1))
-        xp.subtract(value, behind[0].size - self.topk, out=value)
+        xp.subtract(value, beaten[0].size - self.topk, out=value)
         xp.clip(value, 0, 1, out=value)
 
     def surprise(self, picked: Array, peak: Array, norm: Array, below: Array, smoothing: float, classes: int) -> None:
-        """Makes of x of the label, in ``picked``, minus the logarithm of its probability; the others are spent."""
+        """Turns x of the label, in ``picked``, into minus the logarithm of its probability; overwrites the others."""
         xp = self.xp
         xp.subtract(peak, picked, out=picked)
         if smoothing:
@@ -165,8 +165,9 @@ class _BlockFigures:
         xp.add(picked, norm, out=picked)
 
     def smooth(self, picked: Array, peak: Array, below: Array, smoothing: float, classes: int) -> None:
-        """Mixes the mean of peak - x over all classes into ``picked``, which holds that of the label."""
+        """Mixes the mean of peak - x over all classes into ``picked``, which holds peak - x of the label."""
         xp = self.xp
+        # Σ (peak - x) of a block is its Σ (max - x) plus (peak - max) for each of its classes.
         xp.subtract(peak, self.peaks, out=below)
         xp.multiply(below, self.widths, out=below)
         xp.add(below, self.totals, out=below)

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention in blocks of queries, each with the keys that its last one sees."""
+"""Scaled dot-product attention in blocks of queries, each with the keys that its last query sees."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import scratch_view
 
 ROWS = 64
-"""Queries of a block: fewer compute less that nobody may see, more make larger products."""
+"""Queries of a block: smaller blocks compute fewer masked scores, larger ones make larger products."""
 
 
 class QueryBlock(NamedTuple):
-    """Queries ``lo`` to ``hi``, which see ``keys`` keys, and where in p's memory their distributions begin."""
+    """Queries ``lo`` to ``hi``, which see ``keys`` keys; their distributions begin at element ``start`` of p."""
 
     lo: int
     hi: int
@@ -27,15 +27,16 @@ class QueryBlock(NamedTuple):
 
 
 class Attention(reference.Attention, OneDnnVerbs):
-    """The verbs of the reference. Of p, blocks lie one behind the other; what no query sees has no place in them.
+    """The verbs of the reference. p holds block after block, each without the keys that none of its queries sees.
 
-    The gradient overwrites p. As it knows this order and the reference does not, oneDNN does both or neither.
+    The gradient overwrites p. The reference cannot read p in this order, so oneDNN does both verbs or neither.
     """
 
     def attention(self, a: AttentionArguments) -> Op:
         """y = p v with p = softmax(scale · q kᵀ)."""
 
         def describe(calls: Calls) -> None:
+            # On calls that are dropped: forward has to be refused if the gradient would be.
             self._gradient(Calls(self.stream), a, a.y, a.q, a.k, a.v)
             self._attention(calls, a)
 
@@ -47,6 +48,7 @@ class Attention(reference.Attention, OneDnnVerbs):
         """Overwrites the wanted gradients."""
 
         def describe(calls: Calls) -> None:
+            # What forward checked, so that both decide alike: all gradients, although some may not be wanted.
             self._attention(Calls(self.stream), a._replace(y=dy))
             self._gradient(Calls(self.stream), a, dy, a.q, a.k, a.v)
             self._gradient(calls, a, dy, dq, dk, dv)
@@ -67,7 +69,7 @@ class Attention(reference.Attention, OneDnnVerbs):
             add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
-        """Then scores = -inf where query i would see keys behind ``first`` + i."""
+        """Appends scores = -inf for the keys after ``first`` + i of each query i."""
         xp = self.xp
         (rows, keys) = scores.shape[-2:]
         seen = first + 1
@@ -80,7 +82,7 @@ class Attention(reference.Attention, OneDnnVerbs):
     def _gradient(
         self, calls: Calls, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> None:
-        """The last block, which sees all keys, goes first and overwrites; the others add."""
+        """Appends the gradients. The last block, which sees all keys, is first and overwrites; the others add."""
         for block in reversed(_query_blocks(a.p, a.first)):
             weights = _block_distributions(a.p, block)
             add = block.hi < a.q.shape[-2]
@@ -104,7 +106,7 @@ class Attention(reference.Attention, OneDnnVerbs):
 def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
     """The blocks of p (..., queries, keys), where query i sees the keys up to ``first`` + i; None: all keys.
 
-    The last one sees all keys there are.
+    The last block is given all keys, so that the gradient of each key is written.
     """
     *lead, queries, keys = p.shape
     made = []
@@ -119,7 +121,7 @@ def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
 
 
 def _block_distributions(p: Array, block: QueryBlock) -> Array:
-    """The block's part of p, (..., its queries, its keys)."""
+    """The block's part of p: (..., its queries, its keys)."""
     return scratch_view(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
 
 

@@ -1,4 +1,4 @@
-"""Batch normalisation: one primitive forward and one backward, whether its moments are its own or others' as well.
+"""Batch normalisation: one primitive forward and one backward, by the part's own moments or by those of all parts.
 
 not cut     batch_norm                    x ──▶ y, mean, variance        (x, dy) ──▶ dx, dw, db
 cut         moments                       x ──▶ mean, variance of the part
@@ -27,7 +27,7 @@ from netpart.kernels.op import Array, Box, Op
 class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     """The verbs of the reference.
 
-    Whether oneDNN does forward and backward or neither depends on shapes alone, so that one finds what the other left.
+    oneDNN does forward and backward or neither, decided by shapes alone: backward reads what forward kept.
     """
 
     def batch_norm(self, a: BatchNormArguments) -> Op:
@@ -53,7 +53,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(a))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
-        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
+        """m = Σ (x - s), Σ (x - s)² over all axes except the channels, divided by ``count``."""
 
         def describe(calls: Calls) -> None:
             mean = self.xp.empty_like(s)
@@ -104,7 +104,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(a))
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
+        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
 
         def describe(calls: Calls) -> None:
             sums = self._sums(a.mean, a.dw, a.db)
@@ -115,11 +115,11 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(a))
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:
-        """Where the gradients of scale and shift go; to arrays of their own if nobody wants them."""
+        """The arrays for the gradients of scale and shift; new ones for unwanted gradients, as oneDNN writes both."""
         return [self.xp.empty_like(like) if gradient is None else gradient for gradient in gradients]
 
     def _moments(self, s: Array, m: Array, mean: Array, variance: Array, share: float) -> Callable[[], None]:
-        """m0 = share · (mean - s), m1 = share · (variance + (mean - s)²)."""
+        """The function that writes m0 = share · (mean - s), m1 = share · (variance + (mean - s)²)."""
         xp = self.xp
         first = m[0, :, 0]
         second = m[0, :, 1]
@@ -135,7 +135,10 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     def _moments_gradient(
         self, m: Array, variance: Array, w: Array | None, rstd: Array, dm: Array, dw: Array, db: Array
     ) -> Callable[[], None]:
-        """dm0 = m0 · rstd² · w · dw - rstd · w · db, dm1 = -rstd² / 2 · w · dw, with dw as 0 where the variance is."""
+        """The function that writes dm0 = m0 · rstd² · w · dw - rstd · w · db and dm1 = -rstd² / 2 · w · dw.
+
+        Where the variance is 0, having been clipped, dw counts as 0.
+        """
         xp = self.xp
         mean = m[0, :, 0]
         first = dm[0, :, 0]

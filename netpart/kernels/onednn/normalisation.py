@@ -1,4 +1,4 @@
-"""Normalisation of blocks of features; what the reference keeps for the gradient is kept here too."""
+"""Normalisation of blocks of features; keeps the same arrays for the gradient as the reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netpart.kernels.op import Array, Box, Op
 
 
 class Normalisation(reference.Normalisation, OneDnnVerbs):
-    """The verbs of the reference, where y has all of its blocks and their mean is taken away."""
+    """The verbs of the reference, for y of whole blocks whose mean is subtracted."""
 
     def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
@@ -64,7 +64,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:
-    """Contiguous ``x`` with a row for each block. Raises Refused unless all of it belongs to y, and has a mean."""
+    """Contiguous ``x`` with a row for each block. Raises OneDnnRefused unless ``centred`` and y covers all of x."""
     if not centred or y.shape != x.shape or not x.size:
         raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean, got {x.shape} for {y.shape}")
     return DnnlMemory.of(x.reshape(blocks, -1))
