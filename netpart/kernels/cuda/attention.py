@@ -22,7 +22,7 @@ class Attention(attention.Attention, FusedAttention, ProductVerbs):
 
     @classmethod
     def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
-        """A number for each query; the probabilities ``pairs`` where rows are too wide for tiles."""
+        """The shape of p: a number for each query, or the probabilities ``pairs`` where rows are too wide for tiles."""
         return pairs[:-1] if max(width, values) <= WIDEST else pairs
 
     def attention(self, a: AttentionArguments) -> Op:

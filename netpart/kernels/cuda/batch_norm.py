@@ -21,7 +21,7 @@ from netpart.kernels.verbs import NOTHING
 
 FILE = "batch_norm.cu"
 Relu = tuple[Array | None, Array | None, bool]
-"""mean and b of what a relu was taken of, if there was one: its gradient is taken on the way."""
+"""(mean, b, True) if dy is the gradient of a relu of y, which the kernels then apply as well; else PLAIN."""
 PLAIN: Relu = (None, None, False)
 
 
@@ -29,13 +29,14 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
     """The verbs of the reference. Sums are in float64."""
 
     def batch_norm(self, a: BatchNormArguments) -> Op:
-        """m, mean, variance, rstd and y."""
+        """Writes m, mean, variance, rstd and y."""
         return chain_ops(
             self.moments(a.x, a.s, a.m, max(1, count_rows(a.x))), self._normalise(a.after_moments(), a.m, a.s)
         )
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
         """Overwrites dw, db and dx."""
+        # The kernel of dx reads x and dy together, element by element.
         if a.x.shape != a.dy.shape or a.dx is None:
             return super().batch_norm_gradient(a)
         relu = a.mean, a.b, bool(a.through)
@@ -53,7 +54,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         )
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
-        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
+        """m = Σ (x - s), Σ (x - s)² over all axes except the channels, divided by ``count``."""
         tile = ColumnTile.of(count_rows(x), x.shape[1])
         return self.sums(FILE, ("moments", (*with_places(x), s)), ("moments_end", (*with_places(m), count)), 2, tile)
 
@@ -73,11 +74,11 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         return self.launch(FILE, "statistics", len(s), *with_places(m), s, mean, variance, len(s))
 
     def moment_norm(self, a: MomentNormArguments) -> Op:
-        """mean, variance, rstd and y."""
+        """Writes mean, variance, rstd and y."""
         return self._normalise(a, a.m, a.s)
 
     def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
-        """y = activation(unit · w + b), rstd = 1 / sqrt(variance + epsilon), which stays."""
+        """y = activation(unit · w + b) and rstd = 1 / sqrt(variance + epsilon), which is kept for the gradient."""
         return self._normalise(a)
 
     def batch_norm_parameters(
@@ -97,7 +98,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         )
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
+        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
         sums = self._gradient_sums(a)
         return sums if a.dx is None else chain_ops(sums, self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx))
 
@@ -108,7 +109,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
     def _normalise(
         self, a: MomentNormArguments | BatchNormaliseArguments, m: Array | None = None, s: Array | None = None
     ) -> Op:
-        """mean and variance, if there are m and s, rstd and y."""
+        """Writes rstd and y, and mean and variance if m and s are given."""
         tile = ColumnTile.of(count_rows(a.y), a.y.shape[1])
         tensors = (*with_places(a.x), *with_places(a.y))
         affine = (*with_places(m), s, a.mean, a.variance, a.w, a.b, a.rstd)
@@ -116,7 +117,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         return self.launches(self.along(FILE, name, tile, *tensors, *affine, float(a.epsilon), tile.value))
 
     def _gradient_sums(self, a: MomentNormGradientArguments | BatchNormGradientArguments, relu: Relu = PLAIN) -> Op:
-        """dm, dw and db, as far as they are wanted."""
+        """Overwrites those of dm, dw and db that are not None."""
         if a.dm is None and a.dw is None and a.db is None:
             return NOTHING
         tile = ColumnTile.of(count_rows(a.dy), a.dy.shape[1])
@@ -128,7 +129,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         self, x: Array | None, dy: Array | None, dx: Array, s: Array | None, dm: Array | None, rstd: Array | None,
         w: Array | None, count: int, add: bool, relu: Relu = PLAIN,
     ) -> KernelLaunch | None:  # fmt: skip
-        """dx by the moments, if there are dm, and beside them, if there is dy."""
+        """The launch of dx: the part through the moments if dm is given, plus the part that bypasses them if dy is."""
         if not dx.size:
             return None
         tile = ColumnTile.of(count_rows(dx), dx.shape[1])

@@ -17,12 +17,12 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import data_address
 
 FORWARD, GRADIENT = "fused_attention", "fused_attention_gradient"
-"""Kernels, and the sources that have them."""
+"""The names of the kernels, and of their sources."""
 
 
 FMA = "Fma"
 CORES = {"float32": FMA, "tf32": "TensorCores<Tf32>", "bfloat16": "TensorCores<Bf16>"}
-"""By precision, the struct of the source that multiplies tiles."""
+"""By precision, the struct of the CUDA source that multiplies tiles."""
 
 
 class FusedAttention(CudaVerbs):
@@ -62,19 +62,19 @@ class FusedAttention(CudaVerbs):
         return self.bound(f"{GRADIENT}.cu", "row_dots", y.size, *args, grid=grid, defines=tiles.defines)
 
     def _tiles(self, rows: Array, v: Array, q: Array, gradient: bool) -> AttentionTiles:
-        """The best tiles for a GPU of this kind, where each block has some of ``rows``."""
+        """The best tiles for this GPU, where each block has some of ``rows``."""
         few = prod(rows.shape[:-2]) * ceil(rows.shape[-2] / (ROWS * WARPS[0])) < FULL
         found = tile_candidates(q.shape[-1], v.shape[-1], self.dtype.itemsize, gradient, self._cores(), few)
         return fitting_tiles(found, self.device.properties["sharedMemPerBlockOptin"])
 
     def _cores(self) -> str:
-        """What multiplies: tensor cores, where the job allows what they round to and the GPU has them for that."""
+        """The struct that multiplies: tensor cores, if the job allows their rounding and the GPU supports it."""
         cores = self.dtype.itemsize == 4 and self.device.properties["major"] >= 8
         return CORES[self.device.precision] if cores else FMA
 
 
 def _rows_first_view(array: Array | None) -> StridedView:
-    """A view with the axes of rows and columns before the others; None: one whose data is null."""
+    """A view with the axes of rows and columns before the others; for None, one whose data is null."""
     if array is None:
         return StridedView(None, strided_struct(0, (), ()))
     steps = [step // array.itemsize for step in array.strides]
@@ -82,10 +82,10 @@ def _rows_first_view(array: Array | None) -> StridedView:
 
 
 def _count_tiles(rows: Array, tiles: AttentionTiles) -> int:
-    """How many tiles have the rows of a matrix."""
+    """The number of tiles of the rows of a matrix."""
     return ceil(int(rows.shape[-2]) / tiles.own)
 
 
 def _first_key_argument(first: int | None) -> int:
-    """As the kernels take it."""
+    """``first`` as the kernels take it: -1 for None."""
     return -1 if first is None else first

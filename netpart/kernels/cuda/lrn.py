@@ -1,4 +1,4 @@
-"""Local response normalisation across channels: a thread reads the channels that its element sees."""
+"""Local response normalisation across channels: a thread reads the channels in the window of its element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax loss over classes that are cut: a block of threads for each row, and for each block of classes."""
+"""Softmax loss over classes that are cut: a block of threads for each row and block of classes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from netpart.kernels.vocabulary import count_block_figures
 class Vocabulary(vocabulary.Vocabulary, RowVerbs):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures).
 
-    A label that is not a class is a complaint of the device, and makes the loss no number.
+    A label that is not a class is recorded in the complaints of the device, and makes the loss NaN.
     """
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
-        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
         if not f.size:
             return NOTHING
         x_rc = as_matrix(x, label.ndim)
@@ -35,7 +35,7 @@ class Vocabulary(vocabulary.Vocabulary, RowVerbs):
         return self.launch("vocabulary.cu", "class_blocks", rows, *args, block=row_threads(columns), grid=grid)
 
     def class_loss(self, a: ClassLossArguments) -> Op:
-        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``."""
+        """y = the probabilities of these classes; metrics, unless None, as in ``softmax_loss``."""
         if not a.x.size:
             return NOTHING
         x_rc, f_rf, y_rc = (as_matrix(array, a.label.ndim) for array in (a.x, a.f, a.y))
