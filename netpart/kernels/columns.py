@@ -1,4 +1,4 @@
-"""im2col with the batch innermost: long contiguous runs whatever the kernel and the image size.
+"""im2col with the batch innermost: long contiguous runs for any size of kernels and images.
 
     x (B, C, *in) ──pad──▶ padded (C, *in', b) ──gather──▶ columns (C, *k, rows, *out, b)
     dx            ◀─crop──                     ◀─scatter──

@@ -11,7 +11,7 @@ from netpart.kernels.verbs import NOTHING, as_column, as_matrix
 
 
 class Convolution(Activation):
-    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may lie wholly in padding.
+    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may contain only padding.
 
     x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups``, equal
     shares of the filters see equal shares of the channels, in order. Columns and outputs have the channels outermost,

@@ -55,7 +55,7 @@ class Embedding(Verbs):
         return [(flat.shape, "int64"), (flat.shape, bool), (flat.shape, bool)]
 
     def _place(self, flat: Array, count: int, first: int, rows: Array, foreign: Array, other: Array) -> None:
-        """Writes each token's row, clipped to the ``count`` rows of this part, and whether it lies outside them."""
+        """Writes each token's row, clipped to the ``count`` rows of this part, and whether it is outside them."""
         xp = self.xp
         xp.subtract(flat, first, out=rows)
         xp.less(rows, 0, out=foreign)

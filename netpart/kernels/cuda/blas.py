@@ -139,24 +139,26 @@ class Blas:
         return self._products(Operand.of(a), Operand.of(b), Operand.of(y), scale, add)
 
     def _products(self, a: Operand, b: Operand, y: Operand, scale: float, add: bool) -> list[BlasProduct]:
-        lies = [MatrixLayout.of(m) for m in (b, a, y)]
-        if lies[2].turned:
+        layouts = [MatrixLayout.of(m) for m in (b, a, y)]
+        if layouts[2].turned:
             return self._products(b.turned, a.turned, y.turned, scale, add)
-        if any(lie.step is None for lie in lies):  # no single stride for the batch: one call for each first index
+        if any(
+            layout.step is None for layout in layouts
+        ):  # no single stride for the batch: one call for each first index
             parts = [self._products(a.part(i), b.part(i), y.part(i), scale, add) for i in range(y.shape[0])]
             return [product for part in parts for product in part]
         scalar = SCALARS[y.dtype.name]
         kind = Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
-        how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
+        how: list[tuple[Any, ...]] = [(kind, Integer(layout.leading)) for layout in layouts]
         after: tuple[Any, ...] = Integer(self.computes(y)), Integer(DEFAULT_ALGORITHM)
         name = "cublasGemmEx"
         count = prod(y.shape[:-2])
         if count > 1:
-            how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
+            how = [(*one, Long(layout.step or 0)) for one, layout in zip(how, layouts, strict=True)]
             name = "cublasGemmStridedBatchedEx"
             after = (Integer(count), *after)
-        turned = Integer(lies[0].turned), Integer(lies[1].turned)
+        turned = Integer(layouts[0].turned), Integer(layouts[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
         return [BlasProduct(self, name, (b, a, y), before, between, after)]

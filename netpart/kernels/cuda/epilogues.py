@@ -94,31 +94,31 @@ def _fused_product(
     if not vector.flags.c_contiguous:
         return None
     operands = (left, right, y)
-    lies = [MatrixLayout.of(m) for m in (left, right, y)]
+    orders = [MatrixLayout.of(m) for m in (left, right, y)]
     kind = y.dtype.name
     matmul = _create_descriptor(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
     for attribute, value in (
-        (TURN_LEFT, Integer(lies[0].turned)), (TURN_RIGHT, Integer(lies[1].turned)), (EPILOGUE, Unsigned(epilogue)),
+        (TURN_LEFT, Integer(orders[0].turned)), (TURN_RIGHT, Integer(orders[1].turned)), (EPILOGUE, Unsigned(epilogue)),
         (VECTOR, Pointer(vector.data.ptr)),
     ):  # fmt: skip
         _set_attribute(blas, "MatmulDesc", matmul, attribute, value)
-    layouts = [_matrix_descriptor(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
+    layouts = [_matrix_descriptor(blas, operand, order) for operand, order in zip(operands, orders, strict=True)]
     algorithm = _best_algorithm(
         blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)]
     )
     if algorithm is None:
         return None
     one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
-    a, b, c = ((Pointer(m.address({})), lying) for m, lying in zip(operands, layouts, strict=True))
+    a, b, c = ((Pointer(m.address({})), layout) for m, layout in zip(operands, layouts, strict=True))
     return FusedProduct(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
 
 
-def _matrix_descriptor(blas: Blas, operand: Operand, lie: MatrixLayout) -> Any:
+def _matrix_descriptor(blas: Blas, operand: Operand, order: MatrixLayout) -> Any:
     """cuBLASLt's descriptor of a matrix, column-major."""
     rows, columns = operand.shape
-    extents = (rows, columns) if lie.turned else (columns, rows)
+    extents = (rows, columns) if order.turned else (columns, rows)
     kind = Integer(TYPES[operand.dtype.name])
-    return _create_descriptor(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
+    return _create_descriptor(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(order.leading))
 
 
 def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:

@@ -28,10 +28,10 @@ from netpart.kernels.pooling import window_taps
 def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
     """True if a product is faster and possible: no groups, no dilation, w and y in the usual memory orders."""
     stretched = any(d > 1 for d in window.dilation)
-    lying = w.flags.c_contiguous and tidy_strides(
+    usual = w.flags.c_contiguous and tidy_strides(
         y.shape, [s // y.itemsize for s in y.strides]
     ) == channels_last_strides(y.shape)
-    return groups == 1 and not stretched and lying and 0 < len(y) * prod(y.shape[2:]) < len(w)
+    return groups == 1 and not stretched and usual and 0 < len(y) * prod(y.shape[2:]) < len(w)
 
 
 class LoweredCalls:

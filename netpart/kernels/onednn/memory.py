@@ -121,7 +121,7 @@ def flat_memories(*arrays: Array) -> list[DnnlMemory]:
     """Arrays of one shape as 1-D memories. Raises OneDnnRefused unless ``share_layout`` is true of them."""
     if not share_layout(*arrays):
         raise OneDnnRefused(
-            f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}"
+            f"oneDNN: expected arrays of one memory order without gaps, got strides {[a.strides for a in arrays]}"
         )
     return [DnnlMemory(MemoryDesc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
 

@@ -3,7 +3,7 @@
 #include "pack.cuh"
 
 struct Places {
-    long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns lie `step` apart
+    long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns are `step` apart
 };
 
 // EVEN: the rows have one stride; then there is no branch between the reads of a loop.
