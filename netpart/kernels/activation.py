@@ -19,10 +19,10 @@ STANH_OUTER, STANH_INNER = 1.7159047, 0.66666667
 
 
 class Activation(Verbs):
-    """x, y, dy, dx: one shape; ``slope`` is relu's factor for negative x, and of elu the limit there is -slope."""
+    """x, y, dy, dx: one shape; ``slope`` is relu's factor for negative x; elu tends to -slope for negative x."""
 
     def activation(self, kind: Kind, x: Array, y: Array, slope: float = 0.0) -> Op:
-        """y = kind(x); y may be x, but for gates, elu and relu with a slope."""
+        """y = kind(x); y may be x, except for gates, elu and relu with a slope."""
         if kind in GATES:
             return self._gated(kind, x, y)
         if kind == "elu":
@@ -36,11 +36,12 @@ class Activation(Verbs):
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
         """Overwrites dx = kind'(x) · dy; dx may be dy where y may be x.
 
-        Of x and y only y is read, but for gates, elu and a relu of negative slope.
+        Of x and y only y is read, except for gates, elu and a relu of negative slope.
         """
         if kind in GATES:
             return self._gated_gradient(kind, x, dy, dx)
         if kind == "relu":
+            # With a negative slope y is positive on both sides of 0, so that only x shows which side it was.
             return self._relu_gradient(x if slope < 0 else y, dy, dx, slope)
         if kind == "relu6":
             return self._relu6_gradient(y, dy, dx)
@@ -48,7 +49,7 @@ class Activation(Verbs):
             return self._elu_gradient(x, y, dy, dx, slope)
         if kind == "softplus":
             return self._softplus_gradient(y, dy, dx)
-        # Each derivative is a quadratic in y: y - y², 1 - y² and A·B - B/A·y².
+        # Each derivative is a quadratic in y, evaluated by Horner's rule: y - y², 1 - y² and A·B - B/A·y².
         linear, square, constant = {
             "sigmoid": (1.0, -1.0, 0.0),
             "tanh": (0.0, -1.0, 1.0),
@@ -85,7 +86,7 @@ class Activation(Verbs):
             if slope:
                 xp.multiply(dy, slope, out=dx)
                 xp.copyto(dx, dy, where=positive)
-            else:  # many times as fast as a copy of those that are chosen, which no branch predictor foresees
+            else:  # many times as fast as a masked copy, whose branches no branch predictor foresees
                 xp.multiply(dy, positive, out=dx)
 
         return Op(run, [(source.shape, bool)])
@@ -128,6 +129,7 @@ class Activation(Verbs):
         xp = self.xp
 
         def run(slope: Array) -> None:
+            # expm1 keeps the digits that 1 - exp(-y) would lose where y is near 0.
             xp.negative(y, out=slope)
             xp.expm1(slope, out=slope)
             xp.multiply(slope, dy, out=dx)
@@ -139,7 +141,7 @@ class Activation(Verbs):
         xp = self.xp
 
         def run(positive: Array) -> None:
-            xp.minimum(x, 0, out=y)
+            xp.minimum(x, 0, out=y)  # a large positive x would overflow, although its result is not used
             xp.expm1(y, out=y)
             xp.multiply(y, slope, out=y)
             xp.greater(x, 0, out=positive)

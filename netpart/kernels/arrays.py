@@ -1,4 +1,4 @@
-"""Moves and sums of whole arrays and of strided views of them."""
+"""Copies and sums of whole arrays and of strided views of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING, array_blocks, same_memory, scratch_view
 
 SQUARED = {"numpy": 1 << 15}
-"""Elements that are squared at a time: on a CPU as many float64 as fit the second-level cache."""
+"""Elements that are squared at a time, by array module: on a CPU as many float64 as fit the second-level cache."""
 
 
 class Arrays(Activation):
-    """dst and src: one shape, each possibly a strided view; they share no memory if nothing else is said."""
+    """dst and src: one shape, each possibly a strided view; they share no memory unless a verb allows it."""
 
     def zero(self, dst: Array) -> Op:
         """dst = 0."""
@@ -26,8 +26,10 @@ class Arrays(Activation):
         return NOTHING if same_memory(dst, src) else Op(lambda: self.xp.copyto(dst, src))
 
     def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
-        """dst = the message that each call is given, or what it has from element ``start`` on; or ``own``, which may be
-        dst, plus that. A message has no gaps; where it lies may change from call to call.
+        """The function that writes the message of each call to dst; with ``own``, which may be dst, own + message.
+
+        Of the message it reads dst's number of elements from element ``start`` on; None: all. A message is contiguous;
+        its address may change from call to call.
         """
         add = self.xp.add
 
@@ -42,19 +44,20 @@ class Arrays(Activation):
         return lambda message: taken(message[piece].reshape(shape))
 
     def add(self, dst: Array, src: Array) -> Op:
-        """dst += src; its shape may be one that broadcasts."""
+        """dst += src; src may have a shape that broadcasts."""
         return Op(lambda: self.xp.add(dst, src, out=dst))
 
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
         """dst = activation(the sum of ``srcs``), added in the order of the list; dst may be the first of them.
 
-        The sum of none is 0. The activation is one that may write over its input, or None. A shape may
-        be one that broadcasts.
+        The sum of no arrays is 0. The activation is one that may overwrite its input, or None. Each array may have a
+        shape that broadcasts.
         """
         total = self._total(dst, srcs)
         return total if activation is None else chain_ops(total, self.activation(activation, dst, dst))
 
     def _total(self, dst: Array, srcs: Sequence[Array]) -> Op:
+        # Called through the class: kernels that count operations count a total as one verb, not its parts as well.
         if not srcs:
             return Arrays.zero(self, dst)
         if same_memory(dst, srcs[0]):
@@ -68,7 +71,7 @@ class Arrays(Activation):
         return Op(run)
 
     def bring_in(self, dst: Array, total: Array, start: Array, count: int) -> Op:
-        """total /= ``count``, and dst = total + (dst - start): a mean, and what dst has changed since ``start``."""
+        """total /= ``count``, and dst = total + (dst - start): the mean plus the change of dst since ``start``."""
 
         def run() -> None:
             self.xp.divide(total, count, out=total)
@@ -78,11 +81,12 @@ class Arrays(Activation):
         return Op(run)
 
     def add_squares(self, dst: Array, src: Array) -> Op:
-        """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
+        """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all sums are in float64."""
         pieces = [piece for (piece,) in array_blocks([src], SQUARED.get(self.xp.__name__, 1 << 22))]
 
         def run(wide: Array, part: Array) -> None:
             for piece in pieces:
+                # Widened before it is squared: a square of float32 may overflow.
                 square = scratch_view(wide, *piece.shape)
                 self.xp.copyto(square, piece)
                 self.xp.multiply(square, square, out=square)

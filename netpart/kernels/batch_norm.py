@@ -1,4 +1,4 @@
-"""Batch normalisation in pieces: what moments of a channel make of its elements, and both gradients."""
+"""Batch normalisation in pieces: from the moments of each channel to y, and the gradients of both steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.activation import Activation
+from netpart.kernels.arguments import (
+    BatchNormaliseArguments,
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.moments import Moments, broadcast_channels, non_channel_axes
-from netpart.kernels.normalisation import Box, Normalisation
+from netpart.kernels.normalisation import Normalisation
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 
@@ -16,46 +23,38 @@ from netpart.kernels.verbs import NOTHING
 class BatchNorm(Moments, Normalisation, Activation):
     """x, y, dx, dy (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance, rstd, w, b, dw, db (C,).
 
-    w and b may be None, and so may gradients that nobody wants. unit = (x - mean) · rstd is not kept: backward makes it
-    again, which costs less than as much memory as x.
+    w, b and the gradients may be None. unit = (x - mean) · rstd is not kept: the backward pass recomputes it, because
+    keeping it would take as much memory as x.
     """
 
-    def batch_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
-        """All the pieces at once, where x is all that its moments are taken over; y is that of x[own].
+    def batch_norm(self, a: BatchNormArguments) -> Op:
+        """Computes the moments of x and normalises x[own], where the moments are those of x alone.
 
-        The activation is computed on y in its place, and is one that may be; its gradient is another verb's.
-        Of what it leaves, m is for the running statistics and the rest for ``batch_norm_gradient``.
+        The activation, one that may overwrite its input, is computed on y in place; another verb computes its gradient.
+        Of the outputs, m also feeds the running statistics; the others are kept for ``batch_norm_gradient``.
         """
         return chain_ops(
-            self.moments(x, s, m, _channel_elements(x)),
-            self.moment_norm(x[own], s, m, mean, variance, w, b, y, rstd, epsilon, activation),
+            self.moments(a.x, a.s, a.m, _channel_elements(a.x)),
+            self.moment_norm(a.after_moments()),
         )
 
-    def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
-        dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float, b: Array | None = None, through: Kind | None = None,
-    ) -> Op:  # fmt: skip
-        """Overwrites dw, db and dx of ``batch_norm``; dm is room for the gradient of its moments.
+    def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
+        """Overwrites dw, db and dx of ``batch_norm``; dm is scratch for the gradient of its moments.
 
-        ``through`` "relu", which b is for, dy is the gradient of the relu of y, and may be overwritten.
+        With ``through`` "relu", dy is the gradient of the relu of y, and may be overwritten; b is read only then.
         """
-        if through:
-            arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
-            rest = self.batch_norm_gradient(*arrays, own, epsilon)
-            return chain_ops(self.batch_norm_relu(x[own], mean, rstd, w, b, dy), rest)
-        upper = self.moment_norm_gradient(
-            x[own], m, mean, variance, w, rstd, dy, None if dx is None else dm, dw, db, None, epsilon
-        )
-        if dx is None:
+        if a.through:
+            # The mask of the relu has to be in dy before the sums over dy are taken.
+            rest = self.batch_norm_gradient(a._replace(b=None, through=None))
+            return chain_ops(self.batch_norm_relu(a.x[a.own], a.mean, a.rstd, a.w, a.b, a.dy), rest)
+        upper = self.moment_norm_gradient(a.before_moments())
+        if a.dx is None:
             return upper
+        # moments_gradient covers all of x and overwrites; the part that bypasses the moments covers own and adds.
         return chain_ops(
             upper,
-            self.moments_gradient(x, s, dm, dx, _channel_elements(x)),
-            self.batch_normalise_gradient(rstd, w, dy, dx[own], add=True),
+            self.moments_gradient(a.x, a.s, a.dm, a.dx, _channel_elements(a.x)),
+            self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx[a.own], add=True),
         )
 
     def batch_norm_relu(self, x: Array, mean: Array, rstd: Array, w: Array | None, b: Array | None, dy: Array) -> Op:
@@ -76,26 +75,22 @@ class BatchNorm(Moments, Normalisation, Activation):
 
         return Op(run, [(x.shape, self.dtype), (x.shape, np.bool_)])
 
-    def moment_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
-        """The pieces behind the moments: mean, variance and y. Of rstd only ``moment_norm_gradient`` knows."""
+    def moment_norm(self, a: MomentNormArguments) -> Op:
+        """Computes mean, variance and y from given moments; rstd is read by ``moment_norm_gradient`` alone."""
         return chain_ops(
-            self.statistics(m, s, mean, variance),
-            self.batch_normalise(x, mean, variance, w, b, y, rstd, epsilon, activation),
+            self.statistics(a.m, a.s, a.mean, a.variance),
+            self.batch_normalise(
+                BatchNormaliseArguments(a.x, a.mean, a.variance, a.w, a.b, a.y, a.rstd, a.epsilon, a.activation)
+            ),
         )
 
-    def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
-        dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
-    ) -> Op:  # fmt: skip
-        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
-        ops = [self.batch_norm_parameters(x, mean, rstd, dy, dw, db)]
-        if dm is not None:
-            ops.append(self.batch_normalise_moments(x, m, mean, variance, rstd, w, dy, dm))
-        if dx is not None:
-            ops.append(self.batch_normalise_gradient(rstd, w, dy, dx))
+    def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
+        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
+        ops = [self.batch_norm_parameters(a.x, a.mean, a.rstd, a.dy, a.dw, a.db)]
+        if a.dm is not None:
+            ops.append(self.batch_normalise_moments(a.x, a.m, a.mean, a.variance, a.rstd, a.w, a.dy, a.dm))
+        if a.dx is not None:
+            ops.append(self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx))
         return chain_ops(*ops)
 
     def batch_norm_parameters(
@@ -125,29 +120,28 @@ class BatchNorm(Moments, Normalisation, Activation):
         self.xp.subtract(x, broadcast_channels(mean, x.ndim), out=out)
         self.xp.multiply(out, broadcast_channels(rstd, x.ndim), out=out)
 
-    def batch_normalise(
-        self, x: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
-        """y = activation(unit · w + b), rstd = 1 / sqrt(variance + epsilon), which stays."""
-        if not y.size:
+    def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
+        """y = activation(unit · w + b) and rstd = 1 / sqrt(variance + epsilon), which is kept for the gradient."""
+        if not a.y.size:
             return NOTHING
         xp = self.xp
+        y = a.y
+        rstd = a.rstd
 
         def run() -> None:
-            xp.add(variance, epsilon, out=rstd)
+            xp.add(a.variance, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
-            self._unit(x, mean, rstd, y)
-            if w is not None:
-                xp.multiply(y, broadcast_channels(w, x.ndim), out=y)
-            if b is not None:
-                xp.add(y, broadcast_channels(b, x.ndim), out=y)
+            self._unit(a.x, a.mean, rstd, y)
+            if a.w is not None:
+                xp.multiply(y, broadcast_channels(a.w, y.ndim), out=y)
+            if a.b is not None:
+                xp.add(y, broadcast_channels(a.b, y.ndim), out=y)
 
-        return Op(run) if activation is None else chain_ops(Op(run), self.activation(activation, y, y))
+        return Op(run) if a.activation is None else chain_ops(Op(run), self.activation(a.activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
-        """Overwrites dx = dy · w · rstd, or adds it: what x gets beside its moments."""
+        """Overwrites dx = dy · w · rstd, or adds it: the part of the gradient that bypasses the moments."""
         if not dy.size:
             return NOTHING
         xp = self.xp
@@ -166,7 +160,7 @@ class BatchNorm(Moments, Normalisation, Activation):
     ) -> Op:
         """Overwrites dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
 
-        Where the variance was cut off at 0 it does not move: Σ g·unit counts as 0.
+        Where the variance was clipped to 0 its derivative is 0: Σ g·unit counts as 0.
         """
         if not dy.size:
             return Op(partial(dm.fill, 0))
@@ -182,6 +176,7 @@ class BatchNorm(Moments, Normalisation, Activation):
             xp.sum(product, axis=axes, keepdims=True, out=broadcast_channels(second, dy.ndim))
             xp.less_equal(variance, 0, out=flat)
             xp.copyto(second, 0, where=flat)
+            # dm itself holds both sums until the last lines, so that no further temporaries are needed.
             xp.multiply(rstd, 1 if w is None else w, out=scale)
             xp.multiply(first, scale, out=first)
             xp.multiply(scale, rstd, out=scale)
@@ -194,5 +189,5 @@ class BatchNorm(Moments, Normalisation, Activation):
 
 
 def _channel_elements(x: Array) -> int:
-    """Elements of a channel, at least 1."""
+    """The number of elements of a channel, at least 1."""
     return max(1, int(x[:, :1].size))

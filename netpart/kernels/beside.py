@@ -1,4 +1,7 @@
-"""The reference kernels of a CPU worker beside GPU workers: tensors travel as they lie, so they lie as on the GPU."""
+"""The reference kernels of a CPU worker in a job with GPU workers.
+
+Tensors are sent in their order in memory, so this worker has to use the GPU's order, channels-last.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,6 @@ from netpart.kernels import reference
 
 
 class ChannelsLastKernels(reference.Kernels):
-    """The same verbs, given tensors with space channels-last."""
+    """The reference kernels for tensors with space in channels-last order."""
 
     channels_last: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Which kernels compute: those of the device, or the reference ones, or faster ones where a CPU has what they need."""
+"""The choice of the kernels: CUDA on a GPU, oneDNN where a CPU has it, else the reference."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 VARIABLE = "NETPART_KERNELS"
-"""What "auto" means, in the environment."""
+"""The environment variable that sets what "auto" chooses."""
 MODULES = {
     REFERENCE: "netpart.kernels.reference",
     ONEDNN: "netpart.kernels.onednn.kernels",
     CUDA: "netpart.kernels.cuda.kernels",
 }
-"""Where the class Kernels is."""
+"""By name, the module that has the class Kernels."""
 
 
 class KernelChoice(NamedTuple):
-    """Kernels by name; ``why`` says in one line why there are no faster ones, "" where they are what was wanted."""
+    """Kernels by name; ``why`` is one line on why there are no faster ones, "" if the choice is the wanted one."""
 
     name: str
     why: str = ""
@@ -57,7 +57,7 @@ def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice
 
 
 def check_precision(precision: str, dtype: str, kernels: str) -> None:
-    """Raises NetpartError for a ``precision`` of PRECISIONS that means nothing to ``kernels`` in ``dtype``."""
+    """Raises NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
     if precision == PRECISIONS[0]:
         return
     who = f"--precision {precision}"
@@ -68,14 +68,15 @@ def check_precision(precision: str, dtype: str, kernels: str) -> None:
 
 
 def probe_cudnn() -> str:
-    """What a GPU has to do without, in one line; "" if that is nothing."""
+    """What is missing for cuDNN on a GPU, in one line; "" if nothing is."""
+    # Imported here: a CPU worker needs none of the CUDA modules.
     from netpart.kernels.cuda.dnn import missing_cudnn
 
     return missing_cudnn()
 
 
 def probe_onednn() -> str:
-    """Why oneDNN cannot be used here, in one line; "" if it can."""
+    """Why oneDNN cannot be used on this machine, in one line; "" if it can."""
     from netpart.kernels.onednn.library import missing_onednn
 
     return missing_onednn()

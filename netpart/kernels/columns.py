@@ -1,11 +1,11 @@
-"""im2col with the batch innermost: long contiguous runs whatever the kernel and the image size.
+"""im2col with the batch innermost: long contiguous runs for any size of kernels and images.
 
     x (B, C, *in) ──pad──▶ padded (C, *in', b) ──gather──▶ columns (C, *k, rows, *out, b)
     dx            ◀─crop──                     ◀─scatter──
 
 b images and ``rows`` positions of the first spatial output axis at a time, so that the columns never
 take more than ``LIMIT`` bytes (or one row of one image). Padding becomes zeros in ``padded``; input
-rows that no window reads are simply left out.
+rows that no window reads are omitted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netpart.kernels.verbs import scratch_view
 from netpart.spec import Shape
 
 LIMIT = 2 << 20
-"""Bytes of columns per chunk; of 0.5 to 8 MiB the fastest on LeNet's conv2, as it stays in L2."""
+"""Bytes of columns per chunk: the fastest of 0.5 to 8 MiB on LeNet's conv2, because a chunk then stays in L2."""
 
 Box = tuple[slice | int, ...]
 ALL = slice(None)
@@ -29,8 +29,10 @@ ALL = slice(None)
 
 @dataclass(frozen=True)
 class OutputRows:
-    """A range of positions on the first spatial output axis; ``moves`` pairs each kernel offset with
-    the box of ``padded`` that it meets."""
+    """A range of positions on the first spatial output axis.
+
+    ``moves`` pairs each kernel offset with the box of ``padded`` that the windows read there.
+    """
 
     lo: int
     hi: int
@@ -38,7 +40,7 @@ class OutputRows:
 
 
 class Im2colGeometry:
-    """Geometry of one convolution on one part, worked out before the first step."""
+    """Geometry of one convolution on one part, computed before the first step."""
 
     def __init__(self, xp: Any, x_shape: Shape, y_shape: Shape, window: Window, itemsize: int) -> None:
         self.xp = xp
@@ -62,6 +64,7 @@ class Im2colGeometry:
         depth = self.channels * prod(self.kernel)
         row_bytes = max(1, depth * prod(self.out[1:]) * itemsize)
         images = max(1, min(self.batch, LIMIT // (row_bytes * self.out[0])))
+        # Evens out the chunks: as many as before, but no small one at the end.
         images = ceil(self.batch / ceil(self.batch / images))
         rows = self.out[0] if row_bytes * self.out[0] <= LIMIT else max(1, LIMIT // row_bytes)
         self.images = [slice(i, min(i + images, self.batch)) for i in range(0, self.batch, images)]
@@ -79,15 +82,15 @@ class Im2colGeometry:
         return OutputRows(lo, hi, tuple(((ALL, *o), box(o)) for o in product(*map(range, self.kernel))))
 
     def scratch(self, dtype: Any) -> list[tuple[tuple[int, ...], Any]]:
-        """Temporaries: padded images, columns, outputs with the batch innermost; each 1-D."""
+        """The temporaries: padded images, columns, outputs with the batch innermost; each 1-D."""
         return [((size,), dtype) for size in self.sizes]
 
     def blank(self, flat: Array, images: slice) -> Array:
-        """The padded images of a chunk, contents undefined: (C, *padded, b)."""
+        """The padded images of a chunk, uninitialised: (C, *padded, b)."""
         return scratch_view(flat, self.channels, *self.padded, images.stop - images.start)
 
     def pad(self, x: Array, flat: Array, images: slice) -> Array:
-        """Copies ``x[images]`` into the padded images, zeros around it."""
+        """Copies ``x[images]`` into the padded images and writes zeros around it."""
         padded = self.blank(flat, images)
         if self.bordered:
             padded.fill(0)
@@ -95,21 +98,22 @@ class Im2colGeometry:
         return padded
 
     def crop(self, padded: Array, dx: Array, images: slice) -> None:
-        """Copies the padded images back to ``dx[images]``; what no window reads becomes 0."""
+        """Copies the padded images back to ``dx[images]``; elements that no window reads become 0."""
         if self.unread:
             dx[images].fill(0)
         self.xp.copyto(_move_batch_last(dx[(images, ALL, *self.read)]), padded[(ALL, *self.inside)])
 
     def gather(self, padded: Array, flat: Array, rows: OutputRows) -> Array:
-        """im2col: (C·prod k, positions·b)."""
+        """Copies the windows to columns (im2col); returns them as (C·prod k, positions·b)."""
         columns = self._columns(flat, rows, padded.shape[-1])
         for offset, box in rows.moves:
             self.xp.copyto(columns[offset], padded[box])
         return columns.reshape(self.channels * prod(self.kernel), prod(columns.shape[1 + len(self.kernel) :]))
 
     def scatter(self, padded: Array, flat: Array, rows: OutputRows) -> None:
-        """col2im: adds the columns to the padded images that they came from."""
+        """Adds the columns to the padded images that they came from (col2im)."""
         columns = self._columns(flat, rows, padded.shape[-1])
+        # Windows overlap between offsets but not within one, so that each addition writes every element once.
         for offset, box in rows.moves:
             self.xp.add(padded[box], columns[offset], out=padded[box])
 

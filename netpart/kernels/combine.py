@@ -1,4 +1,4 @@
-"""Sums, products and maxima of several arrays whose extents of 1 are stretched, as numpy broadcasts them."""
+"""Sums, products and maxima of several arrays that are broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from netpart.kernels.verbs import NOTHING, Verbs, same_memory
 
 
 class Combine(Verbs):
-    """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
+    """xs: arrays of one rank; y and dy: their common broadcast shape; dx: the shape of its x."""
 
     def fold(self, dst: Array, src: Array) -> Op:
-        """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching.
+        """dst = src, summed over the axes on which only dst has extent 1: the gradient of broadcasting.
 
-        Where there is nothing to add up dst may be src.
+        If there is no such axis, dst may be src.
         """
         axes = stretched_axes(dst, src)
         if not axes and same_memory(dst, src):
@@ -46,7 +46,8 @@ class Combine(Verbs):
         return Op(run, [(dy.shape, self.dtype)])
 
     def maximum(self, y: Array, xs: Sequence[Array], arg: Array) -> Op:
-        """y = the largest of ``xs``; ``arg`` (y's shape, uint8): the first of them that has it."""
+        """y = the maximum of ``xs``; ``arg`` (y's shape, uint8): the index of the first of them that has it."""
+        # Arrays, as cupy casts no signed number to an unsigned one.
         numbers = self.xp.arange(len(xs), dtype=arg.dtype).reshape(-1, 1)
 
         def run(better: Array) -> None:
@@ -60,7 +61,7 @@ class Combine(Verbs):
         return Op(run, [(y.shape, bool)])
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
+        """Overwrites dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
         axes = stretched_axes(dx, dy)
 
         def run(won: Array, part: Array) -> None:
@@ -73,7 +74,7 @@ class Combine(Verbs):
 
 
 def sum_axes(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
-    """Writes ``src``, added up over ``axes``, to ``dst``, which has extent 1 there."""
+    """Writes ``src``, summed over ``axes``, to ``dst``, which has extent 1 there."""
     if axes:
         xp.sum(src, axis=axes, keepdims=True, out=dst)
     else:
@@ -81,5 +82,5 @@ def sum_axes(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
 
 
 def stretched_axes(dst: Array, src: Array) -> tuple[int, ...]:
-    """The axes on which ``dst`` has extent 1 and ``src`` has not."""
+    """The axes on which ``dst`` has extent 1 and ``src`` has another extent."""
     return tuple(a for a, (n, m) in enumerate(zip(dst.shape, src.shape, strict=True)) if n != m)

@@ -1,4 +1,4 @@
-"""How classes are mistaken for each other, and how well scores separate two of them, as sums that parts can add up."""
+"""Confusion matrix of the classes and, of two classes, histograms of the log-odds, as sums that parts can add up."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from netpart.kernels.ranking import check_labels
 from netpart.kernels.verbs import NOTHING, Verbs
 
 BINS, PER_UNIT = 1024, 32
-"""Log-odds from -16 to 16 fall into bins 1/32 wide; what lies beyond falls into the outermost."""
+"""Log-odds from -16 to 16 fall into bins of width 1/32; values outside fall into the first or the last bin."""
 
 
 class Confusion(Verbs):
-    """x (B, n) scores whose softmax are probabilities, label int32 (B,), owned bool (B, 1) or None."""
+    """x (B, n): scores, the input of a softmax; label int32 (B,); owned bool (B, 1) or None."""
 
     def confusion(self, x: Array, best: Array, label: Array, metrics: Array, owned: Array | None) -> Op:
         """metrics += 1 at [label · n + best] for each owned row; ``best`` (B, 1) int32 are the predicted classes.
 
-        With n = 2 a histogram of x1 - x0, the log-odds of class 1, follows for each label: 2 · BINS metrics more. A NaN
-        counts as 0.
+        With n = 2 there follows a histogram of x1 - x0, the log-odds of class 1, for each label: 2 · BINS more metrics.
+        A NaN counts as 0.
         ``run`` raises DataError if a label is not a class.
         """
         if not x.size:
@@ -31,10 +31,10 @@ class Confusion(Verbs):
             check_labels(label, classes)
             xp.multiply(label, classes, out=index, casting="unsafe")
             xp.add(index, best[:, 0], out=index)
-            xp.add.at(metrics, index, counted)
+            xp.add.at(metrics, index, counted)  # unlike metrics[index] += counted, it counts repeated indices
             if classes == 2:
                 xp.subtract(x[:, 1], x[:, 0], out=odds)
-                xp.isnan(odds, out=lost)
+                xp.isnan(odds, out=lost)  # a NaN has no defined cast to an integer
                 xp.copyto(odds, 0, where=lost)
                 xp.multiply(odds, PER_UNIT, out=odds)
                 xp.add(odds, BINS // 2, out=odds)

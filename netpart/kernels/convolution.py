@@ -11,11 +11,11 @@ from netpart.kernels.verbs import NOTHING, as_column, as_matrix
 
 
 class Convolution(Activation):
-    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may lie wholly in padding.
+    """x (B, C, *in), w (F, C / groups, *k), b (F,), y (B, F, *out); a window may contain only padding.
 
-    x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups`` equal
-    shares of the filters see equal shares of the channels, in order; as columns and outputs have the channels
-    outermost, a group is a block of their rows.
+    x, y and their gradients may be views of some of the channels of a contiguous array. With several ``groups``, equal
+    shares of the filters see equal shares of the channels, in order. Columns and outputs have the channels outermost,
+    so that a group is a block of their rows.
     """
 
     def convolution(
@@ -24,7 +24,7 @@ class Convolution(Activation):
     ) -> Op:  # fmt: skip
         """y = activation(w * x + b) (cross-correlation); low and high padding may differ.
 
-        The activation is one that reads its input no more once it has written its output, or None.
+        The activation is one that may overwrite its input, or None.
         """
         if not y.size:
             return NOTHING
@@ -65,7 +65,7 @@ class Convolution(Activation):
         def run(padded_flat: Array, columns_flat: Array, outputs_flat: Array) -> None:
             for images in columns.images:
                 padded = columns.blank(padded_flat, images)
-                padded.fill(0)
+                padded.fill(0)  # scatter adds
                 for rows in columns.rows:
                     target = columns.matrix(columns_flat, depth, rows, images)
                     outputs = self._batch_last(columns, dy, outputs_flat, rows, images)
@@ -119,5 +119,5 @@ class Convolution(Activation):
 
 
 def _split_groups(rows: Array, groups: int) -> Array:
-    """A matrix as ``groups`` matrices, one above the other."""
+    """A matrix cut into ``groups`` blocks of rows: (groups, rows / groups, columns)."""
     return rows.reshape(groups, len(rows) // groups, rows.shape[1])

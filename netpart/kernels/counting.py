@@ -1,4 +1,4 @@
-"""Kernels that do the reference's work and count its floating-point operations by ``flops``'s table."""
+"""Counting kernels: the reference kernels, counting floating-point operations by the table of ``flops``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _contraction_size(w: Array) -> int:
 
 
 def _composed_price(*_: Any) -> int:
-    """Of a verb that is made of others, which count themselves, or that is no layer's."""
+    """The price of a verb that is composed of others, which count themselves, or that no layer calls: 0."""
     return 0
 
 
@@ -65,16 +65,16 @@ PRICES: dict[str, Callable[..., int]] = {
     "lrn": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
     "lrn_gradient": lambda x, y, *_, **__: flops.elementwise_flops(y.size),
     "matmul": lambda a, b, y, ta=False, tb=False: flops.matmul_flops(y.size, a.shape[-2 if ta else -1]),
-    "attention": lambda q, k, v, y, p, *_: p.size + flops.matmul_flops(p.size, q.shape[-1] + v.shape[-1]),
-    "attention_gradient": lambda q, k, v, y, p, dy, dq, dk, dv, *_: (
-        (dq is not None or dk is not None) * (p.size + flops.matmul_flops(p.size, v.shape[-1]))
-        + ((dq is not None) + (dk is not None)) * flops.matmul_flops(p.size, q.shape[-1])
-        + (dv is not None) * flops.matmul_flops(p.size, v.shape[-1])
+    "attention": lambda a: a.p.size + flops.matmul_flops(a.p.size, a.q.shape[-1] + a.v.shape[-1]),
+    "attention_gradient": lambda a, dy, dq, dk, dv: (
+        (dq is not None or dk is not None) * (a.p.size + flops.matmul_flops(a.p.size, a.v.shape[-1]))
+        + ((dq is not None) + (dk is not None)) * flops.matmul_flops(a.p.size, a.q.shape[-1])
+        + (dv is not None) * flops.matmul_flops(a.p.size, a.v.shape[-1])
     ),
     "rotate": lambda x, y, *_: flops.rotate_flops(y.size),
     "embedding": lambda tokens, w, y, *_: 0,
     "embedding_gradient": lambda tokens, dy, *_: flops.elementwise_flops(dy.size),
-    "normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "normalise": lambda a: flops.elementwise_flops(a.x.size),
     "normalise_gradient": lambda unit, *_: flops.elementwise_flops(unit.size),
     "normalise_parameters": lambda unit, dy, dw, db, own: dy.size * ((dw is not None) + (db is not None)),
     "batch_norm": _composed_price,
@@ -87,15 +87,15 @@ PRICES: dict[str, Callable[..., int]] = {
     "moments_share": lambda m, *_: 0,
     "statistics": lambda m, *_: 0,
     "moments_gradient": lambda x, *_: flops.elementwise_flops(x.size),
-    "batch_normalise": lambda x, *_: flops.elementwise_flops(x.size),
+    "batch_normalise": lambda a: flops.elementwise_flops(a.x.size),
     "batch_normalise_gradient": lambda rstd, w, dy, dx, **__: flops.elementwise_flops(dy.size),
     "batch_normalise_moments": lambda x, *_: flops.elementwise_flops(x.size),
     "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise_flops(dy.size),
-    "softmax_loss": lambda *_: 0,  # its softmax is counted by itself
+    "softmax_loss": lambda *_: 0,  # it calls softmax, which is counted
     "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise_flops(y.size),
     "class_blocks": lambda x, *_: flops.elementwise_flops(x.size),
-    "class_loss": lambda x, label, f, *_: flops.elementwise_flops(x.size + f.size),
+    "class_loss": lambda a: flops.elementwise_flops(a.x.size + a.f.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise_flops(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise_flops(y.size),
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise_flops(x.size),
@@ -105,7 +105,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "follow_mean": _composed_price,
     "follow_variance": _composed_price,
 }
-"""Per verb, its price from the arguments it is bound to."""
+"""By verb, its price as a function of the arguments that it is bound to."""
 
 
 class CountingKernels(Kernels):
@@ -117,6 +117,7 @@ class CountingKernels(Kernels):
 
 
 def _counting_verb(verb: str, price: Callable[..., int]) -> Callable[..., Op]:
+    # Taken from the class: a verb that calls another through self finds the counting one, which counts once.
     bind = getattr(Kernels, verb)
 
     def bound(self: CountingKernels, *args: Any, **kwargs: Any) -> Op:

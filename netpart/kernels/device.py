@@ -1,4 +1,4 @@
-"""Which array module computes: numpy on the CPU, cupy on a GPU."""
+"""The array module of a device: numpy on the CPU, cupy on a GPU."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ DEVICES = "auto", "cpu", "cuda"
 
 
 def array_module(device: str) -> tuple[Any, str]:
-    """The array module for ``device`` ("auto", "cpu", "cuda" or "cuda:N") and the name of what was chosen.
+    """The array module for ``device`` ("auto", "cpu", "cuda" or "cuda:N") and the name of the chosen device.
 
-    "auto" is cuda where cupy is installed and finds a GPU, and else cpu. A GPU that is named by its number becomes the
-    current one of this thread. Raises NetpartError for an unknown name, and for cuda where there is none.
+    "auto" is cuda where cupy is installed and finds a GPU, and else cpu. A GPU that is given by its number becomes the
+    current one of this thread. Raises NetpartError for an unknown name, and for cuda where there is no GPU.
     """
     kind, _, number = device.partition(":")
     if kind not in DEVICES or (number and (kind != "cuda" or not number.isdecimal())):
@@ -32,18 +32,18 @@ def array_module(device: str) -> tuple[Any, str]:
 
 
 def count_gpus() -> int:
-    """How many GPUs this host has that cupy finds; 0 without cupy."""
+    """The number of GPUs of this host that cupy finds; 0 without cupy."""
     cupy, _ = _find_cupy()
     return 0 if cupy is None else int(cupy.cuda.runtime.getDeviceCount())
 
 
 def missing_gpu() -> str:
-    """Why there is no GPU to compute on; "" if there is one."""
+    """Why there is no usable GPU; "" if there is one."""
     return _find_cupy()[1]
 
 
 def _find_cupy() -> tuple[Any, str]:
-    """cupy if it works here, or None and what is missing."""
+    """cupy and "" if it works on this machine; else None and what is missing."""
     try:
         cupy = import_module("cupy")
     except ImportError as error:

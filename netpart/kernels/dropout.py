@@ -1,4 +1,4 @@
-"""Inverted dropout: what is kept is scaled up while training, so that testing needs no dropout."""
+"""Inverted dropout: kept elements are scaled up in training, so that testing needs no dropout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Dropout(Verbs):
         scale = 1 / (1 - ratio) if ratio < 1 else 0.0
         # Rounded up to the grid of the draws, so that float32 and float64 compare alike.
         threshold = ceil(ratio * 2**24) * 2.0**-24
-
+        # Draws are written to contiguous memory only: to the mask itself where it is, else to a temporary.
         plain = mask.flags.c_contiguous
 
         def run(kept: Array, spare: Array, *scratch: Array) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a table by their number."""
+"""Embedding: rows of a table, looked up by their number."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 
 class Embedding(Verbs):
-    """tokens int32 (...), w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary``, y (..., D)."""
+    """tokens int32 (...); w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary`` rows; y (..., D)."""
 
     def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
-        """y = w[token - first], 0 for a token that another part of the table has.
+        """y = w[token - first], 0 for a token whose row is in another part of the table.
 
         ``run`` raises DataError if a token is in no part.
         """
@@ -33,7 +33,7 @@ class Embedding(Verbs):
         return Op(run, self._scratch(flat))
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
-        """Overwrites dw: each row is the sum of dy where its token stands."""
+        """Overwrites dw: each row becomes the sum of dy over the positions of its token."""
         if not dy.size:
             return Op(lambda: dw.fill(0))
         xp = self.xp
@@ -55,7 +55,7 @@ class Embedding(Verbs):
         return [(flat.shape, "int64"), (flat.shape, bool), (flat.shape, bool)]
 
     def _place(self, flat: Array, count: int, first: int, rows: Array, foreign: Array, other: Array) -> None:
-        """Writes the row of each token, and whether it lies outside the ``count`` rows that are here."""
+        """Writes each token's row, clipped to the ``count`` rows of this part, and whether it is outside them."""
         xp = self.xp
         xp.subtract(flat, first, out=rows)
         xp.less(rows, 0, out=foreign)
@@ -71,7 +71,7 @@ class Embedding(Verbs):
 
 
 def describe_bad_token(token: int, vocabulary: int) -> str:
-    """What is wrong with ``token``."""
+    """The error text for ``token``."""
     return f"token: expected 0 to {vocabulary - 1}, got {token}; check the store, or set vocab_size to what it has"
 
 
@@ -82,8 +82,9 @@ def _add_at(xp: Any, dw: Array, rows: Array, dy: Array, *_: Array) -> None:
 def _add_sorted(
     xp: Any, dw: Array, rows: Array, dy: Array, numbers: Array, begins: Array, ordered: Array, order: Array
 ) -> None:
-    """As ``_add_at``, on a CPU several times as fast. Overwrites all but ``numbers``, which count the rows of dy."""
-    # Sorted by number too, equal rows are added in one order every time.
+    """As ``_add_at``, but several times as fast on a CPU. Overwrites all arrays but ``numbers``, 0 to len(dy) - 1."""
+    # The position of the token is part of the sort key, so that the rows of dy of one token are added in one order
+    # in every run, although sort() is not stable.
     xp.multiply(rows, len(rows), out=rows)
     xp.add(rows, numbers, out=rows)
     rows.sort()
@@ -93,10 +94,12 @@ def _add_sorted(
     begins[0] = True
     xp.not_equal(rows[1:], rows[:-1], out=begins[1:])
     found = int(xp.count_nonzero(begins))
+    # dy is free by now, as ``ordered`` has its rows: its first rows take the sums.
     xp.add.reduceat(ordered, xp.flatnonzero(begins), axis=0, out=dy[:found])
     dw[rows[begins]] = dy[:found]
 
 
 def _clip_mode(xp: Any) -> dict[str, str]:
-    """What numpy does with a number out of range; cupy always clips, and knows no mode. Here none is."""
+    """The arguments that make numpy's take clip; cupy always clips and has no such argument. All numbers are in range:
+    the mode only keeps numpy from buffering the output."""
     return {"mode": "clip"} if xp.__name__ == "numpy" else {}

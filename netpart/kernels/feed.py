@@ -1,4 +1,4 @@
-"""Values that the host computes: samples that it reads, and what only it can do."""
+"""Values that the host computes: samples that it reads, and operations that no device has."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ class Feed(Verbs):
     """Kernels that run on the host."""
 
     def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
-        """``ys`` are overwritten with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and
-        dtypes, given ``xs`` in others; None stays None.
+        """Overwrites ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
+
+        Its inputs are ``xs`` as host arrays; a None among ``ys`` is passed on as None.
 
         ``fill`` is called in every step, and may be called before ``ys`` of the last one have been read.
         """
@@ -29,4 +30,4 @@ class Feed(Verbs):
                 if y is not None:
                     y[...] = self.xp.asarray(host)
 
-        return Op(run, captured=False)
+        return Op(run, captured=False)  # a CUDA graph would repeat the copies without calling ``fill``

@@ -1,4 +1,4 @@
-"""What a kernel verb costs in floating-point operations: one table of conventions.
+"""Floating-point operations of each kernel verb: one table of conventions.
 
 | verb                        | forward                         | backward                        |
 |-----------------------------|---------------------------------|---------------------------------|
@@ -14,15 +14,15 @@
 | embedding                   | 0                               | |y|                             |
 | rotate                      | 3·|y|                           | 3·|y|                           |
 | normalise                   | |x|                             | |x|; |y| for each of dw, db     |
-| moments, batch normalise     | |x|                             | |x|; |y| for moments, dw, db    |
+| moments, batch normalise    | |x|                             | |x|; |y| for moments, dw, db    |
 | add; total of n arrays      | |dst|; (n - 1)·|dst|            |                                 |
 | fold                        | |src| - |dst|                   |                                 |
 | multiply, maximum of n      | (n - 1)·|y|                     | (n - 1)·|y|; |y|; and a fold    |
 | copy, zero, feed, largest   | 0                               |                                 |
 
-|y| is the number of output elements of the part, ``contraction`` the products summed for each of them:
+|y| is the number of output elements of the part. ``contraction`` is the number of products summed for each of them:
 input channels (of a group) times kernel elements of a convolution, input features of an inner product. Padding
-counts like input; random draws and what is done once for a channel count nothing.
+counts like input; random draws and work done once per channel count nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from math import prod
 
 
 def convolution_flops(y: int, contraction: int, bias: bool) -> int:
-    """A convolution forward; its data gradient (no bias); its weights' gradient."""
+    """The price of a convolution forward, of its data gradient (no bias) or of its weights' gradient."""
     return 2 * y * contraction + (y if bias else 0)
 
 
 inner_product_flops = convolution_flops
-"""The same convention with the input features as contraction."""
+"""The same convention, with the input features as contraction."""
 
 
 def matmul_flops(y: int, terms: int) -> int:
@@ -46,27 +46,27 @@ def matmul_flops(y: int, terms: int) -> int:
 
 
 def rotate_flops(y: int) -> int:
-    """Two products and a sum for each element."""
+    """The price of a rotation: two products and a sum for each element."""
     return 3 * y
 
 
 def pooling_flops(y: int, kernel: Sequence[int]) -> int:
-    """Pooling, forward or backward."""
+    """The price of pooling, forward or backward."""
     return y * prod(kernel)
 
 
 def activation_flops(kind: str, y: int) -> int:
-    """An activation forward."""
+    """The price of an activation forward."""
     return y if kind == "relu" else 4 * y
 
 
 def activation_gradient_flops(y: int) -> int:
-    """An activation backward."""
+    """The price of an activation backward."""
     return 2 * y
 
 
 def elementwise_flops(y: int) -> int:
-    """Dropout, LRN, softmax and the losses, forward or backward; one addition."""
+    """The price of dropout, LRN, softmax and the losses, forward or backward, and of one addition."""
     return y
 
 
@@ -76,12 +76,12 @@ def combine_flops(y: int, addends: int) -> int:
 
 
 def fold_flops(dst: int, src: int) -> int:
-    """A sum over axes: the additions that make ``dst`` elements of ``src``."""
+    """The additions of a sum over axes, from ``src`` elements to ``dst``."""
     return src - dst
 
 
 def resample_flops(weights: Sequence[tuple[int, int]], images: int) -> int:
-    """Interpolation of ``images`` one axis after the other, or its gradient: a product with each matrix (out, in)."""
+    """The price of interpolating ``images`` axis by axis, or of its gradient: a product with each matrix (out, in)."""
     price = 0
     rest = [inputs for _, inputs in weights]
     for axis, (outputs, inputs) in enumerate(weights):

@@ -19,10 +19,10 @@ Gate = Callable[[Any, Array, Array, Array, Array], None]
 """(xp, x, g, a, b): writes g(x) to ``g``; a and b are scratch."""
 
 Slope = Callable[[Any, Array, Array, Array, Array], None]
-"""(xp, x, g, out, a): writes g'(x) to ``out``, given g = g(x), which may be lost; a is scratch."""
+"""(xp, x, g, out, a): writes g'(x) to ``out``, given g = g(x), which may be overwritten; a is scratch."""
 
 BEYOND = 40.0
-"""The gates are 0 or 1 to the last bit where |x| is larger, in float64 too; its powers fit float32."""
+"""For larger |x| the gates are 0 or 1 to the last bit, in float64 too; its powers still fit float32."""
 
 INNER, CUBIC = sqrt(2 / pi), 0.044715
 """u = INNER · (x + CUBIC x³) in the tanh form of gelu (Hendrycks and Gimpel, 2016, section 2)."""
@@ -77,24 +77,25 @@ def _mish_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
 
 
 def _gelu_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
-    """The normal distribution from its tail erfc(|x|/√2) / 2, which keeps its digits where it is small."""
+    """Writes the normal distribution from its tail erfc(|x|/√2) / 2, which keeps its digits where it is small."""
     xp.absolute(x, out=a)
     xp.minimum(a, BEYOND, out=a)
     xp.multiply(a, sqrt(0.5), out=a)
     _erfc(xp, a, g, b)
     xp.multiply(g, 0.5, out=g)
+    # |[x > 0] - tail| is 1 - tail for positive x and the tail itself for the others, without a branch.
     xp.greater(x, 0, out=a)
     xp.subtract(a, g, out=g)
     xp.absolute(g, out=g)
 
 
 def _erfc(xp: Any, z: Array, out: Array, u: Array) -> None:
-    """Writes erfc(z), z >= 0, to ``out``; u is scratch and z is lost."""
+    """Writes erfc(z), z >= 0, to ``out``; u is scratch and z is overwritten."""
     xp.add(z, 2, out=u)
     xp.divide(4, u, out=u)
     xp.subtract(u, 1, out=u)
     xp.multiply(u, ERFC[-1], out=out)
-    for coefficient in ERFC[-2:0:-1]:
+    for coefficient in ERFC[-2:0:-1]:  # Horner's rule
         xp.add(out, coefficient, out=out)
         xp.multiply(out, u, out=out)
     xp.add(out, ERFC[0], out=out)

@@ -1,4 +1,4 @@
-"""The mean or the largest element of everything behind the channels."""
+"""Global pooling: the mean or the maximum over all spatial axes of each channel."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from netpart.kernels.verbs import NOTHING, Verbs, flatten_space
 
 
 class GlobalPooling(Verbs):
-    """x (B, C, *S), y (B, C, 1, ...); ``arg`` int64 (B·C,): where the first of the largest elements is."""
+    """x (B, C, *S), y (B, C, 1, ...); ``arg`` int64 (B·C,): the position of the first of the largest elements."""
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
+        """Overwrites y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
         if not y.size:
             return NOTHING
         xp = self.xp
@@ -30,7 +30,7 @@ class GlobalPooling(Verbs):
         return Op(mean if method == "AVG" else largest)
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites dx."""
+        """Overwrites dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
         if not dx.size:
             return NOTHING
         xp = self.xp

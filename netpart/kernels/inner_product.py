@@ -1,4 +1,4 @@
-"""Inner product; x keeps its feature axes F, so that cuts on them stay boxes, and is flattened here."""
+"""Inner product: x keeps its feature axes F, so that cuts on them are boxes; the kernels flatten it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses and accuracy. Metrics are float64 sums over the rows that this part owns (None: all rows)."""
+"""Losses and accuracy; metrics are float64 sums over the rows that this part owns (None: all rows)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netpart.kernels.verbs import NOTHING, as_matrix
 class Losses(Softmax):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
-    A row has ``positions`` with a label each, here or on other parts: each counts by that share of a row.
+    A row has ``positions`` with a label each, on this part or on others: each counts as 1 / ``positions`` of a row.
     """
 
     def softmax_loss(
@@ -21,9 +21,9 @@ class Losses(Softmax):
     ) -> Op:  # fmt: skip
         """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits].
 
-        -log p_label = (max x - x_label) + log Σ exp(x - max x), of which y has the sum: 1 / max y. So it is exact where
-        y has long become 0 (Goodfellow et al., Deep Learning, 2016, section 6.2.2.3).
-        A third of ``metrics``, if there is one, is the first in bits.
+        -log p_label = (max x - x_label) + log Σ exp(x - max x), and the sum is 1 / max y. So it stays exact where the
+        label's y underflows to 0 (Goodfellow et al., Deep Learning, 2016, section 6.2.2.3).
+        A third element of ``metrics``, if there is one, is the first in bits.
         With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
         (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
         among the ``topk`` largest x (ties: the lower class first).
@@ -45,6 +45,7 @@ class Losses(Softmax):
             xp.subtract(top, picked, out=picked)
             if smoothing:
                 self._smooth(x_bn, top, picked, smoothing, *scratch[-2:])
+            # ``best`` left the index of the maximum in the scratch: this reads y there, which is 1 / Σ exp.
             ranking.take(y_bn, top, *scratch)
             xp.log(top, out=top)
             xp.subtract(picked, top, out=picked)
@@ -57,7 +58,7 @@ class Losses(Softmax):
         return chain_ops(self.softmax(x_bn, y_bn), loss)
 
     def _smooth(self, x_bn: Array, top: Array, picked: Array, smoothing: float, below: Array, mean: Array) -> None:
-        """Mixes the mean of top - x over all classes into ``picked``, which holds that of the label."""
+        """Mixes the mean of top - x over all classes into ``picked``, which holds top - x of the label."""
         xp = self.xp
         xp.subtract(top, x_bn, out=below)
         xp.sum(below, axis=1, keepdims=True, out=mean)
@@ -69,9 +70,9 @@ class Losses(Softmax):
         self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0,
         among: tuple[int, int] | None = None,
     ) -> Op:  # fmt: skip
-        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere.
+        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, and 0 elsewhere.
 
-        ``among`` are the first class of y and their number n in all, if y has not all.
+        s is ``smoothing``. ``among``: the number of the first class of y and n, that of all classes; None: y has all.
         """
         if not dx.size:
             return NOTHING

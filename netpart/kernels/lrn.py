@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs
 
@@ -9,9 +10,7 @@ from netpart.kernels.verbs import NOTHING, Verbs
 class LocalResponseNormalization(Verbs):
     """x (B, C + halo, *spatial); channel j of y, scale and dy is channel j + ``offset`` of x and dx."""
 
-    def lrn(
-        self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
-    ) -> Op:
+    def lrn(self, x: Array, y: Array, scale: Array, factors: LrnFactors) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha/local_size · Σ x² over ``local_size`` channels.
 
         The window is clipped at the channel ends of x. ``scale`` (y's shape) is kept for the gradient.
@@ -19,6 +18,7 @@ class LocalResponseNormalization(Verbs):
         if not y.size:
             return NOTHING
         xp = self.xp
+        offset, local_size, alpha, beta, knorm = factors
         own = x[:, offset : offset + y.shape[1]]
         shifts = _window_shifts(x.shape[1], y.shape[1], offset, local_size)
 
@@ -34,10 +34,7 @@ class LocalResponseNormalization(Verbs):
 
         return Op(run, [(x.shape, self.dtype)])
 
-    def lrn_gradient(
-        self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, offset: int, local_size: int, alpha: float,
-        beta: float, knorm: float,
-    ) -> Op:  # fmt: skip
+    def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
         """Overwrites all of dx with what the outputs in dy contribute (the owners of a halo add it up).
 
         dx_c = dy_c·scale_c^-beta - 2·alpha·beta/local_size · x_c · Σ_j dy_j·y_j/scale_j
@@ -45,6 +42,7 @@ class LocalResponseNormalization(Verbs):
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
         xp = self.xp
+        offset, local_size, alpha, beta, _ = factors
         own = dx[:, offset : offset + dy.shape[1]]
         shifts = _window_shifts(x.shape[1], dy.shape[1], offset, local_size)
 
@@ -64,7 +62,7 @@ class LocalResponseNormalization(Verbs):
 
 
 def _window_shifts(inputs: int, outputs: int, offset: int, local_size: int) -> list[tuple[slice, slice]]:
-    """Per position in the window: the channels of x, and those of y that see them there."""
+    """Per position in the window: the channels of x, and the channels of y whose windows have them there."""
     pairs = []
     for shift in range(offset - local_size // 2, offset + local_size // 2 + 1):
         first = max(0, -shift)

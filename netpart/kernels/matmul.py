@@ -7,10 +7,10 @@ from netpart.kernels.verbs import NOTHING, Verbs
 
 
 class Matmul(Verbs):
-    """a, b, y: (..., rows, columns), equal on the axes before."""
+    """a, b, y: (..., rows, columns), with the same leading axes."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
-        """y = a b, each of them transposed first if it is said so."""
+        """y = a b, after transposing a if ``transpose_a`` and b if ``transpose_b``."""
         if not y.size:
             return NOTHING
         left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))

@@ -1,8 +1,8 @@
-"""The moments of a channel: what parts of a batch add up to know mean and variance of the whole.
+"""The moments of a channel: sums that parts of a batch add up to get the mean and variance of the whole batch.
 
-They are taken about a centre s that is known before the batch is seen (the running mean), for sums about 0 cancel where
-the mean is large: m[..., 0] = mean (x - s), m[..., 1] = mean (x - s)². Then mean = s + m0, variance = m1 - m0², and
-moments of disjoint parts, each divided by the elements of the whole, add up.
+They are taken about a centre s that is known before the batch is seen (the running mean), because sums about 0 cancel
+where the mean is large: m[..., 0] = mean (x - s), m[..., 1] = mean (x - s)². So mean = s + m0 and variance = m1 - m0².
+Moments of disjoint parts, each divided by the elements of the whole batch, add up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Moments(Verbs):
     """x, dx (B, C, ...), perhaps views; m, dm (1, C, 2); s, mean, variance (C,)."""
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
-        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
+        """m = Σ (x - s), Σ (x - s)² over all axes except the channels, divided by ``count``."""
         if not x.size:
             return Op(partial(m.fill, 0))
         xp = self.xp
@@ -56,7 +56,7 @@ class Moments(Verbs):
         return Op(run, [(dx.shape if add else (0,), self.dtype)])
 
     def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
-        """What a batch adds to running statistics: both moments times ``factor``, its share of the mini-batch."""
+        """Overwrites dmean and dvariance with the moments times ``factor``, this batch's share of the mini-batch."""
         pairs = [(d, m[0, :, i]) for i, d in enumerate((dmean, dvariance)) if d is not None]
 
         def run() -> None:
@@ -75,16 +75,17 @@ class Moments(Verbs):
             xp.add(s, first, out=mean)
             xp.multiply(first, first, out=variance)
             xp.subtract(second, variance, out=variance)
+            # Rounding may make the difference negative, and rstd would then be NaN.
             xp.maximum(variance, 0, out=variance)
 
         return Op(run)
 
 
 def broadcast_channels(values: Array, rank: int) -> Any:
-    """A view of values (C,) that stands along axis 1 of ``rank`` axes."""
+    """A view of values (C,) that broadcasts along axis 1 of an array of ``rank`` axes."""
     return values[(None, slice(None), *(None for _ in range(rank - 2)))]
 
 
 def non_channel_axes(x: Array) -> tuple[int, ...]:
-    """All axes but the channels."""
+    """All axes except the channel axis."""
     return (0, *range(2, x.ndim))

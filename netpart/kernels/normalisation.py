@@ -1,37 +1,36 @@
-"""Normalisation of blocks of features, each by its own mean and variance: nothing from other blocks is needed."""
+"""Normalisation of blocks of features, each by its own mean and variance and independent of other blocks."""
 
 from __future__ import annotations
 
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.combine import stretched_axes, sum_axes
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Box, Op
 from netpart.kernels.verbs import NOTHING, Verbs
-
-Box = tuple[slice, ...]
 
 
 class Normalisation(Verbs):
     """x and unit: one shape, contiguous, ``blocks`` blocks of neighbouring elements; y and dy: its box ``own``.
 
-    w, b, dw, db: of y's rank, with extent 1 on the axes that they do not depend on. rstd (blocks, 1).
+    w, b, dw, db: the rank of y, with extent 1 on the axes that they do not depend on. rstd (blocks, 1).
     """
 
-    def normalise(
-        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
-        epsilon: float, centred: bool,
-    ) -> Op:  # fmt: skip
+    def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon), kept for the gradient.
 
-        Not ``centred``: the mean counts as 0.
+        If ``centred`` is False, the mean counts as 0.
         """
-        if not x.size:
+        if not a.x.size:
             return NOTHING
         xp = self.xp
-        x_bf = x.reshape(blocks, -1)
-        unit_bf = unit.reshape(blocks, -1)
-        n = x.size // blocks
+        rstd = a.rstd
+        y = a.y
+        x_bf = a.x.reshape(a.blocks, -1)
+        unit_bf = a.unit.reshape(a.blocks, -1)
+        n = a.x.size // a.blocks
 
         def run(square: Array) -> None:
-            if centred:
+            # rstd holds the mean, then the variance, and at last itself: no other column is needed.
+            if a.centred:
                 xp.sum(x_bf, axis=1, keepdims=True, out=rstd)
                 xp.divide(rstd, n, out=rstd)
                 xp.subtract(x_bf, rstd, out=unit_bf)
@@ -40,15 +39,15 @@ class Normalisation(Verbs):
             xp.multiply(unit_bf, unit_bf, out=square)
             xp.sum(square, axis=1, keepdims=True, out=rstd)
             xp.divide(rstd, n, out=rstd)
-            xp.add(rstd, epsilon, out=rstd)
+            xp.add(rstd, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
             xp.multiply(unit_bf, rstd, out=unit_bf)
-            xp.copyto(y, unit[own])
-            if w is not None:
-                xp.multiply(y, w, out=y)
-            if b is not None:
-                xp.add(y, b, out=y)
+            xp.copyto(y, a.unit[a.own])
+            if a.w is not None:
+                xp.multiply(y, a.w, out=y)
+            if a.b is not None:
+                xp.add(y, a.b, out=y)
 
         return Op(run, [(x_bf.shape, self.dtype)])
 
@@ -65,7 +64,7 @@ class Normalisation(Verbs):
         dx_bf = dx.reshape(blocks, -1)
 
         def run(g: Array, mean: Array) -> None:
-            if dy.shape != g.shape:
+            if dy.shape != g.shape:  # dy covers the box own alone
                 g.fill(0)
             xp.multiply(dy, 1 if w is None else w, out=g[own])
             g_bf = g.reshape(blocks, -1)

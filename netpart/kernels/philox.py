@@ -1,6 +1,6 @@
-"""Philox4x32-10, the counter-based generator behind all randomness (Salmon et al., SC 2011).
+"""Philox4x32-10, the counter-based generator of all random numbers (Salmon et al., SC 2011).
 
-A draw depends on nothing but key and counter, so each worker computes just the elements it holds:
+A draw depends only on key and counter, so each worker computes just the elements it holds:
 
     key     = hash(seed, unpartitioned layer name, purpose)
     counter = (step, phase, global row in the mini-batch, global element // 4), lane = element % 4
@@ -46,6 +46,7 @@ def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[
     for _ in range(ROUNDS):
         xp.multiply(c0, MULTIPLIERS[0], out=c0)
         xp.multiply(c2, MULTIPLIERS[1], out=c2)
+        # Products of words below 2^32 fit uint64: the high word is mixed into the other counter, the low word stays.
         for other, product, k in ((c1, c2, k0), (c3, c0, k1)):
             xp.right_shift(product, 32, out=spare)
             xp.bitwise_xor(other, spare, out=other)
@@ -70,7 +71,7 @@ def _element_indices(box: Region, shape: Shape, start: int, stop: int) -> Array:
 
 
 def _block_numbers(found: Array) -> tuple[Array, Array]:
-    """The block numbers that ascending element indices need, and each element's place among their words."""
+    """The numbers of the blocks that ascending element indices need, and each element's index among their words."""
     quads = found >> 2
     fresh = np.ones(len(quads), dtype=bool)
     fresh[1:] = quads[1:] != quads[:-1]
@@ -81,7 +82,7 @@ class UniformDraws:
     """Uniform draws for one region of one layer, planned before the first step.
 
     ``rows`` are rows of the global mini-batch, ``box`` the region of the other axes and ``shape`` their
-    uncut extents. ``scratch`` lists the temporaries that ``uniform`` wants.
+    uncut extents. ``scratch`` lists the temporaries that ``uniform`` needs.
     """
 
     def __init__(self, xp: Any, key: Key, rows: tuple[int, int], box: Region, shape: Shape, phase: int) -> None:
@@ -99,7 +100,7 @@ class UniformDraws:
         state = (self.chunk, len(quads))
         self.scratch: list[tuple[tuple[int, ...], Any]] = [((4, *state), "uint64"), (state, "uint64")]
         self.scratch += [((*state, 4), "float32"), ((self.chunk, len(pick)), "float32")]
-        # numpy buffers ``out`` unless told to clip; cupy has no such argument.
+        # numpy buffers ``out`` unless the mode is clip; cupy has no such argument.
         self.take_options = {"mode": "clip"} if xp is np else {}
 
     def uniform(self, out: Array, step: int, *scratch: Array) -> None:
@@ -131,7 +132,7 @@ class UniformDraws:
         xp.copyto(words[2], rows)
         xp.copyto(words[3], self.quads)
         for lane, word in enumerate(philox4x32(xp, words, spare, self.key)):
-            xp.right_shift(word, 8, out=word)
+            xp.right_shift(word, 8, out=word)  # the 24 bits that float32 holds exactly
             xp.copyto(grid[:, :, lane], word)
         xp.multiply(grid, 2.0**-24, out=grid)
         xp.take(grid.reshape(len(rows), -1), self.pick, axis=1, out=picked, **self.take_options)
@@ -154,7 +155,7 @@ def draw_normals(key: Key, box: Region, shape: Shape) -> Array:
 def _box_muller(words: Sequence[Array]) -> list[Array]:
     found = []
     for first, second in (words[:2], words[2:]):
-        radius = np.sqrt(-2 * np.log((first + 0.5) * 2.0**-32))
+        radius = np.sqrt(-2 * np.log((first + 0.5) * 2.0**-32))  # half a step up, as log(0) is infinite
         angle = second * (2 * pi * 2.0**-32)
         found += [radius * np.cos(angle), radius * np.sin(angle)]
     return found

@@ -15,17 +15,17 @@ from netpart.spec import Shape
 
 Method = Literal["MAX", "AVG"]
 Box = tuple[slice | EllipsisType, ...]
-"""Windows or elements, on the spatial axes behind the dots."""
+"""Slices of windows or elements: an ellipsis, then one slice per spatial axis."""
 
 
 def winner_dtype(kernel: Sequence[int]) -> str:
-    """The dtype of ``arg``, which counts the elements of a window from 0: uint8 if they fit, or int32."""
+    """The dtype of ``arg``, an index into a window: uint8 if the kernel has at most 256 elements, else int32."""
     return "uint8" if prod(kernel) <= 256 else "int32"
 
 
 @dataclass(frozen=True)
 class Tap:
-    """One kernel offset: the windows whose element ``index`` is not padding, and where it lies in x."""
+    """One kernel offset: the windows whose element ``index`` is not padding, and the slices of x that it reads."""
 
     index: int
     inputs: Box
@@ -33,7 +33,7 @@ class Tap:
 
 
 def window_taps(inputs: Shape, outputs: Shape, window: Window) -> list[Tap]:
-    """The offsets of a window in row-major order, less those that always meet padding."""
+    """The offsets of a window in row-major order, except those that read only padding."""
     axes = [
         [_tap_slices(o, n, m, s, pads[0]) for o in range(k)]
         for n, m, k, s, pads in zip(inputs, outputs, window.kernel, window.stride, window.pads, strict=True)
@@ -54,7 +54,7 @@ def _tap_slices(offset: int, inputs: int, outputs: int, stride: int, low: int) -
 
 
 def padding_windows(inputs: Shape, outputs: Shape, window: Window) -> list[Box]:
-    """Boxes of the windows that hold nothing but padding."""
+    """Boxes of the windows that hold only padding."""
     boxes = list[Box]()
     for axis, (n, m, k, s) in enumerate(zip(inputs, outputs, window.kernel, window.stride, strict=True)):
         low = window.pads[axis][0]
@@ -69,8 +69,11 @@ class Pooling(Verbs):
     """x (B, C, *in), y (B, C, *out); ``arg``: y's shape, the winner's index within its window."""
 
     def pooling(self, x: Array, y: Array, arg: Array | None, window: Window, method: Method, area: int | Array) -> Op:
-        """MAX: padding never wins, ties go to the first element, a window of padding gives 0. AVG: the
-        window's sum divided by ``area`` (a number, or an array that broadcasts to the spatial shape of y)."""
+        """Overwrites y, and arg for MAX.
+
+        MAX: padding never wins, ties go to the first element, a window of padding gives 0. AVG: the window's sum
+        divided by ``area`` (a number, or an array that broadcasts to the spatial shape of y).
+        """
         if not y.size:
             return NOTHING
         return self._average(x, y, window, area) if method == "AVG" else self._maximum(x, y, arg, window)
@@ -78,7 +81,10 @@ class Pooling(Verbs):
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
     ) -> Op:
-        """Overwrites dx; windows that overlap add up. MAX needs the ``arg`` that pooling kept."""
+        """Overwrites dx; gradients of overlapping windows add up.
+
+        MAX needs the ``arg`` that pooling wrote; raises ValueError without it.
+        """
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
         if method == "AVG":
@@ -91,7 +97,7 @@ class Pooling(Verbs):
         xp = self.xp
         spatial = len(window.kernel)
         shapes = x.shape[-spatial:], y.shape[-spatial:]
-        # Backwards and with >=, so that of equal elements the first one has the last word.
+        # In reverse order and with >=, so that of equal elements the first one is written last.
         steps = [(tap, x[tap.inputs], y[tap.outputs]) for tap in reversed(window_taps(*shapes, window))]
         empty = [y[box] for box in padding_windows(*shapes, window)]
         # Arrays, as cupy casts no signed number to an unsigned one.

@@ -1,4 +1,4 @@
-"""Ranking: where labels stand among the scores of their rows."""
+"""Ranking: the rank of each label among the scores of its row."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from netpart.kernels.verbs import Verbs
 
 
 class Ranking:
-    """Where the label stands among the scores of its row. Methods end in the ``scratch``: two columns of places, and
-    what it takes to count."""
+    """The rank of each label among the scores of its row.
+
+    The last arguments of its methods are the arrays of ``scratch``: two columns of indices and, for topk above 1, the
+    arrays for counting.
+    """
 
     def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
         xp = verbs.xp
@@ -20,7 +23,7 @@ class Ranking:
         self.needed = classes - topk
         self.classes = xp.arange(classes, dtype="int32")
         self.starts = xp.arange(0, label.size * classes, classes, dtype="int64")
-        self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # numpy would buffer what it might refuse
+        self.mode = {"mode": "clip"} if xp.__name__ == "numpy" else {}  # in other modes numpy buffers the output
         counted = [(shape, bool)] * 2 + [(shape, verbs.dtype), ((label.size, 1), verbs.dtype)]
         self.alone = topk == 1
         self.scratch = [((label.size,), "int64")] * 2 + ([] if self.alone else counted)
@@ -43,14 +46,14 @@ class Ranking:
         self.take(scores, top, *scratch)
 
     def take(self, values: Array, out: Array, index: Array, *_: Array) -> None:
-        """Writes to ``out`` (B, 1) what ``values`` have in each row where the last method looked."""
+        """Writes to ``out`` (B, 1) the element of each row of ``values`` at the flat ``index`` of the last method."""
         self.xp.take(values.reshape(-1), index, out=out.reshape(-1), **self.mode)
 
     def _first(self, scores: Array, picked: Array, value: Array, index: Array, best: Array) -> None:
         xp = self.xp
         xp.argmax(scores, axis=1, out=best)
         xp.equal(best, self.label.reshape(-1), out=index, casting="unsafe")
-        xp.equal(picked, picked, out=value, casting="unsafe")
+        xp.equal(picked, picked, out=value, casting="unsafe")  # 0 for a NaN, which argmax would rank first
         xp.multiply(value, index.reshape(-1, 1), out=value)
 
     def _among(
@@ -58,7 +61,7 @@ class Ranking:
     ) -> None:
         """As ``_first``, for a label among the topk."""
         xp = self.xp
-        # Counts what the label beats, itself included, not what beats it: a NaN then is no hit.
+        # Counts the classes that the label beats, itself included, and not those that beat it: so a NaN is no hit.
         xp.less_equal(scores, picked, out=beaten)
         xp.copyto(part, beaten)
         xp.less(scores, picked, out=beaten)
@@ -72,14 +75,14 @@ class Ranking:
 
 def check_labels(label: Array, classes: int) -> None:
     """Raises DataError unless every label, at least one, is a class."""
-    if int(label.view("uint32").max()) >= classes:  # what is negative is large
+    if int(label.view("uint32").max()) >= classes:  # one pass: negative labels are large as uint32
         low = int(label.min())
         high = int(label.max())
         raise DataError(describe_bad_label(low if low < 0 else high, classes))
 
 
 def describe_bad_label(label: int, classes: int) -> str:
-    """What is wrong with ``label``."""
+    """The error text for ``label``."""
     return (
         f"label: expected classes 0 to {classes - 1}, got {label}; "
         "check the store's labels, or give the layer below the loss as many outputs as there are classes"

@@ -1,4 +1,4 @@
-"""The reference kernels: written once against an array module, always there, what faster ones must equal."""
+"""The reference kernels: written once against an array module; faster kernels must agree with them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Kernels(
 ):
     """Every verb as a method that binds its arrays and returns an Op.
 
-    All shape work happens when a verb is bound; running the Op allocates nothing. Arrays are contiguous, as
-    written or, in the verbs of layers that say so (``Layer.memory_order``), with the channels last; of the compute
-    dtype where nothing else is said; and any axis may have extent 0. Outputs share no memory with inputs.
+    All shape work is done when a verb is bound; running the Op allocates nothing. Arrays are contiguous, in C order
+    or, in the verbs of layers that allow it (``Layer.memory_order``), with the channels last. They have the compute
+    dtype unless a verb states another, and any axis may have extent 0. Outputs share no memory with inputs, unless
+    a verb allows it.
     """

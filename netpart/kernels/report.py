@@ -1,4 +1,4 @@
-"""Report: what the rows of a part add to sums that all parts share."""
+"""Report: sums of metrics, to which each part adds the rows that it owns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netpart.kernels.verbs import Verbs
 class MetricSums:
     """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
-    A row is owned if its first element is. ``scratch`` are the column and its sum.
+    A row is owned if its first element is. ``scratch`` lists the column and its sum.
     """
 
     def __init__(self, verbs: Verbs, metrics: Array, owned: Array | None, rows: int, share: int = 1) -> None:
@@ -33,11 +33,11 @@ class MetricSums:
         self.xp.add(target, total, out=target)
 
     def in_bits(self) -> None:
-        """Makes the third metric, if there is one, the first in bits."""
+        """Sets the third metric, if there is one, to the first in bits."""
         if len(self.metrics) > 2:
             self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
 
 
 def unowned_mask(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
-    """(B, 1) or (B, F) mask of what another part differentiates."""
+    """The mask (B, 1) or (B, F) of the elements that another part differentiates; None: there are none."""
     return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)

@@ -1,4 +1,4 @@
-"""Interpolation along spatial axes, one after the other, each a product with a small matrix (outputs, inputs)."""
+"""Interpolation along the spatial axes, axis by axis: for each a product with a small matrix (outputs, inputs)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Resample(Verbs):
     """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in)."""
 
     def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
-        """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
+        """y = x with every axis multiplied by its weights; with ``transpose`` x, a gradient, is computed from y's."""
         if not x.size or not y.size:
             return NOTHING if not transpose else Op(lambda: x.fill(0))
         stages = _stage_shapes(x.shape, [len(w) for w in weights])
@@ -29,14 +29,14 @@ class Resample(Verbs):
         return Op(run, [(shape, self.dtype) for shape in stages])
 
     def _along(self, axis: int, source: Array, target: Array, w: Array) -> None:
-        """Multiplies one axis, with all before it as a batch and all behind it as columns."""
+        """Multiplies one axis, with the axes before it as a batch and those after it as columns."""
         views = [a.reshape(prod(a.shape[:axis]), a.shape[axis], prod(a.shape[axis + 1 :])) for a in (source, target)]
-        if views[0].shape[2] == 1:
+        if views[0].shape[2] == 1:  # one large product instead of a batch of products with a single column
             self.xp.matmul(views[0][:, :, 0], w.T, out=views[1][:, :, 0])
         else:
             self.xp.matmul(w, views[0], out=views[1])
 
 
 def _stage_shapes(x: Shape, outputs: Sequence[int]) -> list[Shape]:
-    """Shapes between the first axis and the last."""
+    """The shapes between two axes' products, from the first axis to the last."""
     return [(*x[:2], *outputs[:done], *x[2 + done :]) for done in range(1, len(outputs))]

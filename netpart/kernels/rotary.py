@@ -1,4 +1,4 @@
-"""Rotary positions."""
+"""Rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Rotary(Verbs):
     """x, y (..., T, D), D even."""
 
     def rotate(self, x: Array, y: Array, angles: Array, sign: int = 1) -> Op:
-        """y = each pair of neighbours (x[2i], x[2i+1]) of a row turned by ``sign`` · ``angles`` (T, D/2).
+        """y = x with each pair of neighbours (x[2i], x[2i+1]) of a row rotated by ``sign`` · ``angles`` (T, D/2).
 
-        A pair is a complex number here, and its turn a product. The gradient is the turn back.
+        A pair is treated as a complex number, and its rotation as a product. The gradient is the opposite rotation.
         Su et al., RoFormer, 2021, equation 34.
         """
         if not x.size:

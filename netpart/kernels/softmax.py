@@ -9,7 +9,7 @@ from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 
 class Softmax(Verbs):
-    """x, y, dy, dx (B, *F), flattened; ``groups`` softmaxes per row, over consecutive features."""
+    """x, y, dy, dx (B, *F), with F flattened; ``groups`` softmaxes per row, each over consecutive features."""
 
     def softmax(self, x: Array, y: Array, groups: int = 1) -> Op:
         """y = exp(x) / Σ exp(x) within each group."""
@@ -48,7 +48,7 @@ def _write_probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None
 
 
 def group_rows(a: Array, groups: int) -> Array:
-    """A view of ``a`` (B, *F) with a row for each group. Raises ValueError unless these are all of one size."""
+    """A view of ``a`` (B, *F) with a row for each group. Raises ValueError unless all groups have one size."""
     rows, features = as_matrix(a).shape
     if features % groups:
         raise ValueError(f"softmax: expected features divisible by {groups} groups, got {features}")

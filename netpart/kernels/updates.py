@@ -1,4 +1,4 @@
-"""Updates of parameters: by default as the updater computes them with the array module; a GPU has kernels for them."""
+"""Updates of parameters: by default with the array module, as the updater does; a GPU has kernels for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netpart.kernels.verbs import Verbs
 
 
 class UpdateFormula(NamedTuple):
-    """A rule that kernels know by ``name``, and its constants: momentum, rho, or beta1 and beta2."""
+    """An update rule that kernels implement, by ``name``, and its constants: momentum, rho, or beta1 and beta2."""
 
     name: str
     first: float = 0.0
@@ -18,10 +18,10 @@ class UpdateFormula(NamedTuple):
 
 
 class StepNumbers(NamedTuple):
-    """What of an update changes from step to step.
+    """The numbers of an update that change from step to step.
 
-    ``rate`` multiplies the change, ``delta`` is added to what divides it, ``shrink`` multiplies the parameter before,
-    and ``keep`` is the share of averages that stays.
+    ``rate`` multiplies the change, ``delta`` is added to its divisor, ``shrink`` multiplies the parameter before the
+    change, and ``keep`` is the weight of the old value in averages.
     """
 
     rate: float
@@ -33,19 +33,22 @@ class StepNumbers(NamedTuple):
 class Updates(Verbs):
     """w, g, state: one shape, possibly strided views; w and state are changed in place, g is read.
 
-    ``before`` has the newest values where w still has those that the forward pass of this mini-batch read; None: w has.
+    ``before`` has the newest values if w still has those that the forward pass of this mini-batch read; None: w has the
+    newest.
     """
 
     def update(
         self, updater: Any, w: Array, g: Array, state: Sequence[Array], scale: Any, clock: Clock, norm: Array = None
     ) -> Op:
-        """One update of ``w`` by ``g``, as ``Updater.bind`` says; ``updater`` is an Updater, ``scale`` a Scale."""
+        """One update of ``w`` by ``g``, as in ``Updater.bind``; ``updater`` is an Updater, ``scale`` a Scale."""
         op = updater.bind(self.xp, w, g, state, scale, clock, norm)
-        return Op(op.run, op.scratch, captured=False)  # the rate is known on the host alone
+        return Op(op.run, op.scratch, captured=False)  # the host computes the rate in every step
 
     def follow_mean(self, w: Array, g: Array, keep: float, before: Array | None = None) -> Op:
-        """w <- before + (1 - keep) (w - before + g), where g is the mean of the mini-batch less w: keep before + (1 -
-        keep) mean."""
+        """w <- keep · before + (1 - keep) · mean, computed as before + (1 - keep) (w - before + g).
+
+        g is the mean of the mini-batch minus w.
+        """
         xp = self.xp
 
         def run(step: Array) -> None:
@@ -63,7 +66,7 @@ class Updates(Verbs):
     def follow_variance(
         self, w: Array, g: Array, centre: Array, keep: float, count: int, before: Array | None = None
     ) -> Op:
-        """w <- keep before + (1 - keep) variance; g and ``centre`` are the second and first moment of the mini-batch.
+        """w <- keep · before + (1 - keep) · variance; g and ``centre`` are the mini-batch's second and first moment.
 
         The variance is the unbiased one of ``count`` elements, as in cuDNN and PyTorch (of one element: 0).
         """
@@ -73,6 +76,7 @@ class Updates(Verbs):
         def run(step: Array) -> None:
             xp.multiply(centre, centre, out=step)
             xp.subtract(g, step, out=step)
+            # Rounding may make a variance of almost 0 negative.
             xp.maximum(step, 0, out=step)
             xp.multiply(step, unbiased, out=step)
             xp.multiply(w if before is None else before, keep, out=w)

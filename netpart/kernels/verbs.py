@@ -1,4 +1,4 @@
-"""What the kernel modules share: the array module, the compute dtype and contiguous matrix views."""
+"""Verbs, the base of the kernel mixins, and helpers for views of arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netpart.spec import Shape
 
 
 def _do_nothing(*scratch: Array) -> None:
-    """Does nothing: the kernel of a part without elements."""
+    """The kernel of a part without elements: does nothing."""
 
 
 NOTHING = Op(_do_nothing)
@@ -21,28 +21,30 @@ class Verbs:
     """Base of the kernel mixins: array module ``xp`` (numpy or cupy) and compute ``dtype``."""
 
     channels_last: ClassVar[bool] = False
-    """True for kernels to which tensors with space are given as (batch, space, channels) in memory."""
+    """True for kernels whose tensors with space are passed as (batch, space, channels) in memory."""
     weights_last: ClassVar[bool] = False
-    """True for kernels to which the weights of convolutions are given as (filters, space, channels) in memory, where no
-    other worker has a part in them."""
+    """True for kernels whose weights of convolutions are passed as (filters, space, channels) in memory, unless another
+    worker has a part of them."""
     fuses: ClassVar[tuple[str, ...]] = ()
-    """Kinds of activation that verbs with an argument ``activation`` compute faster than a verb of their own would."""
+    """Kinds of activation that verbs with an argument ``activation`` compute faster than a separate verb."""
     fuses_back: ClassVar[tuple[str, ...]] = ()
-    """Kinds of which verbs with an argument ``through`` compute the gradient faster than a verb of its own would."""
+    """Kinds of activation whose gradient verbs with an argument ``through`` compute faster than a separate verb."""
     gathers: ClassVar[bool] = False
-    """True for kernels that do updates which follow each other at once, rather than each while its gradient is near."""
+    """True for kernels that do consecutive updates together, rather than each while its gradient is in the cache."""
     branches: ClassVar[bool] = False
-    """True for kernels that may run beside each other where they do not depend on each other."""
+    """True for kernels that may run concurrently where they do not depend on each other."""
     runs_on: ClassVar[str] = "cpu"
-    """The device that has their array module, unless another is given."""
+    """The device of their array module, unless another is given."""
 
     device: Any = None
-    """What runs the kernels beside this thread; None: they run when called."""
+    """The device that runs the kernels asynchronously; None: they run when called."""
 
     def __init__(self, xp: Any, dtype: Any, precision: str = "float32") -> None:
-        """``precision`` ("float32", "tf32", "bfloat16") is what a GPU computes products of float32 numbers with.
+        """Kernels of ``dtype`` on the arrays of module ``xp``.
 
-        Raises ValueError unless ``dtype`` is float32 or float64."""
+        ``precision`` ("float32", "tf32", "bfloat16") is that of a GPU's products of float32 numbers. Raises ValueError
+        unless ``dtype`` is float32 or float64.
+        """
         self.xp = xp
         self.dtype = xp.dtype(dtype)
         self.precision = precision
@@ -70,6 +72,7 @@ def flatten_space(a: Array) -> Array:
     """
     if a.flags.c_contiguous:
         return a.reshape(*a.shape[:2], prod(a.shape[2:]))
+    # as_matrix raises where a reshape of the transposed view would copy.
     last = as_matrix(a.transpose(0, *range(2, a.ndim), 1), a.ndim - 1)
     return last.reshape(a.shape[0], prod(a.shape[2:]), a.shape[1]).transpose(0, 2, 1)
 
@@ -82,17 +85,17 @@ def same_memory(a: Array, b: Array) -> bool:
 
 
 def data_address(a: Array) -> int:
-    """The address of the first element, on whichever device it is."""
+    """The address of the first element, on the host or on a GPU."""
     return int(a.data.ptr if hasattr(a.data, "ptr") else a.__array_interface__["data"][0])
 
 
 def scratch_view(flat: Array, *shape: int) -> Array:
-    """The first elements of 1-D scratch ``flat``, seen in ``shape``."""
+    """A view of the first elements of 1-D scratch ``flat`` in ``shape``."""
     return flat[: prod(shape)].reshape(shape)
 
 
 def array_blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
-    """Cuts arrays of one shape on axis 0 into views of about ``size`` elements (flat ones: exactly)."""
+    """Cuts arrays of one shape on axis 0 into views of about ``size`` elements, exactly if all are contiguous."""
     if all(a.flags.c_contiguous for a in arrays):
         arrays = [a.reshape(-1) for a in arrays]
     rows = max(1, size // max(1, prod(arrays[0].shape[1:])))

@@ -1,8 +1,8 @@
-"""Softmax loss over classes that are cut: what a block of classes tells of itself, and the loss from all blocks.
+"""Softmax loss over classes that are cut: figures of each block of classes, and the loss from those of all blocks.
 
-Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is here | topk largest x,
-falling | and which classes these are. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than topk repeats
-itself with the lowest number there is. Class numbers are exact up to 2**24 in float32.
+Figures of a block, for every row: Σ exp(x - max) | Σ (max - x) | x of the label, if it is in the block, else 0 | topk
+largest x, in descending order | and their classes. So f is (rows, blocks, 3 + 2·topk). A block with fewer classes than
+topk fills the rest with the lowest finite number. Class numbers are exact up to 2**24 in float32.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import check_labels
 from netpart.kernels.report import MetricSums
@@ -20,12 +21,12 @@ EXPS, TOTAL, SCORE, TOP = range(4)
 
 
 def count_block_figures(topk: int) -> int:
-    """Figures of a block."""
+    """The number of figures of a block."""
     return TOP + 2 * topk
 
 
 def class_bounds(classes: int, blocks: int) -> list[int]:
-    """Where each of ``blocks`` of all classes begins, and the last one ends."""
+    """The first class of each of ``blocks`` equal blocks, and the end of the last one."""
     return [k * classes // blocks for k in range(blocks + 1)]
 
 
@@ -33,7 +34,7 @@ class Vocabulary(Verbs):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures)."""
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
-        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
         if not f.size:
             return NOTHING
         xp = self.xp
@@ -60,7 +61,7 @@ class Vocabulary(Verbs):
                     xp.add(best, int(bounds[k]), out=best)
                     xp.copyto(f_b[:, TOP + topk + t], best)
                     xp.equal(classes, best.reshape(-1, 1), out=mark)
-                    xp.copyto(v, lowest, where=mark)
+                    xp.copyto(v, lowest, where=mark)  # excluded from the next maximum
                 xp.subtract(f_b[:, TOP : TOP + 1], x_b, out=v)
                 xp.sum(v, axis=1, out=f_b[:, TOTAL])
                 xp.negative(v, out=v)
@@ -74,29 +75,26 @@ class Vocabulary(Verbs):
         shape = len(x_rc), most
         return Op(run, [(shape, self.dtype), (shape, bool), ((len(x_rc),), "int64")])
 
-    def class_loss(
-        self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
-        topk: int, scale: float, positions: int, smoothing: float,
-    ) -> Op:  # fmt: skip
-        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``.
+    def class_loss(self, a: ClassLossArguments) -> Op:
+        """y = the probabilities of these classes; metrics, unless None, as in ``softmax_loss``.
 
-        ``run`` raises DataError if a label is none of the ``classes``.
+        ``run`` raises DataError if a label is not one of the ``classes``.
         """
-        if not x.size:
+        if not a.x.size:
             return NOTHING
         xp = self.xp
-        rows = label.size
-        shape = (label.size, -1, count_block_figures(topk))
-        x_rc = as_matrix(x, label.ndim)
-        y_rc = as_matrix(y, label.ndim)
-        blocks = _BlockFigures(xp, f.reshape(shape), label, topk, classes)
-        report = None if metrics is None else MetricSums(self, metrics, owned, rows, positions)
+        rows = a.label.size
+        shape = (a.label.size, -1, count_block_figures(a.topk))
+        x_rc = as_matrix(a.x, a.label.ndim)
+        y_rc = as_matrix(a.y, a.label.ndim)
+        blocks = _BlockFigures(xp, a.f.reshape(shape), a.label, a.topk, a.classes)
+        report = None if a.metrics is None else MetricSums(self, a.metrics, a.owned, rows, a.positions)
 
         def run(
-            peak: Array, norm: Array, picked: Array, exps: Array, behind: Array, tie: Array, later: Array, count: Array,
+            peak: Array, norm: Array, picked: Array, exps: Array, beaten: Array, tie: Array, later: Array, count: Array,
             value: Array, total: Array,
         ) -> None:  # fmt: skip
-            check_labels(label, classes)
+            check_labels(a.label, a.classes)
             blocks.together(peak, norm, exps)
             xp.subtract(x_rc, peak, out=y_rc)
             xp.exp(y_rc, out=y_rc)
@@ -104,10 +102,10 @@ class Vocabulary(Verbs):
             if report is None:
                 return
             blocks.score(picked)
-            blocks.hits(picked, behind, tie, later, count, value)
+            blocks.hits(picked, beaten, tie, later, count, value)
             report.add(1, value, total)
-            blocks.surprise(picked, peak, norm, exps, smoothing, classes)
-            xp.multiply(picked, scale, out=value)
+            blocks.surprise(picked, peak, norm, exps, a.smoothing, a.classes)
+            xp.multiply(picked, a.scale, out=value)
             report.add(0, value, total)
             report.in_bits()
 
@@ -143,22 +141,22 @@ class _BlockFigures:
         """Writes x of the label to ``picked``."""
         self.xp.sum(self.scores, axis=1, keepdims=True, out=picked)
 
-    def hits(self, picked: Array, behind: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
-        """Writes 1 to ``value`` where fewer than topk of the candidates are ahead, else 0; a NaN has none behind it."""
+    def hits(self, picked: Array, beaten: Array, tie: Array, later: Array, count: Array, value: Array) -> None:
+        """Writes 1 to ``value`` if fewer than topk candidates rank above the label, else 0; a NaN ranks below all."""
         xp = self.xp
         score = picked[:, :, None]
-        xp.less(self.tops, score, out=behind)
+        xp.less(self.tops, score, out=beaten)
         xp.equal(self.tops, score, out=tie)
         xp.greater_equal(self.numbers, self.labels, out=later)
         xp.logical_and(tie, later, out=tie)
-        xp.logical_or(behind, tie, out=behind)
-        xp.sum(behind, axis=(1, 2), out=count)
+        xp.logical_or(beaten, tie, out=beaten)
+        xp.sum(beaten, axis=(1, 2), out=count)
         xp.copyto(value, count.reshape(-1, 1))
-        xp.subtract(value, behind[0].size - self.topk, out=value)
+        xp.subtract(value, beaten[0].size - self.topk, out=value)
         xp.clip(value, 0, 1, out=value)
 
     def surprise(self, picked: Array, peak: Array, norm: Array, below: Array, smoothing: float, classes: int) -> None:
-        """Makes of x of the label, in ``picked``, minus the logarithm of its probability; the others are spent."""
+        """Turns x of the label, in ``picked``, into minus the logarithm of its probability; overwrites the others."""
         xp = self.xp
         xp.subtract(peak, picked, out=picked)
         if smoothing:
@@ -167,8 +165,9 @@ class _BlockFigures:
         xp.add(picked, norm, out=picked)
 
     def smooth(self, picked: Array, peak: Array, below: Array, smoothing: float, classes: int) -> None:
-        """Mixes the mean of peak - x over all classes into ``picked``, which holds that of the label."""
+        """Mixes the mean of peak - x over all classes into ``picked``, which holds peak - x of the label."""
         xp = self.xp
+        # Σ (peak - x) of a block is its Σ (max - x) plus (peak - max) for each of its classes.
         xp.subtract(peak, self.peaks, out=below)
         xp.multiply(below, self.widths, out=below)
         xp.add(below, self.totals, out=below)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import check_sources, fault, float_source
 from netpart.layers.layer import Layer
@@ -57,16 +58,17 @@ class Attention(Layer):
         return ((kernels.attention_keeps(extent(self._pairs(region)), self.width, extent(region)[-1]), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        q, k, v = call.x
-        return kernels.attention(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
+        return kernels.attention(self._arguments(call))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        (q, k, v) = call.x
         (dq, dk, dv) = (wanted_gradient(call.dx, i) for i in range(3))
         if dq is None and dk is None and dv is None:
             return chain_ops()
-        own = call.y[0], call.aux[0], call.dy[0], dq, dk, dv, self.scale, self._first(call.region)
-        return kernels.attention_gradient(q, k, v, *own)
+        return kernels.attention_gradient(self._arguments(call), call.dy[0], dq, dk, dv)
+
+    def _arguments(self, call: Call) -> AttentionArguments:
+        q, k, v = call.x
+        return AttentionArguments(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
 
     def _first(self, region: Region) -> int | None:
         """The position of the first query of ``region`` in the whole; None without ``causal``, which alone uses it."""

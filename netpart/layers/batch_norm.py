@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import BatchNormaliseArguments, BatchNormArguments, BatchNormGradientArguments
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer, LayerExpansion, MemoryOrder, ParamSpec, RunningStatistic
@@ -123,10 +124,15 @@ class BatchNorm(Layer):
         (rstd, *kept) = call.aux
         w, b = (*affine, None, None)[:2]
         if not self.training:
-            return kernels.batch_normalise(x, s, variance, w, b, y, rstd, self.epsilon, call.activation)
+            given = BatchNormaliseArguments(x, s, variance, w, b, y, rstd, self.epsilon, call.activation)
+            return kernels.batch_normalise(given)
         m, _, mean, variance = kept
-        arrays = x, s, m, mean, variance, w, b, y, rstd
-        return kernels.batch_norm(*arrays, self._own(call), self.epsilon, call.activation)
+        return kernels.batch_norm(
+            BatchNormArguments(
+                x=x, s=s, m=m, mean=mean, variance=variance, w=w, b=b, y=y, rstd=rstd, own=self._own(call),
+                epsilon=self.epsilon, activation=call.activation,
+            )
+        )  # fmt: skip
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _) = call.w
@@ -141,12 +147,11 @@ class BatchNorm(Layer):
             return chain_ops(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
         m, dm, mean, variance = kept
         share = self._count(call) / (call.rows * prod(self.output.shape[2:]))
-        own = self._own(call)
-        arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx
-        return chain_ops(
-            kernels.batch_norm_gradient(*arrays, own, self.epsilon, b, call.through_activation),
-            kernels.moments_share(m, share, dmean, dvariance),
-        )
+        arguments = BatchNormGradientArguments(
+            x=x, s=s, m=m, mean=mean, variance=variance, w=w, rstd=rstd, dy=dy, dm=dm, dw=dw, db=db, dx=dx,
+            own=self._own(call), epsilon=self.epsilon, b=b, through=call.through_activation,
+        )  # fmt: skip
+        return chain_ops(kernels.batch_norm_gradient(arguments), kernels.moments_share(m, share, dmean, dvariance))
 
     def _count(self, call: Call) -> int:
         """The elements of a channel that its moments are taken over."""

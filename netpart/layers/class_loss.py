@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
@@ -49,10 +50,13 @@ class ClassLoss(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (x, label, f) = call.x
-        # All parts of a row know its metrics. Only the one that starts at class 0 adds them, or they count twice.
-        metrics = None if call.region[-1][0] else call.metrics
-        figures = self.output.shape[-1], self.topk, self.scale, self._positions, self.smoothing
-        return kernels.class_loss(x, label, f, call.y[0], metrics, call.owned, *figures)
+        return kernels.class_loss(
+            ClassLossArguments(
+                x=x, label=label, f=f, y=call.y[0], metrics=None if call.region[-1][0] else call.metrics,
+                owned=call.owned, classes=self.output.shape[-1], topk=self.topk, scale=self.scale,
+                positions=self._positions, smoothing=self.smoothing,
+            )
+        )  # fmt: skip
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted_gradient(call.dx, 0)

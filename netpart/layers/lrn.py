@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer, MemoryOrder
@@ -47,18 +48,18 @@ class LRN(Layer):
         return ((extent(region), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.lrn(call.x[0], call.y[0], call.aux[0], self._offset(call), self.local_size, *self.factors)
+        return kernels.lrn(call.x[0], call.y[0], call.aux[0], self._factors(call))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted_gradient(call.dx, 0)
         if dx is None:
             return chain_ops()
-        arrays = call.x[0], call.y[0], call.aux[0], call.dy[0], dx
-        return kernels.lrn_gradient(*arrays, self._offset(call), self.local_size, *self.factors)
+        return kernels.lrn_gradient(call.x[0], call.y[0], call.aux[0], call.dy[0], dx, self._factors(call))
 
-    def _offset(self, call: Call) -> int:
-        """The index of the part's first channel among the channels that it reads."""
-        return call.region[1][0] - self._seen(call.region[1])[0]
+    def _factors(self, call: Call) -> LrnFactors:
+        """The window and its constants; the offset is where the part's first channel lies in the channels it sees."""
+        offset = call.region[1][0] - self._seen(call.region[1])[0]
+        return LrnFactors(offset, self.local_size, *self.factors)
 
     def _seen(self, channels: tuple[int, int]) -> tuple[int, int]:
         """The channels under the windows of ``channels``, without those beyond the border."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import MomentNormArguments, MomentNormGradientArguments
 from netpart.kernels.op import Op
 from netpart.layers.layer import Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
@@ -55,8 +56,12 @@ class MomentNorm(Layer):
         (x, m) = call.x
         (rstd, mean, variance) = call.aux
         w, b = (*affine, None, None)[:2]
-        arrays = x, s, m, mean, variance, w, b, call.y[0], rstd
-        return kernels.moment_norm(*arrays, self.epsilon, call.activation)
+        return kernels.moment_norm(
+            MomentNormArguments(
+                x=x, s=s, m=m, mean=mean, variance=variance, w=w, b=b, y=call.y[0], rstd=rstd,
+                epsilon=self.epsilon, activation=call.activation,
+            )
+        )  # fmt: skip
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (*affine, _) = call.w
@@ -66,8 +71,12 @@ class MomentNorm(Layer):
         dx = wanted_gradient(call.dx, 0)
         dm = wanted_gradient(call.dx, 1)
         w, dw, db = (*affine, None)[0], *(*gradients, None, None)[:2]
-        arrays = x, m, mean, variance, w, rstd, call.dy[0], dm, dw, db, dx
-        return kernels.moment_norm_gradient(*arrays, self.epsilon)
+        return kernels.moment_norm_gradient(
+            MomentNormGradientArguments(
+                x=x, m=m, mean=mean, variance=variance, w=w, rstd=rstd, dy=call.dy[0], dm=dm, dw=dw, db=db, dx=dx,
+                epsilon=self.epsilon,
+            )
+        )  # fmt: skip
 
     @property
     def epsilon(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer, ParamSpec
@@ -61,10 +62,13 @@ class Normalisation(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (w, b) = self._views(call.w)
         (unit, rstd) = call.aux
-        blocks = self.blocks(self.touched(call.region))
-        arrays = (call.x[0], w, b, call.y[0], unit, rstd)
-        epsilon = self.conf.norm_conf.epsilon
-        return kernels.normalise(*arrays, blocks, self._own(call), epsilon, self.centred)
+        return kernels.normalise(
+            NormaliseArguments(
+                x=call.x[0], w=w, b=b, y=call.y[0], unit=unit, rstd=rstd,
+                blocks=self.blocks(self.touched(call.region)), own=self._own(call),
+                epsilon=self.conf.norm_conf.epsilon, centred=self.centred,
+            )
+        )  # fmt: skip
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         (unit, rstd) = call.aux

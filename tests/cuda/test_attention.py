@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
 from netpart.graph.partition import partition_job
+from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda import fused_attention
 from netpart.kernels.op import Array, Op, chain_ops
@@ -47,8 +48,10 @@ def both_ways(
     def bind(kernels: Kernels, *arrays: Array) -> Op:
         q, k, v, y, dy, dq, dk, dv = map(turned, arrays)
         kept = kernels.xp.zeros(kernels.attention_keeps((*lead, queries, keys), width, values), dtype)
-        forward = kernels.attention(q, k, v, y, kept, scale, first)
-        return chain_ops(forward, kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, scale, first))
+        forward = kernels.attention(AttentionArguments(q, k, v, y, kept, scale, first))
+        return chain_ops(
+            forward, kernels.attention_gradient(AttentionArguments(q, k, v, y, kept, scale, first), dy, dq, dk, dv)
+        )
 
     given = [np.ascontiguousarray(turned(x)) for x in (size * q, size * k, v, rubbish(*dy.shape), dy)]
     agree(bind, *given, *map(turned, gradients), dtype=dtype, order=order, tolerance=tolerance, precision=precision)
@@ -107,8 +110,8 @@ def test_of_no_keys_nothing_and_of_one_its_value(keys: int) -> None:
     dq = xp.asarray(rubbish(1, 3, 2))
     kept = xp.zeros((1, 3))
     play(chain_ops(
-        kernels.attention(q, k, v, y, kept, 1.0, None),
-        kernels.attention_gradient(q, k, v, y, kept, y, dq, None, None, 1.0),
+        kernels.attention(AttentionArguments(q, k, v, y, kept, 1.0, None)),
+        kernels.attention_gradient(AttentionArguments(q, k, v, y, kept, 1.0), y, dq, None, None),
     ))  # fmt: skip
     assert np.array_equal(y.get(), np.broadcast_to(v.get() if keys else 0, (1, 3, 2)))
     assert not dq.get().any()
@@ -119,7 +122,7 @@ def test_of_one_key_its_value_in_the_precision_of_products(precision: str, bits:
     xp, kernels = cupy(), fast("float32", precision)
     q, v = (xp.asarray(normal(i, 1, 1, 40).astype("float32")) for i in range(2))
     y, kept = xp.asarray(rubbish(1, 1, 40, dtype="float32")), xp.zeros((1, 1), "float32")
-    play(kernels.attention(q, q, v, y, kept, 1.0, None))
+    play(kernels.attention(AttentionArguments(q, q, v, y, kept, 1.0, None)))
     mantissa, exponent = np.frexp(v.get().astype("float64"))
     assert np.array_equal(y.get(), np.ldexp(np.rint(np.ldexp(mantissa, bits + 1)), exponent - bits - 1))
 
@@ -139,8 +142,8 @@ def test_gives_the_same_bits_twice() -> None:
         y, dq, dk, dv = (xp.asarray(rubbish(1, 2, 70, 8, dtype="float32")) for _ in range(4))
         kept = xp.zeros((1, 2, 70), "float32")
         play(chain_ops(
-            kernels.attention(q, k, v, y, kept, 0.4, 0),
-            kernels.attention_gradient(q, k, v, y, kept, dy, dq, dk, dv, 0.4, 0),
+            kernels.attention(AttentionArguments(q, k, v, y, kept, 0.4, 0)),
+            kernels.attention_gradient(AttentionArguments(q, k, v, y, kept, 0.4, 0), dy, dq, dk, dv),
         ))  # fmt: skip
         found.append([x.get() for x in (y, kept, dq, dk, dv)])
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
@@ -151,7 +154,7 @@ def test_a_gpu_with_too_little_shared_memory_is_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(kernels.device, "properties", {"major": 7, "sharedMemPerBlockOptin": 20000})
     x, kept = xp.asarray(normal(1, 1, 3, 128)), xp.zeros((1, 3))
     with pytest.raises(NetpartError, match=r"^attention 128 wide: expected .* bytes of shared memory, got 20000"):
-        kernels.attention(x, x, x, x, kept, 1.0, None)
+        kernels.attention(AttentionArguments(x, x, x, x, kept, 1.0, None))
 
 
 @pytest.mark.parametrize("values", [4, 130])
@@ -160,7 +163,9 @@ def test_a_captured_gradient_is_replayed_with_its_scratch(values: int) -> None:
     q, k, v, y, dy = (xp.asarray(normal(i, 2, 4, width)) for i, width in enumerate((4, 4, values, values, values)))
     p = xp.asarray(normal(5, *kernels.attention_keeps((2, 4, 4), 4, values)))
     gradients = [xp.asarray(rubbish(*x.shape)) for x in (q, k, v)]
-    op = kernels.attention_gradient(q, k, v, y, p, dy, gradients[0], gradients[1], gradients[2], 0.5)
+    op = kernels.attention_gradient(
+        AttentionArguments(q, k, v, y, p, 0.5), dy, gradients[0], gradients[1], gradients[2]
+    )
     scratch = [xp.empty(shape, dtype) for shape, dtype in op.scratch]
     op.run(*scratch)
     kernels.device.stream.begin_capture()

@@ -6,6 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
+from netpart.kernels.arguments import (
+    BatchNormaliseArguments,
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.cuda.columns import ColumnTile
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
@@ -49,9 +56,11 @@ def test_all_at_once(
     ) -> Op:  # fmt: skip
         mean, variance, rstd, dw, db, m, dm = kept
         gradients = dw if affine > 0 else None, db if affine > 1 else None, dx if wanted else None
-        forward = kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON, kind)
+        forward = kernels.batch_norm(BatchNormArguments(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON, kind))
         arrays = x, s, m, mean, variance, w, rstd, dy, dm
-        gradient = kernels.batch_norm_gradient(*arrays, *gradients, own, EPSILON, b, through)
+        gradient = kernels.batch_norm_gradient(
+            BatchNormGradientArguments(*arrays, *gradients, own, EPSILON, b, through)
+        )
         return chain_ops(forward, gradient, kernels.zero(dy))  # which may have been overwritten
 
     arrays = x, y, dy, rubbish(*x.shape), *vectors(channels, affine), *statistics(channels)
@@ -77,8 +86,8 @@ def test_pieces_around_an_exchange(
         return chain_ops(
             kernels.moments(x, s, m, 2 * max(1, rows)),
             Op(lambda: kernels.xp.add(m, other, out=m)),
-            kernels.moment_norm(x, s, m, mean, variance, w, b, y, rstd, EPSILON),
-            kernels.moment_norm_gradient(x, m, mean, variance, w, rstd, dy, *out, EPSILON),
+            kernels.moment_norm(MomentNormArguments(x, s, m, mean, variance, w, b, y, rstd, EPSILON)),
+            kernels.moment_norm_gradient(MomentNormGradientArguments(x, m, mean, variance, w, rstd, dy, *out, EPSILON)),
             kernels.moments_gradient(x, s, other, back, 7),
             kernels.batch_normalise_gradient(rstd, w, dy, back, add=add),
             kernels.moments_share(m, 0.25, running, None),
@@ -100,7 +109,7 @@ def test_given_statistics(rows: int, channels: int, order: str, dtype: str) -> N
         kernels: Kernels, x: Array, y: Array, dy: Array, mean: Array, variance: Array, rstd: Array, dw: Array, db: Array
     ) -> Op:
         return chain_ops(
-            kernels.batch_normalise(x, mean, variance, None, None, y, rstd, EPSILON, "relu"),
+            kernels.batch_normalise(BatchNormaliseArguments(x, mean, variance, None, None, y, rstd, EPSILON, "relu")),
             kernels.batch_norm_parameters(x, mean, rstd, dy, dw, db),
         )
 
@@ -126,7 +135,11 @@ def test_moments_and_gradients_of_nothing_are_0(shape: tuple[int, ...]) -> None:
     m, dm, dw, db = (lying(rubbish(*n), "plain") for n in ((1, 3, 2), (1, 3, 2), (3,), (3,)))
     nan = lying(np.full(3, np.nan), "plain")
     play(kernels.moments(x, nan, m, 5))
-    play(kernels.moment_norm_gradient(x, dm, nan, nan, nan, nan, x, dm, dw, db, None, EPSILON))
+    play(
+        kernels.moment_norm_gradient(
+            MomentNormGradientArguments(x, dm, nan, nan, nan, nan, x, dm, dw, db, None, EPSILON)
+        )
+    )
     assert not any(a.get().any() for a in (m, dm, dw, db))
 
 

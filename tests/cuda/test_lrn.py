@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree
@@ -20,7 +21,7 @@ def test_agrees_with_the_reference(data: st.DataObject, space: list[int], size: 
     x, dy = normal(1, 2, channels, *space), normal(2, 2, own, *space)
 
     def both(kernels: Kernels, x: Array, y: Array, scale: Array, dy: Array, dx: Array) -> Op:
-        forward = kernels.lrn(x, y, scale, first, size, *FACTORS)
-        return chain_ops(forward, kernels.lrn_gradient(x, y, scale, dy, dx, first, size, *FACTORS))
+        forward = kernels.lrn(x, y, scale, LrnFactors(first, size, *FACTORS))
+        return chain_ops(forward, kernels.lrn_gradient(x, y, scale, dy, dx, LrnFactors(first, size, *FACTORS)))
 
     agree(both, x, rubbish(*dy.shape), rubbish(*dy.shape), dy, rubbish(*x.shape), dtype=dtype, order=order)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, agree, fast, lying, play
@@ -43,7 +44,7 @@ def test_agrees_with_the_reference(
         kernels: Kernels, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, dy: Array,
         dx: Array, dw: Array, db: Array,
     ) -> Op:  # fmt: skip
-        forward = kernels.normalise(x, w, b, y, unit, rstd, blocks, own, 1e-3, centred)
+        forward = kernels.normalise(NormaliseArguments(x, w, b, y, unit, rstd, blocks, own, 1e-3, centred))
         gradients = dw if affine != 1 else None, db if affine else None
         if not blocks:
             return kernels.normalise_parameters(unit, dy, *gradients, own)
@@ -75,7 +76,7 @@ def test_long_and_many_rows(shape: Shape) -> None:
         kernels: Kernels, x: Array, y: Array, unit: Array, rstd: Array, dy: Array, dx: Array, dw: Array, db: Array
     ) -> Op:
         return chain_ops(
-            kernels.normalise(x, None, None, y, unit, rstd, rows, own, 1e-5, True),
+            kernels.normalise(NormaliseArguments(x, None, None, y, unit, rstd, rows, own, 1e-5, True)),
             kernels.normalise_gradient(unit, rstd, None, dy, dx, own, True),
             kernels.normalise_parameters(unit, dy, dw, db, own),
         )
@@ -98,6 +99,10 @@ def test_scale_and_shift_may_lie_on_different_axes() -> None:
 def test_a_large_mean_costs_no_digits() -> None:
     x = (1000 + normal(1, 2, 900)).astype("float32")
     y, unit, rstd = (lying(rubbish(*n, dtype="float32"), "plain") for n in (x.shape, x.shape, (2, 1)))
-    play(fast("float32").normalise(lying(x, "plain"), None, None, y, unit, rstd, 2, (slice(None),) * 2, 0.0, True))
+    play(
+        fast("float32").normalise(
+            NormaliseArguments(lying(x, "plain"), None, None, y, unit, rstd, 2, (slice(None),) * 2, 0.0, True)
+        )
+    )
     wide = x.astype("float64")
     np.testing.assert_allclose(y.get(), (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True), atol=1e-6)

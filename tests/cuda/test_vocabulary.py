@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.vocabulary import count_block_figures
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
@@ -27,8 +28,12 @@ def test_agrees_with_the_reference(data: st.DataObject, classes: int, topk: int,
 
     def both(kernels: Any, x: Array, label: Array, f: Array, y: Array, owned: Array, metrics: Array) -> Op:
         blocks = kernels.class_blocks(x, label, f, bounds, topk)
-        loss = kernels.class_loss(x, label, f, y, metrics, owned, classes, topk, 0.7, 2, smoothing)
-        return chain_ops(blocks, loss, kernels.class_loss(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing))
+        loss = kernels.class_loss(ClassLossArguments(x, label, f, y, metrics, owned, classes, topk, 0.7, 2, smoothing))
+        return chain_ops(
+            blocks,
+            loss,
+            kernels.class_loss(ClassLossArguments(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing)),
+        )
 
     f = rubbish(batch, 2, len(bounds) - 1, count_block_figures(topk))
     agree(both, x, label, f, rubbish(*x.shape), owned, dtype=dtype, metrics=np.array([0.5, 0.5, 0.5]))
@@ -54,7 +59,12 @@ def test_a_label_that_is_not_a_class_is_complained_about_and_makes_the_loss_no_n
     label = xp.asarray(np.array([0, 4], "int32"))
     f = xp.zeros((2, 2, count_block_figures(1)))
     blocks = kernels.class_blocks(x, label, f, [0, 2, 4], 1)
-    play(chain_ops(blocks, kernels.class_loss(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)))
+    play(
+        chain_ops(
+            blocks,
+            kernels.class_loss(ClassLossArguments(x, label, f, xp.zeros((2, 4)), metrics, None, 4, 1, 1.0, 1, 0.0)),
+        )
+    )
     assert np.isnan(metrics.get()[0])
     with complains("label: expected classes 0 to 3, got 4"):
         kernels.device.complaints.check()

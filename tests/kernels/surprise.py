@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op
 from netpart.kernels.vocabulary import class_bounds, count_block_figures
 
@@ -58,7 +59,11 @@ def cut(kernels: Any, play: Play, x: Array, label: Array, smoothing: float, topk
     label = xp.asarray(label)
     f = xp.asarray(np.full((ROWS, BLOCKS, count_block_figures(topk)), 77, x.dtype))
     play(kernels.class_blocks(x, label, f, class_bounds(CLASSES, BLOCKS), topk))
-    play(kernels.class_loss(x, label, f, xp.zeros_like(x), metrics, None, CLASSES, topk, 1.0, 1, smoothing))
+    play(
+        kernels.class_loss(
+            ClassLossArguments(x, label, f, xp.zeros_like(x), metrics, None, CLASSES, topk, 1.0, 1, smoothing)
+        )
+    )
     return metrics
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.op import Array
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
@@ -25,10 +26,10 @@ def test_attention_and_its_gradients(first: int | None) -> None:
     y = rubbish(2, 3, 4, 3)
     p = rubbish(2, 3, 4, 5)
     gradients = [rubbish(*x.shape) for x in (q, k, v)]
-    op = K.attention(q, k, v, y, p, 0.7, first)
+    op = K.attention(AttentionArguments(q, k, v, y, p, 0.7, first))
     play(op)
     close(y, naive(q, k, v, 0.7, first))
-    play(K.attention_gradient(q, k, v, y, p, dy, gradients[0], gradients[1], gradients[2], 0.7))
+    play(K.attention_gradient(AttentionArguments(q, k, v, y, p, 0.7), dy, gradients[0], gradients[1], gradients[2]))
 
     def total() -> float:
         play(op)
@@ -42,14 +43,14 @@ def test_attention_and_its_gradients(first: int | None) -> None:
 def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> None:
     q, k, v, y, dy, p = (normal(i, 2, 4, 4) for i in range(6))
     every, some = [rubbish(2, 4, 4) for _ in range(3)], [rubbish(2, 4, 4) if i in wanted else None for i in range(3)]
-    play(K.attention_gradient(q, k, v, y, p, dy, every[0], every[1], every[2], 0.5))
-    play(K.attention_gradient(q, k, v, y, p, dy, some[0], some[1], some[2], 0.5))
+    play(K.attention_gradient(AttentionArguments(q, k, v, y, p, 0.5), dy, every[0], every[1], every[2]))
+    play(K.attention_gradient(AttentionArguments(q, k, v, y, p, 0.5), dy, some[0], some[1], some[2]))
     assert all(b is None or np.array_equal(a, b) for a, b in zip(every, some, strict=True))
 
 
 def test_large_scores_do_not_overflow() -> None:
     q, y = np.full((1, 2, 1), 1e4), rubbish(1, 2, 1)
-    play(K.attention(q, q, np.ones((1, 2, 1)), y, rubbish(1, 2, 2), 1.0, None))
+    play(K.attention(AttentionArguments(q, q, np.ones((1, 2, 1)), y, rubbish(1, 2, 2), 1.0, None)))
     assert y.tolist() == [[[1], [1]]]
 
 
@@ -80,8 +81,8 @@ def test_allocates_nothing() -> None:
     p = rubbish(4, 40, 40)
     y = rubbish(4, 40, 20)
     ops = [
-        K.attention(q, q, q, y, p, 1.0, 0),
-        K.attention_gradient(q, q, q, y, p, q, y, y.copy(), y.copy(), 1.0),
+        K.attention(AttentionArguments(q, q, q, y, p, 1.0, 0)),
+        K.attention_gradient(AttentionArguments(q, q, q, y, p, 1.0), q, y, y.copy(), y.copy()),
         K.rotate(q, y, normal(2, 40, 10)),
         K.matmul(q, q, p, False, True),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netpart.kernels.arguments import BatchNormaliseArguments
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import K, close, normal, peak_bytes, play, rubbish
 
@@ -54,7 +55,7 @@ def test_allocates_nothing(dtype: str) -> None:
         kernels.moments_gradient(x, s, m, like, 1200, add=True),
         kernels.moments_share(m, 0.5, s.copy(), s.copy()),
         kernels.statistics(m, s, s.copy(), s.copy()),
-        kernels.batch_normalise(x, s, abs(s), s, s, like, s.copy(), 0.1),
+        kernels.batch_normalise(BatchNormaliseArguments(x, s, abs(s), s, s, like, s.copy(), 0.1)),
         kernels.batch_normalise_gradient(s, s, x, like, add=True),
         kernels.batch_normalise_moments(x, m, s, s, s, s, x, m.copy()),
     ]

@@ -5,6 +5,7 @@ from inspect import getmembers, isfunction
 import numpy as np
 
 from netpart.kernels import flops
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.counting import PRICES, CountingKernels
 from netpart.kernels.op import Op, Window
 from netpart.kernels.reference import Kernels
@@ -56,7 +57,7 @@ def test_the_rest_counts_elements() -> None:
     assert count(kernels, kernels.activation("relu", x, z)) == 24
     assert count(kernels, kernels.activation("stanh", x, z, slope=0.0)) == 4 * 24
     assert count(kernels, kernels.activation_gradient("tanh", x, z, z, x)) == 2 * 24
-    assert count(kernels, kernels.lrn(x, z, z.copy(), 0, 3, 1.0, 0.75, 1.0)) == 24
+    assert count(kernels, kernels.lrn(x, z, z.copy(), LrnFactors(0, 3, 1.0, 0.75, 1.0))) == 24
     assert count(kernels, kernels.total(z, [x, x, x])) == 2 * 24
     assert count(kernels, kernels.add(z, x)) == 24
     assert count(kernels, kernels.add_squares(np.zeros(1), x)) == 2 * 24

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Array
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
@@ -37,8 +38,8 @@ def test_normalises_its_own_channels_and_returns_the_gradient_of_all_it_read(cas
     scale = rubbish(*shape)
     dx = rubbish(*x.shape)
     dy = normal(2, *shape)
-    play(K.lrn(x, y, scale, first, local_size, *FACTORS))
-    play(K.lrn_gradient(x, y, scale, dy, dx, first, local_size, *FACTORS))
+    play(K.lrn(x, y, scale, LrnFactors(first, local_size, *FACTORS)))
+    play(K.lrn_gradient(x, y, scale, dy, dx, LrnFactors(first, local_size, *FACTORS)))
     close(y, naive(x, first, own, local_size))
     close(dx, derivative(lambda: float((naive(x, first, own, local_size) * dy).sum()), x), 1e-8)
 
@@ -53,8 +54,8 @@ def test_parts_with_halo_make_the_whole() -> None:
         first, last = max(0, lo - halo), min(8, hi + halo)
         mine, own_dy = np.ascontiguousarray(x[:, first:last]), np.ascontiguousarray(dy[:, lo:hi])
         y, scale, part = (np.empty_like(a) for a in (own_dy, own_dy, mine))
-        play(K.lrn(mine, y, scale, lo - first, local_size, *FACTORS))
-        play(K.lrn_gradient(mine, y, scale, own_dy, part, lo - first, local_size, *FACTORS))
+        play(K.lrn(mine, y, scale, LrnFactors(lo - first, local_size, *FACTORS)))
+        play(K.lrn_gradient(mine, y, scale, own_dy, part, LrnFactors(lo - first, local_size, *FACTORS)))
         dx[:, first:last] += part
     close(parts_dx, whole_dx)
 
@@ -62,5 +63,5 @@ def test_parts_with_halo_make_the_whole() -> None:
 def test_allocates_nothing() -> None:
     x, y = normal(1, 4, 12, 8, 8), normal(2, 4, 10, 8, 8)
     scale = np.ones_like(y)
-    assert peak_bytes(K.lrn(x, y, scale, 1, 5, *FACTORS)) < 4096
-    assert peak_bytes(K.lrn_gradient(x, y, scale, y, np.empty_like(x), 1, 5, *FACTORS)) < 4096
+    assert peak_bytes(K.lrn(x, y, scale, LrnFactors(1, 5, *FACTORS))) < 4096
+    assert peak_bytes(K.lrn_gradient(x, y, scale, y, np.empty_like(x), LrnFactors(1, 5, *FACTORS))) < 4096

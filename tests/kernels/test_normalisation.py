@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from netpart.kernels.arguments import NormaliseArguments
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 WHOLE = (slice(None),) * 3
@@ -20,7 +21,7 @@ def test_value_and_gradients(own: tuple[slice, ...], centred: bool) -> None:
     b = normal(3, 1, shape[1], 1)
     dy = normal(4, *shape)
     y = rubbish(*shape)
-    op = K.normalise(x, w, b, y, unit, rstd, 6, own, 0.1, centred)
+    op = K.normalise(NormaliseArguments(x, w, b, y, unit, rstd, 6, own, 0.1, centred))
     play(op)
     blocks = x.reshape(6, -1)
     moved = blocks - blocks.mean(axis=1, keepdims=True) * centred
@@ -42,7 +43,7 @@ def test_value_and_gradients(own: tuple[slice, ...], centred: bool) -> None:
 
 def test_without_scale_and_shift_the_blocks_have_mean_0_and_variance_1() -> None:
     x, y = 3 + 5 * normal(1, 4, 100, 1), rubbish(4, 100, 1)
-    play(K.normalise(x, None, None, y, rubbish(4, 100, 1), rubbish(4, 1), 4, WHOLE, 0.0, True))
+    play(K.normalise(NormaliseArguments(x, None, None, y, rubbish(4, 100, 1), rubbish(4, 1), 4, WHOLE, 0.0, True)))
     close(y.mean(axis=1), np.zeros((4, 1)))
     close(y.var(axis=1), np.ones((4, 1)))
 
@@ -56,6 +57,6 @@ def test_allocates_nothing() -> None:
     ops = [
         K.normalise_gradient(unit, rstd, w, y, np.empty_like(x), WHOLE, True),
         K.normalise_parameters(unit, y, np.empty_like(w), np.empty_like(w), WHOLE),
-        K.normalise(x, w, w, y, unit, rstd, 40, WHOLE, 0.1, True),
+        K.normalise(NormaliseArguments(x, w, w, y, unit, rstd, 40, WHOLE, 0.1, True)),
     ]
     assert max(map(peak_bytes, ops)) < 4096

@@ -4,6 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import (
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish
@@ -22,9 +28,13 @@ def played(kernels: Kernels, order: str, x: Array, dy: Array, affine: int, wante
     m, dm = (lying("plain", rubbish(1, c, 2)) for _ in range(2))
     mean, variance, rstd, dw, db = (lying("plain", rubbish(1, c)).reshape(c) for _ in range(5))
     w_, b_, dw_, db_ = (a if affine > i else None for i, a in ((0, w), (1, b), (0, dw), (1, db)))
-    play(kernels.batch_norm(x_, s, m, mean, variance, w_, b_, y, rstd, own, EPSILON))
+    play(kernels.batch_norm(BatchNormArguments(x_, s, m, mean, variance, w_, b_, y, rstd, own, EPSILON)))
     out = dx if wanted else None
-    play(kernels.batch_norm_gradient(x_, s, m, mean, variance, w_, rstd, upper, dm, dw_, db_, out, own, EPSILON))
+    play(
+        kernels.batch_norm_gradient(
+            BatchNormGradientArguments(x_, s, m, mean, variance, w_, rstd, upper, dm, dw_, db_, out, own, EPSILON)
+        )
+    )
     return [y, m, out, dw_, db_]
 
 
@@ -53,8 +63,12 @@ def played_in_parts(kernels: Kernels, order: str, x: Array, dy: Array, affine: i
     w_, b_, dw_, db_ = (a if affine > i else None for i, a in ((0, w), (1, b), (0, dw), (1, db)))
     play(kernels.moments(x_, s, m, count))
     m[..., 1] += 1 + m[..., 0] ** 2
-    play(kernels.moment_norm(x_, s, m, mean, variance, w_, b_, y, rstd, EPSILON))
-    play(kernels.moment_norm_gradient(x_, m, mean, variance, w_, rstd, upper, dm, dw_, db_, dx, EPSILON))
+    play(kernels.moment_norm(MomentNormArguments(x_, s, m, mean, variance, w_, b_, y, rstd, EPSILON)))
+    play(
+        kernels.moment_norm_gradient(
+            MomentNormGradientArguments(x_, m, mean, variance, w_, rstd, upper, dm, dw_, db_, dx, EPSILON)
+        )
+    )
     play(kernels.moments_gradient(x_, s, dm, through, count))
     beside = lying(order, np.asarray(dx).copy())
     play(kernels.moments_gradient(x_, s, dm, beside, count, add=True))

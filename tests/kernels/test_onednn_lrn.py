@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish
@@ -17,8 +18,8 @@ def played(
     """y and dx with all tensors lying in ``order``."""
     source, upper, dx = (lying(order, a) for a in (x, dy, rubbish(*x.shape)))
     y, scale = (lying(order, rubbish(*dy.shape)) for _ in range(2))
-    play(kernels.lrn(source, y, scale, offset, local_size, 0.5, beta, 1.5))
-    play(kernels.lrn_gradient(source, y, scale, upper, dx, offset, local_size, 0.5, beta, 1.5))
+    play(kernels.lrn(source, y, scale, LrnFactors(offset, local_size, 0.5, beta, 1.5)))
+    play(kernels.lrn_gradient(source, y, scale, upper, dx, LrnFactors(offset, local_size, 0.5, beta, 1.5)))
     return y, dx
 
 

@@ -8,6 +8,12 @@ import numpy as np
 import pytest
 
 from netpart.kernels import reference
+from netpart.kernels.arguments import (
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.onednn.portions import MOST, count_places, cut_portions
 from netpart.kernels.op import Array, Window
 from netpart.kernels.reference import Kernels
@@ -42,8 +48,12 @@ def whole(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Array]
     w = np.full(c, 2, dtype)
     m = np.zeros((1, c, 2), dtype)
     dm = np.zeros((1, c, 2), dtype)
-    play(kernels.batch_norm(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON))
-    play(kernels.batch_norm_gradient(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, EPSILON))
+    play(kernels.batch_norm(BatchNormArguments(x, s, m, mean, variance, w, b, y, rstd, own, EPSILON)))
+    play(
+        kernels.batch_norm_gradient(
+            BatchNormGradientArguments(x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, EPSILON)
+        )
+    )
     return {"m": m, "mean": mean, "variance": variance, "y": y, "db": db, "dx": dx}
 
 
@@ -55,8 +65,12 @@ def in_parts(kernels: Kernels, dtype: str, x: Array, dy: Array) -> dict[str, Arr
     s, b, mean, variance, rstd, dw, db = np.zeros((7, c), dtype)
     w, m = np.full(c, 2, dtype), np.zeros((1, c, 2), dtype)
     play(kernels.moments(x, s, m, n))
-    play(kernels.moment_norm(x, s, m, mean, variance, w, b, y, rstd, EPSILON))
-    play(kernels.moment_norm_gradient(x, m, mean, variance, w, rstd, dy, None, dw, db, dx, EPSILON))
+    play(kernels.moment_norm(MomentNormArguments(x, s, m, mean, variance, w, b, y, rstd, EPSILON)))
+    play(
+        kernels.moment_norm_gradient(
+            MomentNormGradientArguments(x, m, mean, variance, w, rstd, dy, None, dw, db, dx, EPSILON)
+        )
+    )
     return {"m": m, "mean": mean, "db": db}
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
 from netpart.kernels.onednn.calls import Calls, PrimitiveStream
 from netpart.kernels.onednn.memory import DnnlMemory
 from netpart.kernels.onednn.softmax import add_stepwise_gradient
@@ -90,8 +91,8 @@ def test_attention(queries: int, keys: int, first: int | None, width: int) -> No
 
     def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
         (weights,) = rubbish(p)
-        play(kernels.attention(q, k, v, y, weights, 0.3, first))
-        return kernels.attention_gradient(q, k, v, y, weights, dy, dq, dk, dv, 0.3, first)  # type: ignore[no-any-return]
+        play(kernels.attention(AttentionArguments(q, k, v, y, weights, 0.3, first)))
+        return kernels.attention_gradient(AttentionArguments(q, k, v, y, weights, 0.3, first), dy, dq, dk, dv)  # type: ignore[no-any-return]
 
     agree(both, dy.shape, q.shape, k.shape, v.shape)
 
@@ -102,7 +103,7 @@ def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> N
     weights, found = np.abs(normal(5, 2, 100, 100)), []
     for leave in ((), tuple(i for i in range(3) if i not in wanted)):
         dq, dk, dv = gradients = [None if i in leave else g for i, g in enumerate(rubbish(*[q.shape] * 3))]
-        play(fast().attention_gradient(q, k, v, dy, weights.copy(), dy, dq, dk, dv, 0.5, 0))
+        play(fast().attention_gradient(AttentionArguments(q, k, v, dy, weights.copy(), 0.5, 0), dy, dq, dk, dv))
         found.append(gradients)
     assert all(b is None or np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
@@ -115,7 +116,7 @@ def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centr
     w, b = (normal(i, 1, 1, features) if there else None for i, there in ((3, scaled), (4, shifted)))
     moments = rows * 2, 1
     _, unit, rstd = agree(
-        lambda k, y, unit, rstd: k.normalise(x, w, b, y, unit, rstd, rows * 2, own, 0.01, centred),
+        lambda k, y, unit, rstd: k.normalise(NormaliseArguments(x, w, b, y, unit, rstd, rows * 2, own, 0.01, centred)),
         *(x.shape, x.shape, moments),
     )
     agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, centred), x.shape)
@@ -128,7 +129,10 @@ def test_group_norm(own: tuple[slice, ...]) -> None:
     w = normal(3, 1, x[own].shape[1], 1)
     b = normal(4, 1, x[own].shape[1], 1)
     _, unit, rstd = agree(
-        lambda k, y, unit, rstd: k.normalise(x, w, b, y, unit, rstd, 6, own, 0.01, True), dy.shape, x.shape, (6, 1)
+        lambda k, y, unit, rstd: k.normalise(NormaliseArguments(x, w, b, y, unit, rstd, 6, own, 0.01, True)),
+        dy.shape,
+        x.shape,
+        (6, 1),
     )
     agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, True), x.shape)
 
@@ -146,9 +150,9 @@ def test_none_of_them_is_refused() -> None:
     kernels.matmul(x, w[None].repeat(2, 0), x)
     kernels.softmax(x, x, 100)
     kernels.softmax_gradient(x, x, x, 100)
-    kernels.attention(x, x, x, x, p, 0.3, 0)
-    kernels.attention_gradient(x, x, x, x, p, x, x, x, x, 0.3, 0)
-    kernels.normalise(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True)
+    kernels.attention(AttentionArguments(x, x, x, x, p, 0.3, 0))
+    kernels.attention_gradient(AttentionArguments(x, x, x, x, p, 0.3, 0), x, x, x, x)
+    kernels.normalise(NormaliseArguments(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True))
     kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
     assert not kernels.refusals
 

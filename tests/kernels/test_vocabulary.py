@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import DataError
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
 from netpart.kernels.vocabulary import count_block_figures
@@ -18,7 +19,7 @@ def metrics_of(x: Array, label: Array, bounds: list[int], topk: int) -> Array:
     """Loss and hits of all rows, from the blocks between ``bounds``."""
     f, metrics = rubbish(len(x), len(bounds) - 1, count_block_figures(topk)), np.zeros(2)
     play(K.class_blocks(x, label, f, bounds, topk))
-    play(K.class_loss(x, label, f, rubbish(*x.shape), metrics, None, x.shape[1], topk, 1.0, 1, 0.0))
+    play(K.class_loss(ClassLossArguments(x, label, f, rubbish(*x.shape), metrics, None, x.shape[1], topk, 1.0, 1, 0.0)))
     return metrics
 
 
@@ -53,6 +54,6 @@ def test_allocates_nothing(dtype: str) -> None:
     f, bounds = np.zeros((300, 6, count_block_figures(2)), dtype), list(range(0, 61, 10))
     ops = [
         kernels.class_blocks(x, label, f, bounds, 2),
-        kernels.class_loss(x, label, f, np.empty_like(x), np.zeros(2), None, 60, 2, 1.0, 1, 0.1),
+        kernels.class_loss(ClassLossArguments(x, label, f, np.empty_like(x), np.zeros(2), None, 60, 2, 1.0, 1, 0.1)),
     ]
     assert max(map(peak_bytes, ops)) < 4096

@@ -1,6 +1,6 @@
-"""Kernels of an NVIDIA GPU: CUDA C compiled when first used, cuBLAS and cuDNN.
+"""Kernels for an NVIDIA GPU: CUDA C that is compiled when first used, cuBLAS and cuDNN.
 
-Nothing here is imported before a GPU is asked for: importing it needs CuPy.
+Nothing here is imported before a job uses a GPU: it needs CuPy.
 """
 
 __all__ = ["dnn", "kernels"]

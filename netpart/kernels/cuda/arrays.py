@@ -1,4 +1,4 @@
-"""Moves and sums of whole arrays and of strided views of them."""
+"""Copies and sums of whole arrays and of strided views of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
 ONE = 1024
-"""Threads of a block that has all to itself."""
+"""The most threads of a launch with a single block."""
 
 
 class Arrays(arrays.Arrays, MoveVerbs):
@@ -32,9 +32,10 @@ class Arrays(arrays.Arrays, MoveVerbs):
         return self.copied(dst, src)
 
     def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
-        """dst = the message that each call is given, or what it has from element ``start`` on; or ``own`` plus that.
+        """The function that writes the message of each call to dst; with ``own``, own + message.
 
-        Its address is the one parameter that a launch waits for. Raises ValueError for sums of other than floats.
+        Of the message it reads dst's number of elements from element ``start`` on; None: all. All parameters of the
+        launch are bound before, except the message's address. Raises ValueError for sums of other dtypes than floats.
         """
         if not dst.size:
             return NOTHING.run
@@ -48,12 +49,13 @@ class Arrays(arrays.Arrays, MoveVerbs):
         *given, source = collapsed_views(dst, *addends, message)
         name = "add" if addends else "copy"
         first = message.start
-        told = source.value["data"]
+        address = source.value["data"]
         launch = self.elements("arrays.cu", f"{name}_{8 * item}", dst.size, *given, source)
         assert launch is not None
 
         def run(message: Array) -> None:
-            told[...] = message.data.ptr + first
+            # A view of the bound parameter, which a launch copies when it is enqueued.
+            address[...] = message.data.ptr + first
             launch({})
 
         return run
@@ -65,8 +67,8 @@ class Arrays(arrays.Arrays, MoveVerbs):
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
         """dst = activation(the sum of ``srcs``), added in the order of the list; dst may be the first of them.
 
-        The sum of none is 0. The activation is one that may write over its input, or None. A shape may be one that
-        broadcasts.
+        The sum of no arrays is 0. The activation is one that may overwrite its input, or None. Each array may have a
+        shape that broadcasts.
         """
         srcs = [src if src.shape == dst.shape else self.xp.broadcast_to(src, dst.shape) for src in srcs]
         *some, last = view_batches(dst, srcs)
@@ -86,7 +88,7 @@ class Arrays(arrays.Arrays, MoveVerbs):
         )
 
     def add_squares(self, dst: Array, src: Array) -> Op:
-        """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all is added up in float64."""
+        """dst += the sum of the squares of ``src``; dst is float64 of shape (1,), and all sums are in float64."""
         if not src.size:
             return NOTHING
         blocks = min(-(-src.size // (8 * BLOCK)), MOST)

@@ -1,4 +1,7 @@
-"""cuBLAS on one stream at a time, its workspace in scratch: CUDA graphs may hold its products, not those of CuPy."""
+"""cuBLAS on one stream at a time, with its workspace in scratch.
+
+Unlike CuPy's own products, these may be part of a CUDA graph.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from netpart.kernels.cuda.operand import (
 from netpart.kernels.op import Array
 
 WORKSPACE = 32 << 20
-"""Bytes; what NVIDIA recommends for compute capability 9."""
+"""Bytes of the workspace, as NVIDIA recommends for compute capability 9."""
 ROOM = LaunchScratch((WORKSPACE + ALIGNED,), "uint8")
-"""The workspace of all products of an Op, which are one after another, wherever it begins."""
+"""The workspace of all products of an Op, which run one after another, with room to align its start."""
 
 PRECISIONS = {"float32": 68, "tf32": 77, "bfloat16": 75}
-"""cublasComputeType_t of products of float32 matrices: what is rounded before it is multiplied."""
+"""cublasComputeType_t of products of float32 matrices, by the precision that factors are rounded to."""
 DOUBLE = 70
 """cublasComputeType_t of products of float64 matrices."""
 TYPES = {"float32": 0, "float64": 1}
@@ -43,9 +46,9 @@ Long = ctypes.c_longlong
 
 
 class MatrixLayout(NamedTuple):
-    """How (..., rows, columns) lies in memory: row after row or, ``turned``, column after column.
+    """The memory order of (..., rows, columns): row-major or, if ``turned``, column-major.
 
-    ``leading`` elements are between two rows (columns) and ``step`` between two matrices, None where that is uneven.
+    ``leading`` elements are between two rows (columns) and ``step`` between two matrices; None: the steps differ.
     """
 
     turned: bool
@@ -54,7 +57,7 @@ class MatrixLayout(NamedTuple):
 
     @classmethod
     def of(cls, a: Operand) -> MatrixLayout:
-        """Raises ValueError where neither rows nor columns are runs of memory."""
+        """The layout of ``a``. Raises ValueError if neither rows nor columns are contiguous."""
         (rows, columns) = a.shape[-2:]
         (down, right) = a.steps[-2:]
         if columns == 1 or right == 1:
@@ -72,7 +75,7 @@ class MatrixLayout(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BlasProduct:
-    """One call of cuBLAS on operands of which some may be scratch: a launch like those of kernels."""
+    """One call of cuBLAS on operands, some of which may be scratch: a Launchable."""
 
     blas: Blas
     name: str
@@ -83,7 +86,7 @@ class BlasProduct:
 
     @property
     def scratch(self) -> dict[int, LaunchScratch]:
-        """Operands that a run is given, and the workspace."""
+        """The operands among them that are scratch, and the workspace."""
         return needed_scratch(*(operand.base for operand in self.operands), ROOM)
 
     def __call__(self, memory: ScratchMemory) -> None:
@@ -94,11 +97,13 @@ class BlasProduct:
 
 
 class Blas:
-    """A handle on the ``stream`` (its address) of ``device``, until it is to ``turn`` to another; it computes in its
-    precision, with the workspace that it was ``lent`` last."""
+    """A cuBLAS handle on a ``stream`` (its address): first that of ``device``, then the one that ``turn`` sets.
+
+    It computes in the precision of ``device``, with the workspace ``lent`` (its address) that ``lend`` set last.
+    """
 
     def __init__(self, device: CudaDevice) -> None:
-        """Raises NetpartError where cuBLAS is missing or refuses."""
+        """Raises NetpartError if cuBLAS is missing or fails."""
         xp = device.xp
         stream = device.stream
         self.precision = device.precision
@@ -109,13 +114,13 @@ class Blas:
         self.turn(stream)
 
     def turn(self, stream: Any) -> None:
-        """Enqueues on ``stream`` from now on. cuBLAS then forgets its workspace."""
+        """Makes ``stream`` the one that products are enqueued on."""
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
         self.stream = int(stream.ptr)
-        self.lent = 0
+        self.lent = 0  # cublasSetStream resets the workspace to cuBLAS's own
 
     def lend(self, workspace: int) -> None:
-        """Lets products from now on scribble on WORKSPACE bytes at an address."""
+        """Makes the WORKSPACE bytes at address ``workspace`` the workspace of the following products."""
         if workspace != self.lent:
             self.call("cublasSetWorkspace_v2", self.handle, Pointer(workspace), ctypes.c_size_t(WORKSPACE))
             self.lent = workspace
@@ -125,42 +130,45 @@ class Blas:
         y: Array | LaunchScratch | Operand,
         scale: float = 1.0, add: bool = False,
     ) -> list[BlasProduct]:  # fmt: skip
-        """y = scale · a b (``add``: y += that) of (..., rows, columns), equal on the axes before, no extent 0.
+        """The launches of y = scale · a b, or with ``add`` of y += that; operands are (..., rows, columns).
 
-        cuBLAS reads memory column after column, where a matrix that lies row after row is its own transpose: so
-        yᵀ = bᵀ aᵀ. Raises ValueError for matrices whose rows and columns are both in pieces.
+        They have the same leading axes and no extent of 0. cuBLAS reads memory in column-major order, in which a
+        row-major matrix is its own transpose: so it computes yᵀ = bᵀ aᵀ. Raises ValueError for matrices neither of
+        whose rows nor columns are contiguous.
         """
         return self._products(Operand.of(a), Operand.of(b), Operand.of(y), scale, add)
 
     def _products(self, a: Operand, b: Operand, y: Operand, scale: float, add: bool) -> list[BlasProduct]:
-        lies = [MatrixLayout.of(m) for m in (b, a, y)]
-        if lies[2].turned:
+        layouts = [MatrixLayout.of(m) for m in (b, a, y)]
+        if layouts[2].turned:
             return self._products(b.turned, a.turned, y.turned, scale, add)
-        if any(lie.step is None for lie in lies):
+        if any(
+            layout.step is None for layout in layouts
+        ):  # no single stride for the batch: one call for each first index
             parts = [self._products(a.part(i), b.part(i), y.part(i), scale, add) for i in range(y.shape[0])]
             return [product for part in parts for product in part]
         scalar = SCALARS[y.dtype.name]
         kind = Integer(TYPES[y.dtype.name])
         extents = Integer(y.shape[-1]), Integer(y.shape[-2]), Integer(a.shape[-1])
-        how: list[tuple[Any, ...]] = [(kind, Integer(lie.leading)) for lie in lies]
+        how: list[tuple[Any, ...]] = [(kind, Integer(layout.leading)) for layout in layouts]
         after: tuple[Any, ...] = Integer(self.computes(y)), Integer(DEFAULT_ALGORITHM)
         name = "cublasGemmEx"
         count = prod(y.shape[:-2])
         if count > 1:
-            how = [(*one, Long(lie.step or 0)) for one, lie in zip(how, lies, strict=True)]
+            how = [(*one, Long(layout.step or 0)) for one, layout in zip(how, layouts, strict=True)]
             name = "cublasGemmStridedBatchedEx"
             after = (Integer(count), *after)
-        turned = Integer(lies[0].turned), Integer(lies[1].turned)
+        turned = Integer(layouts[0].turned), Integer(layouts[1].turned)
         before = self.handle, *turned, *extents, ctypes.byref(scalar(scale))
         between = how[0], (*how[1], ctypes.byref(scalar(add))), how[2]
         return [BlasProduct(self, name, (b, a, y), before, between, after)]
 
     def computes(self, y: Operand) -> int:
-        """The cublasComputeType_t of products like ``y``."""
+        """The cublasComputeType_t of products with the result ``y``."""
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls ``name``. Raises NetpartError unless that succeeds."""
+        """Calls ``name``. Raises NetpartError if it fails."""
         status = getattr(self.calls, name)(*arguments)
         if status:
             raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
@@ -170,12 +178,12 @@ class Blas:
 
 
 def workspace_address(memory: ScratchMemory) -> int:
-    """Where that of an Op is while it runs."""
+    """The aligned address of the workspace during a run of an Op."""
     return align_workspace(operand_address(ROOM, memory))
 
 
 def even_step(extents: Sequence[int], steps: Sequence[int]) -> int | None:
-    """The step that walks all of ``extents``, None if there is no such."""
+    """The single step that enumerates all elements of ``extents``; None if there is none."""
     along = [(n, step) for n, step in zip(extents, steps, strict=True) if n > 1]
     if any(outer != n * inner for (_, outer), (n, inner) in pairwise(along)):
         return None
@@ -183,7 +191,7 @@ def even_step(extents: Sequence[int], steps: Sequence[int]) -> int | None:
 
 
 def load_cublas(xp: Any) -> ctypes.CDLL:
-    """The cuBLAS that CuPy computes with. Raises NetpartError if there is none."""
+    """The cuBLAS that CuPy uses. Raises NetpartError if there is none."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
     try:
         xp.cuda.cublas  # noqa: B018 - finds the library, in whichever package, and loads it: then its name is enough

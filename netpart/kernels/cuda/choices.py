@@ -1,4 +1,4 @@
-"""Choices that were made by measurement, kept on disk: a folder for what they hold for, a small JSON file for each."""
+"""A cache on disk of choices made by measurement: a folder for each set of versions, a JSON file for each choice."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from threading import get_ident
 
 
 class ChoiceCache:
-    """Names by question, for as long as ``versions`` (of libraries and devices) stay as they are."""
+    """Names by question, valid as long as ``versions`` (of libraries and devices) are the same."""
 
     def __init__(self, kind: str, versions: Sequence[str]) -> None:
         self.folder = _cache_folder() / kind / _digest_name("\n".join(versions))
 
     def get(self, question: str) -> str | None:
-        """What was chosen; None where nothing was, or what is there cannot be read."""
+        """The choice for ``question``; None if there is none or its file cannot be read."""
         with contextlib.suppress(OSError, ValueError):
             found = json.loads(self._file(question).read_text())
+            # The question itself is compared, too: its digest might be that of another.
             if isinstance(found, dict) and found.get("question") == question and isinstance(found.get("chosen"), str):
                 return str(found["chosen"])
         return None
 
     def put(self, question: str, chosen: str) -> None:
-        """Keeps a choice, if the folder can be written to; the file is renamed when complete."""
+        """Stores a choice, if the folder can be written to."""
         file = self._file(question)
+        # Renamed when complete, and under a name of its own before: processes and threads may write at the same time.
         partial = file.with_suffix(f".{os.getpid()}-{get_ident()}")
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -42,10 +44,10 @@ class ChoiceCache:
 
 
 def _cache_folder() -> Path:
-    """Where the user keeps what can be computed again: $XDG_CACHE_HOME/netpart."""
+    """The folder of the user's caches: $XDG_CACHE_HOME/netpart, by default ~/.cache/netpart."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart")
 
 
 def _digest_name(text: str) -> str:
-    """A name for ``text`` that a file can have."""
+    """A file name for ``text``."""
     return blake2b(text.encode(), digest_size=12).hexdigest()

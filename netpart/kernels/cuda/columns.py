@@ -1,4 +1,4 @@
-"""Tensors as matrices with a row for each place and a column for each channel, and sums of their columns."""
+"""Tensors seen as matrices with a row for each place and a column for each channel, and sums of their columns."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ PLACES = np.dtype([("axes", "i8"), ("extent", "i8", AXES), ("stride", "i8", AXES
 TILE = np.dtype([(name, "i8") for name in ("segments", "rows", "columns", "parts", "lanes", "few")])
 """struct Tile of columns.cuh."""
 FEW = 4
-"""Neighbouring columns that a thread takes, if there is a multiple of them: float32 that one load reads."""
+"""Neighbouring columns of a thread, if the columns are a multiple of it: the float32 that one load reads."""
 LANES = 32
-"""Columns that a block has at most: 128 bytes of a row, and more rows than one for each warp."""
+"""The most columns of a block: 128 bytes of a row, so that it has more than one row for each warp."""
 DEEP = 4
-"""Rows that a thread should add up before blocks become more; and no more than WIDE of these."""
+"""The rows that a thread should add up before there are more blocks, of which there are at most WIDE."""
 WIDE = 1584
-"""Three or four blocks at a time on each of 132 multiprocessors: whole waves of an H200 either way."""
+"""The most blocks: whole waves of an H200 with three or with four blocks on each of its 132 multiprocessors."""
 Struct = np.ndarray[Any, Any]
 
 
 def places_struct(x: Array) -> Struct:
-    """Where row r (image and place) and column c (channel) of ``x`` (B, C, *S) lie, with as few axes as possible."""
+    """The strides of ``x`` (B, C, *S) as a matrix, row r (image and place), column c (channel), in the fewest axes."""
     step = [s // x.itemsize for s in x.strides]
     shape = x.shape
     merged = list[tuple[int, int]]()
@@ -42,12 +42,12 @@ def places_struct(x: Array) -> Struct:
 
 
 def with_places(x: Array | None) -> tuple[Array | None, Struct]:
-    """A tensor, or None, and its ``places_struct``: the arguments of a kernel that may do without."""
+    """A tensor, or None, and its ``places_struct``: two arguments of a kernel, which may be absent."""
     return x, np.zeros((), PLACES) if x is None else places_struct(x)
 
 
 def spatial_places(x: Array, axes: int) -> Struct:
-    """The same of ``x`` (B, [C,] *S) with an axis for the images and three for ``axes`` spatial ones."""
+    """As ``places_struct``, of ``x`` (B, [C,] *S), with one axis for the images and three for the ``axes`` of space."""
     step = [s // x.itemsize for s in x.strides]
     space = list(zip(x.shape[-axes:], step[-axes:], strict=True))
     channel = step[1] if x.ndim == axes + 2 else 0
@@ -66,13 +66,13 @@ def _fill_places(axes: list[tuple[int, int]], step: int) -> Struct:
 
 
 def count_rows(x: Array) -> int:
-    """Places of ``x`` (B, C, *S) in all images."""
+    """The places of ``x`` (B, C, *S) in all images."""
     return int(x.size // x.shape[1]) if x.shape[1] else 0
 
 
 @dataclass(frozen=True)
 class ColumnTile:
-    """How blocks share out ``segments`` times ``rows`` rows of ``columns`` columns: the same on any device."""
+    """The division of ``segments`` times ``rows`` rows of ``columns`` columns among blocks, the same on any device."""
 
     rows: int
     columns: int
@@ -83,7 +83,7 @@ class ColumnTile:
 
     @staticmethod
     def of(rows: int, columns: int, segments: int = 1) -> ColumnTile:
-        """As many parts as keep a GPU busy. Raises ValueError for too many rows."""
+        """The tile with as many parts as keep a GPU busy. Raises ValueError for too many rows."""
         check_kernel_size(rows * segments, "rows of a tensor")
         few = 1 if columns % FEW else FEW
         lanes = min(LANES // few, 1 << max(0, columns // few - 1).bit_length())
@@ -93,23 +93,23 @@ class ColumnTile:
 
     @property
     def over_parts(self) -> ColumnTile:
-        """The tile that adds up what the parts of this one have found."""
+        """The tile that adds up the sums of this one's parts."""
         return ColumnTile(self.parts, self.columns, self.segments, 1, min(self.lanes, 4))
 
     @property
     def whole(self) -> ColumnTile:
-        """The same columns one by one, and all rows of a segment in one part."""
+        """The same columns with one per thread, and all rows of a segment in one part."""
         lanes = min(LANES, 1 << max(0, self.columns - 1).bit_length())
         return ColumnTile(self.rows, self.columns, self.segments, 1, lanes)
 
     @property
     def grid(self) -> int:
-        """Blocks of a launch."""
+        """The number of blocks of a launch."""
         return max(1, min(self.segments * self.parts * -(-self.columns // (self.lanes * self.few)), MOST))
 
     @property
     def size(self) -> int:
-        """Sums that are wanted; 0: nothing is to do."""
+        """The number of sums; 0: there is nothing to do."""
         return self.segments * self.columns
 
     @property
@@ -119,10 +119,10 @@ class ColumnTile:
 
 
 class ColumnVerbs(CudaVerbs):
-    """Launches of kernels that walk over columns."""
+    """Launches of kernels that process columns."""
 
     def along(self, file: str, name: str, tile: ColumnTile, *args: Any) -> KernelLaunch | None:
-        """A kernel whose blocks share out ``tile``, of which ``args`` have the struct."""
+        """A kernel whose blocks divide ``tile``; its struct is among ``args``."""
         return self.bound(file, name, tile.size, *args, grid=tile.grid)
 
     def sums(
@@ -133,7 +133,7 @@ class ColumnVerbs(CudaVerbs):
         count: int,
         tile: ColumnTile,
     ) -> Op:
-        """Adds up ``count`` numbers for each column: kernel ``begin`` those of parts, ``end`` all of them.
+        """Adds up ``count`` numbers for each column: kernel ``begin`` within parts, ``end`` over all parts.
 
         Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
         """

@@ -1,4 +1,4 @@
-"""Sums, products and maxima of several arrays whose extents of 1 are stretched, as numpy broadcasts them."""
+"""Sums, products and maxima of several arrays that are broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING
 
 BUSY = 264
-"""Blocks that keep a GPU busy: below, sums are divided among more of them."""
+"""The blocks that keep a GPU busy: with fewer, sums are divided among more blocks."""
 LONG = 16
-"""Addends of a thread that are worth another block, at least."""
+"""The least addends of a thread that are worth another block."""
 
 
 class Combine(combine.Combine, MoveVerbs):
-    """xs: arrays of one rank, y and dy of the shape that they make together; dx of the shape of its x."""
+    """xs: arrays of one rank; y and dy: their common broadcast shape; dx: the shape of its x."""
 
     def fold(self, dst: Array, src: Array) -> Op:
-        """dst = src, added up over the axes on which dst has extent 1: the gradient of stretching."""
+        """dst = src, summed over the axes on which only dst has extent 1: the gradient of broadcasting."""
         return self._fold(dst, [src]) if stretched_axes(dst, src) else self.copied(dst, src)
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
@@ -34,7 +34,10 @@ class Combine(combine.Combine, MoveVerbs):
         return self.launches(*(self._times(y, turn) for turn in view_batches(y, xs)))
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
+        """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors.
+
+        Raises ValueError if dx is broadcast and there are more factors than one kernel takes.
+        """
         factors = [dy, *(x for j, x in enumerate(xs) if j != k)]
         if not stretched_axes(dx, dy):
             return self.multiply(dx, factors)
@@ -43,7 +46,7 @@ class Combine(combine.Combine, MoveVerbs):
         return self._fold(dx, factors)
 
     def maximum(self, y: Array, xs: Sequence[Array], arg: Array) -> Op:
-        """y = the largest of ``xs``; ``arg`` (y's shape, uint8): the first of them that has it."""
+        """y = the maximum of ``xs``; ``arg`` (y's shape, uint8): the index of the first of them that has it."""
         if not y.size:
             return NOTHING
         launches = []
@@ -55,7 +58,7 @@ class Combine(combine.Combine, MoveVerbs):
         return self.launches(*launches)
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy where it had the maximum."""
+        """Overwrites dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
         return self._summed("fold_won", dx, [arg, dy], lambda kept, summed: (kept[0], summed[0], kept[1], summed[1], k))
 
     def _times(self, y: Array, xs: Sequence[Array]) -> KernelLaunch | None:
@@ -65,11 +68,11 @@ class Combine(combine.Combine, MoveVerbs):
         return self.elements("combine.cu", "multiply", y.size, target, pack_views(sources), len(xs))
 
     def _stretched(self, y: Array, *xs: Array) -> list[StridedView]:
-        """Views of y's shape."""
+        """Views of all arrays in the shape of y."""
         return collapsed_views(y, *(self.xp.broadcast_to(x, y.shape) for x in xs))
 
     def _fold(self, dst: Array, factors: Sequence[Array]) -> Op:
-        """dst = the product of ``factors``, the first of which has all axes, added up over those that dst has not."""
+        """dst = the product of ``factors``, the first of which has all axes, summed over the axes that dst lacks."""
         operands = [factors[0], *(self.xp.broadcast_to(x, factors[0].shape) for x in factors[1:])]
         return self._summed(
             "fold_product", dst, operands, lambda kept, summed: (pack_views(kept), pack_views(summed), len(operands))
@@ -82,7 +85,7 @@ class Combine(combine.Combine, MoveVerbs):
         operands: Sequence[Array],
         args: Callable[[list[StridedView], list[StridedView]], tuple[Any, ...]],
     ) -> Op:
-        """The kernel ``name``, which adds up its operands over the axes on which dst is shorter."""
+        """The Op of the kernel ``name``, which sums its operands over the axes on which dst has extent 1."""
         if not dst.size or not operands[0].size:
             return self.zeroed(dst)
         shape = operands[0].shape
@@ -108,9 +111,9 @@ def _neighbour_distance(view: StridedView) -> int:
 
 
 def _fold_threads(across: bool, inner: int) -> tuple[int, int]:
-    """Threads of a block along what is kept and along the ``inner`` elements that are added up.
+    """The threads of a block along the kept elements and along the ``inner`` elements that are summed.
 
-    Neighbours read neighbours: those of what is kept if ``across``, else of what is added up.
+    Neighbouring threads read neighbouring elements: kept ones if ``across``, else summed ones.
     """
     most = 1 << (inner - 1).bit_length()
     return (32, min(16, most)) if across else (BLOCK // min(BLOCK, most), min(BLOCK, most))

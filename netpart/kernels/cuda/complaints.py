@@ -1,4 +1,4 @@
-"""What kernels find wrong with the data: they cannot raise an error, so they leave a number for whoever looks."""
+"""Complaints: errors in the data that kernels find. A kernel cannot raise, so it writes a number for the host."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from netpart.errors import DataError
 from netpart.kernels.op import Array
 
 ROOM = 32
-"""Complaints that share an array, and are fetched at once."""
+"""The number of complaints that share an array, which is fetched as a whole."""
 
 
 class Complaints:
-    """Device memory for one number of each Op that may complain; 0: nothing is wrong."""
+    """Device memory with a number for each Op that may find an error; 0: none found."""
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -23,7 +23,7 @@ class Complaints:
         self.numbers: list[Array] = []
 
     def add(self, message: Callable[[int], str]) -> Array:
-        """Device memory (1,), int32: a number other than 0 there means ``message`` of it."""
+        """Device memory (1,), int32, for a kernel; ``message`` makes the error text of a number other than 0 there."""
         at = len(self.messages) % ROOM
         if at == 0:
             self.numbers.append(self.xp.zeros(ROOM, np.int32))
@@ -31,7 +31,7 @@ class Complaints:
         return self.numbers[-1][at : at + 1]
 
     def check(self) -> None:
-        """Waits for all that was enqueued; raises DataError for the first complaint."""
+        """Waits for all enqueued work; raises DataError for the first complaint."""
         found = [int(number) for numbers in self.numbers for number in self.xp.asnumpy(numbers)]
         for number, message in zip(found, self.messages, strict=False):
             if number:

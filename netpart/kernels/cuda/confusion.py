@@ -1,4 +1,4 @@
-"""How classes are mistaken for each other, and how well scores separate two of them."""
+"""Confusion matrix of the classes and, of two classes, histograms of the log-odds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from netpart.kernels.verbs import NOTHING, as_matrix
 
 
 class Confusion(confusion.Confusion, CudaVerbs):
-    """x (B, n) scores whose softmax are probabilities, label int32 (B,), owned bool (B, 1) or None."""
+    """x (B, n): scores, the input of a softmax; label int32 (B,); owned bool (B, 1) or None."""
 
     def confusion(self, x: Array, best: Array, label: Array, metrics: Array, owned: Array | None) -> Op:
         """metrics += 1 at [label · n + best] for each owned row, and for n = 2 at the bin of its log-odds.
 
-        A label that is not a class is a complaint of the device.
+        A label that is not a class is recorded in the complaints of the device.
         """
         if not x.size:
             return NOTHING

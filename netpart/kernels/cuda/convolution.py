@@ -1,7 +1,7 @@
 """Convolution by cuDNN, or by matrix products where that is missing or has no engine.
 
-Copied is only what does not lie as the engine wants it, packed with the channels last; so of weights those in which
-other workers have a part, as these lie as written, and with bfloat16, which is rounded to on the way, everything:
+Engines need packed tensors with the channels last, and copies are made only of others. So weights that other workers
+share are copied, as they are in the order of the job, and with bfloat16 all tensors are, as the copy rounds them:
 
     x ──frame──▶ ┐
     w ──turn───▶ ┴ engine ──unframe (+ bias, relu)──▶ y
@@ -28,14 +28,14 @@ from netpart.spec import Shape
 SOURCE = "convolution.cu"
 BFLOAT16 = "bfloat16"
 HALF = "uint16"
-"""The dtype of scratch for bfloat16, as arrays have none of that."""
+"""The dtype of scratch for bfloat16, which CuPy's arrays do not have."""
 Launches = list[Launchable | None]
 
 
 class ConvolutionEngine(Protocol):
-    """What computes one convolution, or one gradient of it, on packed tensors; bfloat16 ones if it is ``narrow``.
+    """The interface of what computes a convolution, or one of its gradients, on packed tensors.
 
-    ``fused``: it adds the bias and takes the relu as well.
+    ``narrow``: the tensors are bfloat16. ``fused``: it also adds the bias and applies the relu.
     """
 
     narrow: bool
@@ -86,6 +86,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         if not w.size:
             return [self._placed(y, None, y.shape, None, False, b, relu)]
         geometry = ConvolutionGeometry.of(x, w, y, window, groups)
+        # cuDNN needs an aligned bias; any other is added by the kernel ``unframe``.
         fuse = b is not None and data_address(b) % ALIGNED == 0
         engine = self._engine(FORWARD, geometry, fuse, relu and fuse)
         seen, frame = self._framed(x, geometry.x, geometry.frame, engine.narrow)
@@ -145,7 +146,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
             return LoweredEngine(self, geometry)
 
     def _framed(self, x: Array, shape: Shape, frame: Shape | None, narrow: bool) -> tuple[Tensor, Launchable | None]:
-        """x as an engine reads it, and what copies it if it has to be."""
+        """x as an engine reads it, and the launch that copies it; None if x can be read in place."""
         if frame is None and is_packed(x) and not narrow:
             return x, None
         framed = LaunchScratch(channels_last_shape(shape), HALF if narrow else self.dtype)
@@ -153,7 +154,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         return framed, self.bound(SOURCE, "frame_narrow" if narrow else "frame", prod(shape), *args)
 
     def _target(self, y: Array, shape: Shape, narrow: bool, framed: bool = False) -> Tensor:
-        """y, or what an engine writes in its place."""
+        """y, or the scratch that an engine writes instead of it."""
         return (
             LaunchScratch(channels_last_shape(shape), HALF if narrow else self.dtype)
             if framed or narrow or not is_packed(y)
@@ -164,13 +165,13 @@ class Convolution(convolution.Convolution, ProductVerbs):
         self, y: Array, made: Tensor | None, shape: Shape, frame: Shape | None, narrow: bool, b: Array | None = None,
         relu: bool = False,
     ) -> Launchable | None:  # fmt: skip
-        """y = relu(what an engine made in its place, 0 if there is nothing, + b)."""
+        """The launch of y = relu(made + b), where ``made`` is an engine's result, or None for 0."""
         extents = (0, 0, 0) if made is None else shape[2:]
         args = strided_view(three_axes_view(y)), made, *extents, *(frame or (0, 0, 0)), b, relu
         return self.bound(SOURCE, "unframe_narrow" if narrow else "unframe", y.size, *args)
 
     def _turned(self, w: Array, narrow: bool) -> tuple[Tensor, Launchable | None]:
-        """w with the channels last, and what copies it if it has to be."""
+        """w with the channels last, and the launch that copies it; None if w can be read in place."""
         if self._turns_not(w, narrow):
             return w, None
         made = self._turning(w, narrow)
@@ -184,8 +185,10 @@ class Convolution(convolution.Convolution, ProductVerbs):
 
 
 def _turned_extents(w: Array) -> tuple[int, int, int]:
-    """(outer, rows, columns) of weights (filters, channels, *taps) in memory, each of whose matrices is turned to have
-    the channels last: those that have them last already are one row."""
+    """(outer, rows, columns) of weights (filters, channels, *taps) in memory, each of whose matrices is transposed.
+
+    Weights that have the channels last already are one row, which transposing leaves as it is.
+    """
     filters, channels = w.shape[:2]
     return (filters, channels, w.size // (filters * channels)) if w.flags.c_contiguous else (1, 1, int(w.size))
 
@@ -193,7 +196,7 @@ def _turned_extents(w: Array) -> tuple[int, int, int]:
 def cudnn_problem(
     kind: str, geometry: ConvolutionGeometry, dtype: str, precision: str, bias: bool = False, relu: bool = False
 ) -> ConvolutionProblem:
-    """What cuDNN is asked for: it knows convolutions along two or three axes. Of bfloat16 it does not add biases."""
+    """The problem for cuDNN, which has convolutions along two or three axes, and no fused bias in bfloat16."""
     axes = max(2, geometry.axes)
     narrow = dtype == "float32" and precision == BFLOAT16
     x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))

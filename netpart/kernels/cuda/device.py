@@ -1,4 +1,4 @@
-"""Device: what the kernels of one worker share on its GPU: streams, compiled sources, values that change by step."""
+"""CudaDevice: the state that a worker's kernels share on its GPU: streams, compiled sources and per-step values."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ SOURCE = Path(__file__).with_name("source")
 INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = "-std=c++17", "--device-as-default-execution-space"
-"""For NVRTC; the second because that of CUDA 13.0 takes a generic lambda in a kernel for a function of the host."""
+"""Options of NVRTC; the second because CUDA 13.0 takes a generic lambda in a kernel for a host function."""
 SLOTS_PER_LAUNCH = 128
-"""Slots that one launch tells their values: these travel in its parameters, so no memory of the host is read later."""
+"""Slots that one launch sets: the values are in its parameters, so that it reads no host memory later."""
 THREAD_STREAMS = local()
-"""The streams of this thread: its workers enqueue on one, so they may read each other's arrays."""
+"""The streams of this thread: its workers enqueue on one stream, so they may read each other's arrays."""
 
 
 class CudaDevice:
-    """The current GPU, as the kernels of one worker use it. ``xp`` is cupy; ``precision`` what products compute with.
+    """The current GPU for the kernels of one worker. ``xp`` is cupy; ``precision`` is that of products of float32.
 
-    ``thread_stream`` is the current one of this thread from now on. cuBLAS and cuDNN are loaded when first asked for.
-    ``held``: bytes that kernels keep on the device from step to step.
+    Makes ``thread_stream`` the current stream of this thread. cuBLAS and cuDNN are loaded when first used.
+    ``held``: bytes that kernels keep on the device between steps.
     """
 
     def __init__(self, xp: Any, precision: str = "float32") -> None:
@@ -46,16 +46,18 @@ class CudaDevice:
         self.use()
 
     def use(self) -> None:
-        """Makes the stream the current one of this thread: what CuPy does goes there as well."""
+        """Makes the stream the current one of this thread, so that CuPy enqueues there as well."""
         self.stream.use()
 
     def function(self, file: str, name: str, real: Any, defines: tuple[str, ...] = ()) -> Any:
-        """The kernel ``name`` of ``source/file`` with REAL the dtype ``real`` and ``defines`` ("NAME=value"); compiled
-        once in a process."""
+        """The kernel ``name`` of ``source/file``, with REAL for dtype ``real`` and ``defines`` ("NAME=value").
+
+        It is compiled once in a process.
+        """
         return _compiled_kernel(self.xp, file, name, REALS[np.dtype(real).name], defines)
 
     def slot(self, value: Callable[[int], float]) -> Array:
-        """Device memory (1,), float64, that is ``value(step)`` in whatever is played of ``step``.
+        """Device memory (1,), float64, that holds ``value(step)`` while the work of ``step`` runs.
 
         Callables that are equal share a slot.
         """
@@ -63,64 +65,66 @@ class CudaDevice:
             if len(self.values) == SLOTS_PER_LAUNCH * len(self.slots):
                 self.slots.append(self.xp.zeros(SLOTS_PER_LAUNCH, np.float64))
             self.values.append(value)
-            self.told = None
+            self.told = None  # the next ``tell`` has to set the new slot, even in the same step
         at = self.values.index(value)
         return self.slots[at // SLOTS_PER_LAUNCH][at % SLOTS_PER_LAUNCH :][:1]
 
     def tell(self, step: int) -> None:
-        """Enqueues the values of all slots in ``step``, unless they have them."""
+        """Enqueues writing the values of ``step`` to all slots, unless they hold them already."""
         if step == self.told:
             return
         self.told = step
         for first, slots in zip(range(0, len(self.values), SLOTS_PER_LAUNCH), self.slots, strict=True):
             values = [value(step) for value in self.values[first : first + SLOTS_PER_LAUNCH]]
-            told = np.zeros((), [("value", np.float64, SLOTS_PER_LAUNCH)])
-            told["value"][: len(values)] = values
-            self.function("slots.cu", "tell", np.float64)((1,), (SLOTS_PER_LAUNCH,), (slots, told))
+            given = np.zeros((), [("value", np.float64, SLOTS_PER_LAUNCH)])
+            given["value"][: len(values)] = values
+            self.function("slots.cu", "tell", np.float64)((1,), (SLOTS_PER_LAUNCH,), (slots, given))
 
     def turn(self, lane: int) -> Any:
-        """Lets what this thread enqueues from now on go to a lane, by libraries as well: 0 is ``thread_stream``, and
-        others are beside it. Returns its stream."""
+        """Makes a lane's stream the current one of this thread, for libraries as well, and returns it.
+
+        Lane 0 is ``thread_stream``; the others are streams that run concurrently with it.
+        """
         found = thread_stream(self.xp, lane)
         found.use()
         for library in ("blas", "dnn"):
-            if library in self.__dict__:
+            if library in self.__dict__:  # a cached_property that was used: asking for it would load the library
                 self.__dict__[library].turn(found)
         return found
 
     @cached_property
     def properties(self) -> Mapping[str, Any]:
-        """What CUDA says of it (cudaDeviceProp)."""
+        """The properties of the GPU (cudaDeviceProp)."""
         runtime = self.xp.cuda.runtime
         found: Mapping[str, Any] = runtime.getDeviceProperties(runtime.getDevice())
         return found
 
     @cached_property
     def uploads(self) -> Any:
-        """The stream of what comes from the host."""
+        """The stream of copies from the host."""
         return self.xp.cuda.Stream(non_blocking=True)
 
     @cached_property
     def blas(self) -> Any:
-        """cuBLAS on the stream; an array module may bring a Blas of its own."""
+        """cuBLAS on the stream; an array module may have a Blas of its own."""
         return self.library("Blas", "netpart.kernels.cuda.blas")
 
     @cached_property
     def dnn(self) -> Any:
-        """cuDNN on the stream; an array module may bring a Dnn of its own."""
+        """cuDNN on the stream; an array module may have a Dnn of its own."""
         return self.library("Dnn", "netpart.kernels.cuda.dnn")
 
     def library(self, name: str, module: str) -> Any:
-        """The class ``name`` of the array module, or that of ``module``, on this device."""
+        """An instance for this device of the class ``name`` of the array module, if it has one, else of ``module``."""
         return (getattr(self.xp, name, None) or getattr(import_module(module), name))(self)
 
 
 def thread_stream(xp: Any, lane: int = 0) -> Any:
-    """The stream of this thread on the current GPU, and those beside it, made when first asked for: never the default
-    one, which waits for all others.
+    """The stream ``lane`` of this thread on the current GPU, created when first used.
 
-    The first is entered for good. Behind each ``with`` of a stream, of which CuPy has some inside, as to fetch what
-    lies in pieces, it goes back to the one that was entered before, whichever was in use.
+    It is never the default stream, which waits for all others. Lane 0 is entered for good: at the end of a ``with`` of
+    a stream, CuPy returns to the stream that was entered before it, not to the one that ``use`` had made current.
+    CuPy has such a ``with`` inside, for example to copy arrays that are not contiguous to the host.
     """
     streams = THREAD_STREAMS.__dict__.setdefault("streams", {})
     key = xp.__name__, xp.cuda.runtime.getDevice(), lane
@@ -132,7 +136,7 @@ def thread_stream(xp: Any, lane: int = 0) -> Any:
 
 
 def pinned_array(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """Memory of the host that the device copies from and to by itself, not yet written."""
+    """Uninitialised host memory that is page-locked, so that the device copies from and to it asynchronously."""
     count = prod(shape)
     dtype = np.dtype(dtype)
     memory = xp.cuda.alloc_pinned_memory(max(1, count * dtype.itemsize))
@@ -142,7 +146,7 @@ def pinned_array(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any,
 
 @cache
 def _compiled_module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
-    """``source/file`` compiled with REAL a ``real`` and ``defines``."""
+    """The module of ``source/file``, compiled with REAL=``real`` and ``defines``."""
     return xp.RawModule(code=source_text(file), options=(*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
 
@@ -153,12 +157,11 @@ def _compiled_kernel(xp: Any, file: str, name: str, real: str, defines: tuple[st
 
 
 def source_text(file: str) -> str:
-    """``source/file`` with the headers beside it in place of their includes: CuPy's cache on disk knows a source by its
-    text alone."""
+    """The text of ``source/file`` with its headers inlined, because CuPy's cache on disk compares this text alone."""
     seen: set[str] = set()
 
     def included(match: re.Match[str]) -> str:
-        if match[1] in seen:
+        if match[1] in seen:  # as #pragma once would do
             return ""
         seen.add(match[1])
         return INCLUDE.sub(included, (SOURCE / match[1]).read_text().replace("#pragma once\n", ""))

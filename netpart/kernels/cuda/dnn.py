@@ -1,7 +1,7 @@
-"""cuDNN: convolutions of packed tensors, by plans that its frontend makes of a graph and that a CUDA graph may hold.
+"""cuDNN: convolutions of packed tensors, by plans that its frontend makes from a graph.
 
-Of the engines that cuDNN proposes for a problem the fastest is taken: a few are timed when the problem is first met,
-and the name of the best is kept in the user's cache folder.
+A CUDA graph may hold such plans. Of the engines that cuDNN proposes for a problem the fastest is chosen: a few are
+timed when the problem first occurs, and the name of the fastest is kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
 TRIED, REPEATED = 6, 3
-"""Engines that are timed for a problem, and how often each."""
+"""The number of engines that are timed for a problem, and of the runs of each."""
 
 
 @dataclass(frozen=True, eq=False)
 class ConvolutionPlan:
-    """An engine for ``problem``, to be launched with any arrays. ``dnn`` stays open."""
+    """An engine for ``problem``, which can be launched on any arrays. It keeps ``dnn`` and its handle alive."""
 
     problem: ConvolutionProblem
     made: Any
@@ -39,21 +39,21 @@ class ConvolutionPlan:
 
     @property
     def workspace(self) -> int:
-        """Bytes, wherever they begin."""
+        """Bytes of the workspace, with room to align its start."""
         return int(self.made.get_workspace_size_plan_at_index(self.index)) + ALIGNED
 
     def on(self, tensors: dict[int, Array | LaunchScratch]) -> PlannedConvolution:
-        """What enqueues it for ``tensors``."""
+        """The launch of this plan on ``tensors``."""
         return PlannedConvolution(self, tensors, LaunchScratch((self.workspace,), "uint8"))
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
-        """Enqueues it."""
+        """Enqueues the plan on tensors at ``addresses``, by number."""
         self.made.execute_plan_at_index(addresses, align_workspace(workspace), index=self.index, handle=self.dnn.handle)
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedConvolution:
-    """A plan with its tensors, of which some may be scratch: a launch like those of kernels."""
+    """A plan with its tensors, some of which may be scratch: a Launchable."""
 
     plan: ConvolutionPlan
     tensors: dict[int, Array | LaunchScratch]
@@ -61,7 +61,7 @@ class PlannedConvolution:
 
     @property
     def scratch(self) -> dict[int, LaunchScratch]:
-        """Tensors that a run is given, and the workspace."""
+        """The tensors among them that are scratch, and the workspace."""
         return needed_scratch(*self.tensors.values(), self.workspace)
 
     def __call__(self, memory: ScratchMemory) -> None:
@@ -70,10 +70,10 @@ class PlannedConvolution:
 
 
 class Dnn:
-    """A handle on the stream of ``device``, and the plans made so far."""
+    """A cuDNN handle on the stream of ``device``, and the plans made so far."""
 
     def __init__(self, device: CudaDevice) -> None:
-        """Raises NetpartError with what is missing."""
+        """Raises NetpartError, naming what is missing."""
         self.cudnn = _load_frontend()
         self.device = device
         self.plans = dict[ConvolutionProblem, ConvolutionPlan]()
@@ -83,17 +83,19 @@ class Dnn:
         self.choices = ChoiceCache("cudnn", (*self.version, _device_name(device.xp)))
 
     def turn(self, stream: Any) -> None:
-        """Enqueues on ``stream`` from now on."""
+        """Makes ``stream`` the one that plans are enqueued on."""
         self.cudnn.set_stream(handle=self.handle, stream=stream.ptr)
 
     @property
     def version(self) -> tuple[str, str]:
-        """Of the frontend and of cuDNN."""
+        """The versions of the frontend and of cuDNN."""
         return str(self.cudnn.__version__), str(self.cudnn.backend_version())
 
     def plan(self, problem: ConvolutionProblem) -> ConvolutionPlan:
-        """The best plan for ``problem``. It is searched for when first asked for, which must not be while a stream
-        captures. Raises Refused if cuDNN has none."""
+        """The best plan for ``problem``. Raises CudnnRefused if cuDNN has none.
+
+        It is searched for at the first call, which must not happen while a stream captures.
+        """
         if problem not in self.plans:
             self.plans[problem] = self._made(problem)
         return self.plans[problem]
@@ -102,6 +104,7 @@ class Dnn:
         made = propose_engines(self.cudnn, problem, handle=self.handle)
         chosen = self.choices.get(str(problem))
         for index in range(made.get_execution_plan_count() if chosen else 0):
+            # By name, as indices may change with the order of cuDNN's proposals.
             if made.get_plan_name_at_index(index) == chosen:
                 made.build_plan_at_index(index)
                 return ConvolutionPlan(problem, made, index, self)
@@ -121,7 +124,7 @@ class Dnn:
         return best
 
     def _timed(self, problem: ConvolutionProblem, plans: list[ConvolutionPlan]) -> Callable[[ConvolutionPlan], float]:
-        """What tells how many milliseconds a plan takes, on memory of its own; where that does not fit, 0."""
+        """The function that measures a plan in milliseconds, on memory of its own; 0 if that does not fit."""
         xp = self.device.xp
         stream = self.device.stream
         try:
@@ -133,7 +136,7 @@ class Dnn:
 
         def milliseconds(plan: ConvolutionPlan) -> float:
             addresses = {uid: array.data.ptr for uid, array in arrays.items()}
-            plan.run(addresses, workspace.data.ptr)
+            plan.run(addresses, workspace.data.ptr)  # a first run, not timed, may load code
             events = [stream.record()]
             for _ in range(REPEATED):
                 plan.run(addresses, workspace.data.ptr)
@@ -148,18 +151,18 @@ class Dnn:
 
 
 def _device_name(xp: Any) -> str:
-    """Of the current GPU."""
+    """The name of the current GPU."""
     return str(xp.cuda.runtime.getDeviceProperties(xp.cuda.runtime.getDevice())["name"].decode())
 
 
 def missing_cudnn() -> str:
-    """Why cuDNN cannot be used here, in one line; "" if it can."""
+    """Why cuDNN cannot be used on this machine, in one line; "" if it can."""
     found = _find_cudnn()
     return found if isinstance(found, str) else ""
 
 
 def _load_frontend() -> Any:
-    """cuDNN's frontend. Raises NetpartError with what is missing."""
+    """The module of cuDNN's frontend. Raises NetpartError, naming what is missing."""
     found = _find_cudnn()
     if isinstance(found, str):
         raise NetpartError(found)

@@ -1,4 +1,4 @@
-"""Inverted dropout: the masks of the CPU, bit for bit, drawn where they are needed."""
+"""Inverted dropout: the same masks as on the CPU, bit for bit, drawn inside the kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netpart.kernels.verbs import NOTHING
 from netpart.spec import Shape
 
 RUN = 4
-"""Elements of a thread: as many as a block of Philox has words."""
+"""The elements of a thread: as many as the words of a Philox block."""
 
 
 class Dropout(dropout.Dropout, CudaVerbs):
@@ -23,7 +23,7 @@ class Dropout(dropout.Dropout, CudaVerbs):
     def dropout(self, x: Array, y: Array, mask: Array, draw: UniformDraws, ratio: float, clock: Clock) -> Op:
         """y = x · mask, where mask is 0 with probability ``ratio`` and else 1/(1 - ratio).
 
-        The step is that of the device's slots, not of ``clock``: a CUDA graph repeats this.
+        The step is read from a slot of the device and not from ``clock``, because a CUDA graph repeats the launch.
         """
         if not y.size:
             return NOTHING
@@ -42,12 +42,12 @@ class Dropout(dropout.Dropout, CudaVerbs):
 
 
 def _step_number(step: int) -> float:
-    """The step, as a slot has it: one slot for all draws."""
+    """The value of the step's slot: a module function, so that all draws share one slot."""
     return float(step)
 
 
 def _element_numbers(shape: Shape, draw: UniformDraws) -> tuple[DescribedArray, DescribedArray]:
-    """The global row of each element of ``shape``, and its place in the uncut row."""
+    """Views whose \"addresses\" are the global row of each element of ``shape``, and its index in the uncut row."""
     strides = [prod(draw.shape[axis + 1 :]) for axis in range(len(draw.shape))]
     start = sum(low * step for (low, _), step in zip(draw.box, strides, strict=True))
     rows = DescribedArray(shape, (1, *(0 for _ in strides)), draw.first)

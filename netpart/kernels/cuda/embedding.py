@@ -1,4 +1,4 @@
-"""Rows of a table by their number."""
+"""Embedding: rows of a table, looked up by their number."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from netpart.kernels.verbs import NOTHING, as_matrix
 
 
 class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
-    """tokens int32 (...), w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary``, y (..., D)."""
+    """tokens int32 (...); w (V, D): rows ``first`` to ``first`` + V of a table of ``vocabulary`` rows; y (..., D)."""
 
     def embedding(self, tokens: Array, w: Array, y: Array, first: int, vocabulary: int) -> Op:
-        """y = w[token - first], 0 for a token that another part of the table has.
+        """y = w[token - first], 0 for a token whose row is in another part of the table.
 
-        A token that is in no part is a complaint of the device, and its row is no number.
+        A token that is in no part is recorded in the complaints of the device, and its row of y is NaN.
         """
         if not y.size:
             return NOTHING
@@ -28,7 +28,7 @@ class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
         )
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
-        """Overwrites dw: each row is the sum of dy where its token stands, added up in the order of the tokens."""
+        """Overwrites dw: each row becomes the sum of dy over the positions of its token, added in their order."""
         if not dy.size:
             return self.zeroed(dw)
         dy_nd = as_matrix(dy, dy.ndim - 1)

@@ -1,10 +1,10 @@
-"""cuBLASLt: products that do something more in their launch: add a bias, take the relu, or add up the rows of a factor.
+"""Matrix products by cuBLASLt with an epilogue in the same launch: a bias, a relu, or the row sums of a factor.
 
     y = x wᵀ + b     the bias is added, and the relu taken, before y is written
     dw = dyᵀ x       the rows of dy are added up while they are read
 
-A handle of cuBLAS is one of cuBLASLt as well. Of the algorithms that it proposes the first one is taken that needs no
-atomic additions; where there is none, others have to do it.
+A handle of cuBLAS is also one of cuBLASLt. The chosen algorithm is the first of its proposals without atomic additions,
+whose order would change from run to run; where there is none, the callers use separate kernels.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from netpart.kernels.cuda.operand import ALIGNED, Operand, ScratchMemory, needed
 from netpart.kernels.op import Array
 
 BIAS, BIAS_RELU, SUM_LEFT, SUM_RIGHT = 4, 6, 256, 512
-"""cublasLtEpilogue_t: of the product of two matrices that lie column after column, and of which one is added up."""
+"""cublasLtEpilogue_t, for column-major matrices; the last two name the factor that is summed."""
 TURN_LEFT, TURN_RIGHT, EPILOGUE, VECTOR = 3, 4, 7, 8
 """cublasLtMatmulDescAttributes_t."""
 MOST_WORKSPACE, REDUCTIONS, ALIGNMENTS = 1, 3, (5, 6, 7, 8)
 """cublasLtMatmulPreferenceAttributes_t."""
 IN_ORDER = 6
-"""cublasLtReductionScheme_t, as a mask: partial sums lie in the workspace, and are added up in a step of their own."""
+"""cublasLtReductionScheme_t, as a mask: partial sums are kept in the workspace and added in a separate step."""
 ALGORITHM, RESULT = 64, 96
-"""Bytes of cublasLtMatmulAlgo_t, and of cublasLtMatmulHeuristicResult_t, which begins with one."""
+"""Bytes of cublasLtMatmulAlgo_t, and of cublasLtMatmulHeuristicResult_t, which begins with the former."""
 Unsigned = ctypes.c_uint32
 Wide = ctypes.c_uint64
 Length = ctypes.c_size_t
@@ -46,7 +46,7 @@ Length = ctypes.c_size_t
 
 @dataclass(frozen=True, eq=False)
 class FusedProduct:
-    """One call of cuBLASLt on arrays: a launch like those of kernels."""
+    """One call of cuBLASLt on arrays: a Launchable."""
 
     name: ClassVar[str] = "cublasLtMatmul"
     blas: Blas
@@ -66,7 +66,7 @@ class FusedProduct:
 
 
 def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> FusedProduct | None:
-    """y = a b + ``bias`` (columns of y,), and perhaps the relu of that. None: cuBLASLt does not."""
+    """The launch of y = a b + ``bias`` (columns of y,), or of its relu. None: cuBLASLt has no algorithm."""
     left = Operand.of(b)
     right = Operand.of(a)
     target = Operand.of(y)
@@ -78,7 +78,7 @@ def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: 
 
 
 def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> FusedProduct | None:
-    """y = a b and ``sums`` (columns of b,) = the rows of b, added up. None: cuBLASLt does not."""
+    """The launch of y = a b and ``sums`` (columns of b,) = the sum of b's rows. None: cuBLASLt has no algorithm."""
     left = Operand.of(b)
     right = Operand.of(a)
     target = Operand.of(y)
@@ -90,43 +90,44 @@ def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fus
 def _fused_product(
     blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int
 ) -> FusedProduct | None:
-    """yᵀ = leftᵀ rightᵀ of matrices, as cuBLAS reads them, with an epilogue."""
+    """The launch of yᵀ = leftᵀ rightᵀ, as cuBLAS reads the matrices, with an epilogue; None if there is none."""
     if not vector.flags.c_contiguous:
         return None
     operands = (left, right, y)
-    lies = [MatrixLayout.of(m) for m in (left, right, y)]
+    orders = [MatrixLayout.of(m) for m in (left, right, y)]
     kind = y.dtype.name
     matmul = _create_descriptor(blas, "MatmulDesc", Integer(blas.computes(y)), Integer(TYPES[kind]))
     for attribute, value in (
-        (TURN_LEFT, Integer(lies[0].turned)), (TURN_RIGHT, Integer(lies[1].turned)), (EPILOGUE, Unsigned(epilogue)),
+        (TURN_LEFT, Integer(orders[0].turned)), (TURN_RIGHT, Integer(orders[1].turned)), (EPILOGUE, Unsigned(epilogue)),
         (VECTOR, Pointer(vector.data.ptr)),
     ):  # fmt: skip
         _set_attribute(blas, "MatmulDesc", matmul, attribute, value)
-    layouts = [_matrix_descriptor(blas, operand, lie) for operand, lie in zip(operands, lies, strict=True)]
+    layouts = [_matrix_descriptor(blas, operand, order) for operand, order in zip(operands, orders, strict=True)]
     algorithm = _best_algorithm(
         blas, matmul, [*layouts, layouts[-1]], [operand.address({}) for operand in (*operands, y)]
     )
     if algorithm is None:
         return None
     one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
-    a, b, c = ((Pointer(m.address({})), lying) for m, lying in zip(operands, layouts, strict=True))
+    a, b, c = ((Pointer(m.address({})), layout) for m, layout in zip(operands, layouts, strict=True))
     return FusedProduct(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
 
 
-def _matrix_descriptor(blas: Blas, operand: Operand, lie: MatrixLayout) -> Any:
-    """How a matrix lies, for cuBLASLt column after column."""
+def _matrix_descriptor(blas: Blas, operand: Operand, order: MatrixLayout) -> Any:
+    """cuBLASLt's descriptor of a matrix, column-major."""
     rows, columns = operand.shape
-    extents = (rows, columns) if lie.turned else (columns, rows)
+    extents = (rows, columns) if order.turned else (columns, rows)
     kind = Integer(TYPES[operand.dtype.name])
-    return _create_descriptor(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(lie.leading))
+    return _create_descriptor(blas, "MatrixLayout", kind, *map(Wide, extents), ctypes.c_int64(order.leading))
 
 
 def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
-    """The algorithm that is thought to be the fastest; None if there is none."""
+    """The algorithm that cuBLASLt's heuristic ranks first; None if there is none."""
     wishes = _create_descriptor(blas, "MatmulPreference")
     _set_attribute(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
     _set_attribute(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))
     for attribute, address in zip(ALIGNMENTS, addresses, strict=True):
+        # address & -address is the largest power of two that divides the address.
         _set_attribute(blas, "MatmulPreference", wishes, attribute, Unsigned(min(ALIGNED, address & -address)))
     result = (ctypes.c_uint64 * (RESULT // 8))()
     count = Integer()
@@ -136,9 +137,10 @@ def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list
 
 
 def _create_descriptor(blas: Blas, noun: str, *arguments: Any) -> Any:
-    """A descriptor, which lives as long as this pointer. Raises NetpartError where it is refused."""
+    """A descriptor, destroyed together with the returned pointer. Raises NetpartError if it cannot be created."""
     found = Pointer()
     blas.call(f"cublasLt{noun}Create", ctypes.byref(found), *arguments)
+    # The finaliser gets a copy of the pointer: a reference to ``found`` itself would keep it alive.
     weakref.finalize(found, getattr(blas.calls, f"cublasLt{noun}Destroy"), Pointer(found.value))
     return found
 

@@ -1,4 +1,4 @@
-"""Values that the host computes, on their way to the device while that still computes the step before."""
+"""Values that the host computes, copied to the device while that still computes the previous step."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import data_address
 
 ALIGNED = 16
-"""Bytes of which every array of a lane begins at a multiple: they travel as one."""
+"""The alignment in bytes of the arrays of a lane, which are copied as one block."""
 LANES = 2
-"""Steps of which the host may be ahead: while the device computes with one, it writes the next."""
+"""The steps by which the host may be ahead: while the device computes with one lane, the host fills the next."""
 
 
 class Feed(CudaVerbs):
     """Kernels that run on the host."""
 
     def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
-        """``ys`` are overwritten with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and
-        dtypes, given ``xs`` in others; None stays None.
+        """Overwrites ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
 
-        ``fill`` is called in every step, and may be called before ``ys`` of the last one have been read. The host waits
-        for the device only for ``xs``, or if it is more than LANES steps ahead.
+        Its inputs are ``xs`` as host arrays; a None among ``ys`` is passed on as None. ``fill`` is called in every
+        step, and may be called before the previous ``ys`` have been read. The host waits for the device only for
+        ``xs``, or if it is more than LANES steps ahead.
         """
         lanes = [UploadLane(self, ys) for _ in range(LANES)]
         turns = cycle(lanes)
@@ -35,19 +35,23 @@ class Feed(CudaVerbs):
 
         def run(*scratch: Array) -> None:
             lane = next(turns)
+            # The host memory may be overwritten once its last upload is complete.
             lane.uploaded.synchronize()
             fill(*lane.hosts, *map(device.xp.asnumpy, xs))
             lane.upload()
             device.stream.wait_event(lane.uploaded)
             lane.copies.run(*scratch)
+            # From here on the device memory of the lane may be overwritten: the next upload waits for this event.
             lane.taken.record(device.stream)
 
         return Op(run, lanes[0].copies.scratch, captured=False)
 
 
 class UploadLane:
-    """Memory for ``ys`` on both sides, and when it may be written again: on the host once ``uploaded``, on the device
-    once ``taken``."""
+    """Memory for ``ys`` on the host and on the device, and the events after which it may be overwritten.
+
+    These are ``uploaded`` for the host memory and ``taken`` for the device memory.
+    """
 
     def __init__(self, verbs: Any, ys: Sequence[Array]) -> None:
         self.device = verbs.device
@@ -59,11 +63,11 @@ class UploadLane:
         self.uploaded, self.taken = (xp.cuda.Event(disable_timing=True) for _ in range(2))
         pairs = zip(ys, self.there, strict=True)
         self.copies = chain_ops(*(verbs.copy(y, there) for y, there in pairs if y is not None))
-        self.taken.record(self.device.stream)  # of its pool, so it may have been something else until now
+        self.taken.record(self.device.stream)  # memory from the pool: earlier work on the stream may still use it
         self.device.held += int(self.memory.nbytes)
 
     def upload(self) -> None:
-        """Enqueues the copy to the device, beside what that computes."""
+        """Enqueues the copy to the device, on a stream that runs concurrently with the kernels."""
         stream = self.device.uploads
         stream.wait_event(self.taken)
         if self.host.size:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import ceil, prod
 from typing import Any
 
+from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.cuda.launch import CudaVerbs, Launchable, LaunchScratch
 from netpart.kernels.cuda.tiles import FULL, ROWS, WARPS, AttentionTiles, fitting_tiles, tile_candidates
 from netpart.kernels.cuda.view import StridedView, strided_struct
@@ -16,40 +17,36 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import data_address
 
 FORWARD, GRADIENT = "fused_attention", "fused_attention_gradient"
-"""Kernels, and the sources that have them."""
+"""The names of the kernels, and of their sources."""
 
 
 FMA = "Fma"
 CORES = {"float32": FMA, "tf32": "TensorCores<Tf32>", "bfloat16": "TensorCores<Bf16>"}
-"""By precision, the struct of the source that multiplies tiles."""
+"""By precision, the struct of the CUDA source that multiplies tiles."""
 
 
 class FusedAttention(CudaVerbs):
-    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), kept (..., T), with S and all of y at least 1, and D
-    and E at most WIDEST; ``kept``, in row-major order, is the logarithm of the sum of the exponentials of a query's
-    scores."""
+    """q (..., T, D), k (..., S, D), v (..., S, E), y (..., T, E), p (..., T), with S and all of y at least 1, and D and
+    E at most WIDEST; p, in row-major order, is the logarithm of the sum of the exponentials of a query's scores."""
 
-    def fused_attention(
-        self, q: Array, k: Array, v: Array, y: Array, kept: Array, scale: float, first: int | None
-    ) -> Op:  # fmt: skip
+    def fused_attention(self, a: AttentionArguments) -> Op:
         """y = softmax(scale · q kᵀ) v; query i sees the keys up to ``first`` + i."""
-        tiles = self._tiles(q, v, q, False)
-        args = *map(_rows_first_view, (q, k, v, y)), kept, float(scale), _first_key_argument(first)
-        return self.launches(self._tiled(FORWARD, tiles, _count_tiles(q, tiles), q, args))
+        tiles = self._tiles(a.q, a.v, a.q, False)
+        args = *map(_rows_first_view, (a.q, a.k, a.v, a.y)), a.p, float(a.scale), _first_key_argument(a.first)
+        return self.launches(self._tiled(FORWARD, tiles, _count_tiles(a.q, tiles), a.q, args))
 
     def fused_attention_gradient(
-        self, q: Array, k: Array, v: Array, y: Array, kept: Array, dy: Array, dq: Array | None, dk: Array | None,
-        dv: Array | None, scale: float, first: int | None,
-    ) -> Op:  # fmt: skip
+        self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
+    ) -> Op:
         """Overwrites the wanted gradients."""
-        tiles = self._tiles(k, v, q, True)
-        dots = LaunchScratch(q.shape[:-1], self.dtype)
-        of_keys = _count_tiles(k, tiles) if dk is not None or dv is not None else 0
-        of_queries = _count_tiles(q, tiles) if dq is not None else 0
-        arrays = *map(_rows_first_view, (q, k, v, dy)), kept, dots, *map(_rows_first_view, (dq, dk, dv))
-        args = *arrays, of_keys, float(scale), _first_key_argument(first)
-        gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, q, args)
-        return self.launches(self._dots(tiles, y, dy, dots), gradients)
+        tiles = self._tiles(a.k, a.v, a.q, True)
+        dots = LaunchScratch(a.q.shape[:-1], self.dtype)
+        of_keys = _count_tiles(a.k, tiles) if dk is not None or dv is not None else 0
+        of_queries = _count_tiles(a.q, tiles) if dq is not None else 0
+        arrays = *map(_rows_first_view, (a.q, a.k, a.v, dy)), a.p, dots, *map(_rows_first_view, (dq, dk, dv))
+        args = *arrays, of_keys, float(a.scale), _first_key_argument(a.first)
+        gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, a.q, args)
+        return self.launches(self._dots(tiles, a.y, dy, dots), gradients)
 
     def _tiled(self, name: str, tiles: AttentionTiles, count: int, q: Array, args: Sequence[Any]) -> Launchable | None:
         """A launch of ``count`` blocks for each of the matrices in ``q``."""
@@ -65,19 +62,19 @@ class FusedAttention(CudaVerbs):
         return self.bound(f"{GRADIENT}.cu", "row_dots", y.size, *args, grid=grid, defines=tiles.defines)
 
     def _tiles(self, rows: Array, v: Array, q: Array, gradient: bool) -> AttentionTiles:
-        """The best tiles for a GPU of this kind, where each block has some of ``rows``."""
+        """The best tiles for this GPU, where each block has some of ``rows``."""
         few = prod(rows.shape[:-2]) * ceil(rows.shape[-2] / (ROWS * WARPS[0])) < FULL
         found = tile_candidates(q.shape[-1], v.shape[-1], self.dtype.itemsize, gradient, self._cores(), few)
         return fitting_tiles(found, self.device.properties["sharedMemPerBlockOptin"])
 
     def _cores(self) -> str:
-        """What multiplies: tensor cores, where the job allows what they round to and the GPU has them for that."""
+        """The struct that multiplies: tensor cores, if the job allows their rounding and the GPU supports it."""
         cores = self.dtype.itemsize == 4 and self.device.properties["major"] >= 8
         return CORES[self.device.precision] if cores else FMA
 
 
 def _rows_first_view(array: Array | None) -> StridedView:
-    """A view with the axes of rows and columns before the others; None: one whose data is null."""
+    """A view with the axes of rows and columns before the others; for None, one whose data is null."""
     if array is None:
         return StridedView(None, strided_struct(0, (), ()))
     steps = [step // array.itemsize for step in array.strides]
@@ -85,10 +82,10 @@ def _rows_first_view(array: Array | None) -> StridedView:
 
 
 def _count_tiles(rows: Array, tiles: AttentionTiles) -> int:
-    """How many tiles have the rows of a matrix."""
+    """The number of tiles of the rows of a matrix."""
     return ceil(int(rows.shape[-2]) / tiles.own)
 
 
 def _first_key_argument(first: int | None) -> int:
-    """As the kernels take it."""
+    """``first`` as the kernels take it: -1 for None."""
     return -1 if first is None else first

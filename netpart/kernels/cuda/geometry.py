@@ -1,4 +1,4 @@
-"""What the engines of convolutions are told: packed tensors and windows along three axes, some of which are 1 long."""
+"""The geometry of convolutions for the engines: packed tensors with three axes of space, some with extent 1."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from netpart.spec import Shape
 
 AXES = 3
 ALIGNED = 16
-"""Bytes, on multiples of which libraries want their operands."""
+"""The alignment in bytes that libraries require of their operands."""
 
 
 class ConvolutionGeometry(NamedTuple):
     """A convolution of x (batch, channels, *space) to ``y`` by ``w``, everything with ``AXES`` axes of space.
 
-    ``x`` is what is computed with: the tensor, padded by ``low`` and ``high``, or where windows do not end with that, a
-    frame of just what they read, which begins ``frame`` before the tensor and has no padding.
+    ``x`` is the tensor that engines read, padded by ``low`` and ``high``. If the windows do not end where the padding
+    ends, it is a copy of exactly the elements that they read, without padding, which begins ``frame`` elements before
+    the tensor.
     """
 
     x: Shape
@@ -34,7 +35,7 @@ class ConvolutionGeometry(NamedTuple):
 
     @classmethod
     def of(cls, x: Array, w: Array, y: Array, window: Window, groups: int) -> ConvolutionGeometry:
-        """That of tensors with 1 to 3 axes."""
+        """The geometry of tensors with 1 to 3 axes of space."""
         low, high = (_fill_three_axes([pads[side] for pads in window.pads], 0) for side in (0, 1))
         stride = _fill_three_axes(window.stride, 1)
         dilation = _fill_three_axes(window.dilation, 1)
@@ -56,12 +57,12 @@ class ConvolutionGeometry(NamedTuple):
 
     @property
     def trivial(self) -> bool:
-        """True if each output is made of the one input at its place."""
+        """True if each output depends on the input at its own position alone."""
         return self.taps == 1 and self.x[2:] == self.y[2:] and not any(self.low) and set(self.stride) == {1}
 
 
 def _fill_three_axes(values: Shape | list[int], fill: int) -> Shape:
-    """``values`` and, behind them, as many ``fill`` as it takes."""
+    """``values``, followed by ``fill`` up to three entries."""
     return (*values, *(fill for _ in range(AXES - len(values))))
 
 
@@ -71,7 +72,7 @@ def three_axes_view(a: Array) -> Array:
 
 
 def is_packed(a: Array) -> bool:
-    """True for a tensor that libraries may read or write as it is: without gaps, the channels last."""
+    """True for a tensor that libraries can read or write in place: aligned, without gaps, channels last."""
     return bool(a.transpose(0, *range(2, a.ndim), 1).flags.c_contiguous) and data_address(a) % ALIGNED == 0
 
 

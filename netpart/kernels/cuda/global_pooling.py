@@ -1,4 +1,4 @@
-"""The mean or the largest element of everything behind the channels: sums of columns, image by image."""
+"""Global pooling: the mean or the maximum over all spatial axes, as sums of columns, image by image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
     """The verbs of the reference."""
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """AVG: the sum divided by ``area``. MAX: the largest, whose place goes to ``arg``."""
+        """Overwrites y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
         tile = _image_tile(x)
         target = with_places(y)
         if method == "AVG":
@@ -22,7 +22,7 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
         return self.launches(self.along(FILE, "largest", tile.whole, *with_places(x), tile.whole.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites dx."""
+        """Overwrites dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
         if method == "MAX" and arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
         tile = _image_tile(dx)
@@ -33,6 +33,6 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
 
 
 def _image_tile(x: Array) -> ColumnTile:
-    """The places of an image are a segment."""
+    """The tile whose segments are the places of an image."""
     images, channels = x.shape[:2]
     return ColumnTile.of(int(x.size // max(1, images * channels)), channels, images)

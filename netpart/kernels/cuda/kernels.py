@@ -1,4 +1,4 @@
-"""Every verb on a GPU."""
+"""The CUDA kernels: every verb on a GPU."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ class Kernels(
     Feed,
     reference.Kernels,
 ):
-    """Takes arrays of any strides; tensors with space are best given channels-last. Work is enqueued on the stream of
-    ``device``, by Ops that a CUDA graph may repeat."""
+    """Kernels for arrays of any strides; tensors with space are fastest in channels-last order.
+
+    Work is enqueued on the stream of ``device``, by Ops that a CUDA graph may repeat.
+    """
 
     gathers: ClassVar[bool] = True
     weights_last: ClassVar[bool] = True

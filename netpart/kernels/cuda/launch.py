@@ -1,4 +1,4 @@
-"""Binds kernels of a .cu file to arrays: what they are called with is marshalled before step 0."""
+"""Launches: kernels of a .cu file bound to arrays, with their arguments marshalled before step 0."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from netpart.kernels.verbs import NOTHING, Verbs
 
 BLOCK = 256
 MOST = 32 * 132
-"""Blocks of a launch at most: enough to fill any GPU many times over, and the same on all."""
+"""The most blocks of a launch: enough to fill any GPU many times over, and the same on all GPUs."""
 NEIGHBOURS = 4
-"""Elements that a thread of an element-wise kernel takes, at least: float32 that one load of each.cuh reads."""
+"""The least elements of a thread in an element-wise kernel: the float32 that one load of each.cuh reads."""
 SHARED = 48 << 10
-"""Bytes of dynamic shared memory that a kernel gets without asking."""
+"""Bytes of dynamic shared memory that a kernel may use without raising its limit."""
 Size = int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class LaunchScratch:
-    """Memory that a launch may scribble on, of ``shape`` and ``dtype``. As an argument of several launches of one Op it
-    is the same memory in all of them."""
+    """Temporary memory of a launch, of ``shape`` and ``dtype``.
+
+    As an argument of several launches of one Op it is the same memory in all of them.
+    """
 
     shape: tuple[int, ...]
     dtype: Any
 
 
 class Launchable(Protocol):
-    """Something to enqueue: a kernel, or a call of a library. ``scratch`` is what memory it wants to be given."""
+    """Work that can be enqueued: a kernel, or a call of a library. ``scratch``: the temporary memory that it needs."""
 
     @property
     def scratch(self) -> dict[int, LaunchScratch]: ...
@@ -42,7 +44,7 @@ class Launchable(Protocol):
 
 
 class KernelLaunch(NamedTuple):
-    """A kernel with its arguments, of which ``scratch`` (place -> Scratch) are still to be told."""
+    """A kernel with its arguments, except those of ``scratch`` (by index), whose memory each call is given."""
 
     function: Any
     grid: tuple[int, ...]
@@ -58,7 +60,7 @@ class KernelLaunch(NamedTuple):
 
 
 class CudaVerbs(Verbs):
-    """Base of the mixins: verbs that launch kernels of ``source/`` on a device."""
+    """Base of the kernel mixins that launch kernels of ``source/`` on a device."""
 
     channels_last: ClassVar[bool] = True
     runs_on: ClassVar[str] = "cuda"
@@ -78,12 +80,12 @@ class CudaVerbs(Verbs):
         shared: int = 0,
         grid: Size | None = None,
     ) -> Op:
-        """The kernel ``name`` of ``source/file`` with as many threads as ``size``, but at most MOST blocks: kernels go
-        on by the size of the grid. Of size 0: nothing.
+        """The Op of the kernel ``name`` of ``source/file`` with ``size`` threads, but at most MOST blocks.
 
-        Arrays and Scratch become pointers, None the null pointer, a View or a structured array of one element goes by
-        value, an int is a long long, a float a double, a bool an int. ``shared``: bytes of dynamic shared memory.
-        ``grid`` is for kernels with a grid of their own.
+        Kernels step by the size of the grid, so that fewer threads than elements are enough. Of size 0: nothing.
+        Arrays and LaunchScratch become pointers and None the null pointer. A StridedView or a structured array of one
+        element is passed by value, an int as long long, a float as double, a bool as int. ``shared``: bytes of dynamic
+        shared memory. ``grid`` is for kernels with a grid of their own.
         """
         return self.launches(self.bound(file, name, size, *args, block=block, shared=shared, grid=grid))
 
@@ -98,7 +100,7 @@ class CudaVerbs(Verbs):
         grid: Size | None = None,
         defines: tuple[str, ...] = (),
     ) -> KernelLaunch | None:
-        """As ``launch``, to be one of several ``launches``; None: nothing. ``defines``: "NAME=value" in the source."""
+        """A launch for ``launches``, as in ``launch``; None: nothing to do. ``defines``: macros as "NAME=value"."""
         if size == 0:
             return None
         blocks = min(-(-size // prod(_axis_sizes(block))), MOST) if grid is None else grid
@@ -116,12 +118,13 @@ class CudaVerbs(Verbs):
         )
 
     def elements(self, file: str, name: str, size: int, *args: Any) -> KernelLaunch | None:
-        """A kernel made of ``each`` of each.cuh, for ``size`` elements; its arguments end with that."""
+        """A kernel built on ``each`` of each.cuh, for ``size`` elements, which is its last argument."""
         return self.bound(file, name, -(-size // NEIGHBOURS), *args, int(size))
 
     def launches(self, *launches: Launchable | None) -> Op:
-        """Several launches, one after another, as one Op."""
+        """One Op of several launches, in order."""
         found = [launch for launch in launches if launch is not None]
+        # A dict removes duplicates but keeps the order, which is that of ``memory``.
         scratch = list(dict.fromkeys(s for launch in found for s in launch.scratch.values()))
         if not found:
             return NOTHING
@@ -135,25 +138,25 @@ class CudaVerbs(Verbs):
 
 
 def check_kernel_size(size: int, what: str) -> int:
-    """``size``, if a kernel can count to it in 32 bits; else raises ValueError. 64 bits take far longer to divide."""
+    """``size`` if it fits 32 bits, in which kernels divide far faster than in 64; else raises ValueError."""
     if size >= 2**32:
         raise ValueError(f"kernels for GPUs: expected fewer than {2**32} {what}, got {size}; cut the layer")
     return size
 
 
 def _axis_sizes(size: Size) -> tuple[int, ...]:
-    """A size of a grid or block, axis by axis."""
+    """The size of a grid or block on each axis."""
     return size if isinstance(size, tuple) else (size,)
 
 
 def kernel_argument(arg: Any) -> Any:
-    """An argument as CuPy passes it on: of the type that the kernel expects."""
+    """The argument in the type that makes CuPy pass what the kernel expects."""
     match arg:
         case None:
-            return np.uint64(0)  # a None becomes some address in CuPy 13 (its issue 9046)
+            return np.uint64(0)  # CuPy 13 passes an arbitrary address for None (its issue 9046)
         case StridedView(_, value):
             return value
-        case bool():
+        case bool():  # before int, of which bool is a subclass
             return np.int32(arg)
         case int():
             return np.int64(arg)

@@ -1,4 +1,4 @@
-"""Losses and accuracy: one kernel for the rows, and one that adds up what they report."""
+"""Losses and accuracy: a kernel with a block for each row, and one that adds up the figures of the rows."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from netpart.kernels.ranking import describe_bad_label
 from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 ALONE = 1024
-"""Threads of the one block that adds up."""
+"""The most threads of the single block that adds up."""
 
 
 class Losses(losses.Losses, Softmax):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
-    A label that is not a class is a complaint of the device, and makes loss and hits no number.
+    A label that is not a class is recorded in the complaints of the device, and makes loss and hits NaN.
     """
 
     def softmax_loss(
         self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
         positions: int = 1, smoothing: float = 0.0,
     ) -> Op:  # fmt: skip
-        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits], the third in bits."""
+        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits]; a third is the first in bits."""
         if not x.size:
             return NOTHING
         x_bn = as_matrix(x, label.ndim)
@@ -45,7 +45,7 @@ class Losses(losses.Losses, Softmax):
         self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0,
         among: tuple[int, int] | None = None,
     ) -> Op:  # fmt: skip
-        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, with 0 elsewhere."""
+        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, and 0 elsewhere."""
         if not dx.size:
             return NOTHING
         y_bn = as_matrix(y, label.ndim)
@@ -101,14 +101,14 @@ class Losses(losses.Losses, Softmax):
 
 
 class OwnedMarks(NamedTuple):
-    """What of the rows is owned (null: all), and how many marks a row has."""
+    """The marks of owned elements (None: all are owned), and the number of marks of a row."""
 
     owned: Array | None
     each: int
 
 
 def mark_owned(verbs: Verbs, owned: Array | None, rows: int) -> OwnedMarks:
-    """``owned`` on the device."""
+    """``owned`` as contiguous marks on the device."""
     if owned is None:
         return OwnedMarks(None, 0)
     found = verbs.xp.ascontiguousarray(verbs.xp.asarray(owned))
@@ -116,14 +116,14 @@ def mark_owned(verbs: Verbs, owned: Array | None, rows: int) -> OwnedMarks:
 
 
 def bad_label_slot(verbs: CudaVerbs, classes: int) -> Array:
-    """Where a kernel leaves a label that is not a class."""
+    """The device memory for a label that is not a class, of which a kernel complains."""
     return verbs.device.complaints.add(lambda label: describe_bad_label(label, classes))
 
 
 def add_to_metrics(
     verbs: RowVerbs, values: LaunchScratch, metrics: Array, owned: Array | None, positions: int = 1
 ) -> KernelLaunch | None:
-    """metrics += the owned rows of ``values`` (slots, rows), added up and divided by ``positions``."""
+    """The launch of metrics += the owned rows of ``values`` (slots, rows), summed and divided by ``positions``."""
     slots, rows = values.shape
     mine = mark_owned(verbs, owned, rows)
     args = values, mine.owned, metrics, slots, rows, mine.each, positions, len(metrics) > slots

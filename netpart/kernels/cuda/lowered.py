@@ -3,8 +3,9 @@
     x (places of x, C) ──gather──▶ columns (groups, places of y, taps · C)      y = columns wᵀ      dw = dyᵀ columns
     dx                 ◀─scatter──                                              columns = dy w
 
-Everything is packed, channels last; some images at a time, so that the columns never take more than ``LIMIT`` bytes (or
-one image). Chellapilla et al., High Performance Convolutional Neural Networks for Document Processing, 2006, section 3.
+All tensors are packed, channels last. Some images are done at a time, so that the columns never take more than
+``LIMIT`` bytes (or those of one image). Chellapilla et al., High Performance Convolutional Neural Networks for Document
+Processing, 2006, section 3.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from netpart.kernels.cuda.products import ProductVerbs
 from netpart.kernels.op import Array
 
 LIMIT = 256 << 20
+"""The most bytes of columns."""
 TAPS = np.dtype(
     [("first", "i8"), ("images", "i8"), ("groups", "i8"), ("channels", "i8")]
     + [(name, "i8", 3) for name in ("in", "out", "kernel", "stride", "dilation", "low")]
@@ -37,7 +39,7 @@ class ImageRange(NamedTuple):
 
 
 class LoweredEngine:
-    """One convolution, bound by ``kernels``. Tensors have any shapes of the right size."""
+    """The engine of one convolution, bound by ``kernels``. Tensors may have any shapes of the right size."""
 
     narrow = fused = False
 
@@ -56,7 +58,7 @@ class LoweredEngine:
         self.columns = LaunchScratch((images * image // kernels.dtype.itemsize,), kernels.dtype)
 
     def forward(self, x: Tensor, w: Tensor, b: Array | None, y: Tensor) -> list[Launchable | None]:
-        """y = x * w; the bias is left to others."""
+        """y = x * w, without the bias, which the caller adds."""
         made: list[Launchable | None] = []
         for images in self.chunks:
             columns, gather = self._gathered(x, images)
@@ -64,7 +66,7 @@ class LoweredEngine:
         return made
 
     def data(self, dy: Tensor, w: Tensor, dx: Tensor) -> list[Launchable | None]:
-        """dx = what the places of dy w add up to."""
+        """dx = the columns dy w, added up where they overlap."""
         made: list[Launchable | None] = []
         for images in self.chunks:
             columns = self._columns(dx, images)
@@ -78,7 +80,7 @@ class LoweredEngine:
         for images in self.chunks:
             columns, gather = self._gathered(x, images)
             outputs = self._outputs(dy, images).turned
-            add = images.first > 0
+            add = images.first > 0  # the first chunk overwrites
             made += [gather, *self._product(outputs, columns, self._weights(dw), add)]
         return made
 
@@ -86,12 +88,12 @@ class LoweredEngine:
         return list(self.kernels.device.blas.product(a, b, y, add=add))
 
     def _gathered(self, x: Tensor, images: ImageRange) -> tuple[Operand, Launchable | None]:
-        """The columns, and what fills them."""
+        """The columns, and the launch that fills them; None if x itself are the columns."""
         filled = None if self.geometry.trivial else self._moved("gather", self.columns, x, images, self.columns)
         return self._columns(x, images), filled
 
     def _columns(self, x: Tensor, images: ImageRange) -> Operand:
-        """(groups, places, taps · channels of a group): of trivial windows x itself."""
+        """The columns (groups, places, taps · channels of a group); for trivial windows, x itself."""
         places = images.number * self.places
         if self.geometry.trivial:
             return self._grouped(x, images, self.channels)
@@ -99,7 +101,7 @@ class LoweredEngine:
         return Operand.of(self.columns).seen(shape, (places * self.depth, self.depth, 1))
 
     def _outputs(self, y: Tensor, images: ImageRange) -> Operand:
-        """(groups, places, filters of a group)."""
+        """The outputs (groups, places, filters of a group)."""
         return self._grouped(y, images, self.filters // self.groups)
 
     def _grouped(self, tensor: Tensor, images: ImageRange, share: int) -> Operand:
@@ -109,7 +111,7 @@ class LoweredEngine:
         return Operand.of(tensor).seen(shape, steps, images.first * self.places * row)
 
     def _weights(self, w: Tensor) -> Operand:
-        """(groups, filters of a group, taps · channels of a group)."""
+        """The weights (groups, filters of a group, taps · channels of a group)."""
         share = self.filters // self.groups
         return Operand.of(w).seen((self.groups, share, self.depth), (share * self.depth, self.depth, 1))
 

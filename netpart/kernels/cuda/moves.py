@@ -1,4 +1,4 @@
-"""Bits that are moved, as many at a time as lie together: what other verbs do with arrays on the way."""
+"""Zeroing and copying arrays, for other verbs as well; as many bytes at a time as are contiguous and aligned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, same_memory
 
 WIDTHS = 16, 8, 4, 2, 1
-"""Bytes that a thread moves at once, the most first."""
+"""The bytes that a thread may move at once, in descending order."""
 
 
 class MoveVerbs(CudaVerbs):
@@ -45,7 +45,7 @@ class MoveVerbs(CudaVerbs):
 
 
 def _fits_width(view: StridedView, itemsize: int, width: int) -> bool:
-    """True if what lies together in ``view`` is whole pieces of ``width`` bytes, each at a multiple of them."""
+    """True if the contiguous runs of ``view`` consist of whole pieces of ``width`` bytes, aligned to ``width``."""
     rank = int(view.value["rank"])
     shape = view.value["shape"]
     steps = view.value["stride"]
@@ -58,7 +58,7 @@ def _fits_width(view: StridedView, itemsize: int, width: int) -> bool:
 
 
 def _widen_struct(value: np.ndarray[Any, Any], times: int) -> np.ndarray[Any, Any]:
-    """The same struct of elements ``times`` as wide."""
+    """The same struct, of elements ``times`` as wide."""
     found = value.copy()
     last = int(value["rank"]) - 1
     found["shape"][last] //= times

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import normalisation as reference
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs
 from netpart.kernels.cuda.launch import MOST, KernelLaunch
 from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.cuda.view import collapsed_views
-from netpart.kernels.normalisation import Box
-from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.op import Array, Box, Op, chain_ops
 from netpart.kernels.verbs import NOTHING
 from netpart.spec import Shape
 
@@ -21,29 +21,25 @@ FILE = "normalisation.cu"
 SPREAD = np.dtype([("inner", "i8"), ("period", "i8")])
 """struct Spread of normalisation.cu."""
 WHOLE = 1, 1
-"""The spread of nothing."""
+"""The spread of absent scales."""
 
 
 class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
     """The verbs of the reference. Sums are in float64.
 
-    Where only a box of the blocks is wanted, scale and shift are kernels of their own.
+    If y is only a box of the blocks, scale and shift are done by a separate kernel.
     """
 
-    def normalise(
-        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
-        epsilon: float, centred: bool,
-    ) -> Op:  # fmt: skip
+    def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
-        if not x.size:
+        if not a.x.size:
             return NOTHING
-        spread = _scale_spread(x, y, w, b)
+        spread = _scale_spread(a.x, a.y, a.w, a.b)
+        kept = a.unit, a.rstd, float(a.epsilon), a.centred
         if spread is not None:
-            return self.launches(
-                self._blocks("normalise", x, blocks, spread, x, w, b, y, unit, rstd, float(epsilon), centred)
-            )
-        alone = self._blocks("normalise", x, blocks, WHOLE, x, None, None, None, unit, rstd, float(epsilon), centred)
-        return chain_ops(self.launches(alone), self._scale_shift(unit[own], w, b, y))
+            return self.launches(self._blocks("normalise", a.x, a.blocks, spread, a.x, a.w, a.b, a.y, *kept))
+        alone = self._blocks("normalise", a.x, a.blocks, WHOLE, a.x, None, None, None, *kept)
+        return chain_ops(self.launches(alone), self._scale_shift(a.unit[a.own], a.w, a.b, a.y))
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
@@ -68,7 +64,7 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
         return chain_ops(*(self._products(unit[own], dy, d, d is dw) for d in found))
 
     def _blocks(self, name: str, x: Array, blocks: int, spread: tuple[int, int], *args: Any) -> KernelLaunch | None:
-        """A kernel with a block of threads for each of the blocks of ``x``; its arguments end with their sizes."""
+        """A kernel with a block of threads for each block of ``x``; the last arguments are the blocks' sizes."""
         n = x.size // blocks
         threads = min(1024, max(32, 1 << (n // 8).bit_length()))
         return self.bound(
@@ -82,7 +78,7 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
         return self.launches(self.elements(FILE, "scale_shift", y.size, *arrays, w is not None, b is not None))
 
     def _products(self, unit: Array, dy: Array, d: Array, times_unit: bool) -> Op:
-        """d = Σ dy · unit, or Σ dy, over the axes on which it has extent 1."""
+        """d = Σ dy · unit, or Σ dy unless ``times_unit``, over the axes on which d has extent 1."""
         if not dy.size:
             return self.zeroed(d)
         kept = tuple(slice(0, n) for n in d.shape)
@@ -94,7 +90,7 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
 
 
 def _scale_spread(x: Array, y: Array, *given: Array | None) -> tuple[int, int] | None:
-    """How scales that lie alike lie in x, (inner, period); None: otherwise than in runs of all that y has."""
+    """(inner, period) of equally shaped scales: element i of x has scale (i / inner) % period; None: impossible."""
     scales = [a for a in given if a is not None]
     if x.shape != y.shape or len({a.shape for a in scales}) > 1 or not all(a.flags.c_contiguous for a in scales):
         return None
@@ -106,11 +102,11 @@ def _scale_spread(x: Array, y: Array, *given: Array | None) -> tuple[int, int] |
 
 
 def _non_unit_axes(shape: Shape) -> tuple[int, int]:
-    """The axes from the first to the last that is not 1 long."""
+    """The range of axes from the first to the last whose extent is not 1."""
     long = [axis for axis, n in enumerate(shape) if n != 1]
     return (long[0], long[-1] + 1) if long else (0, 0)
 
 
 def _scales_columns(d: Array, unit: Array, dy: Array) -> bool:
-    """True if ``d`` has a number for each column of dy and unit, which lie as written."""
+    """True if ``d`` has a number for each column of dy and unit, which are whole and row-major."""
     return unit.shape == dy.shape and (_scale_spread(unit, dy, d) or (0, 0))[0] == 1

@@ -1,4 +1,4 @@
-"""Operands of libraries: arrays, or scratch memory that a run of an Op is given, as address, extents and steps."""
+"""Operands of libraries: arrays or scratch memory of an Op, with address, extents and steps."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from netpart.kernels.cuda.launch import LaunchScratch
 from netpart.kernels.op import Array
 
 ScratchMemory = dict[LaunchScratch, Array]
-"""What the scratch of an Op is while it runs."""
+"""The memory of an Op's scratch during a run."""
 ALIGNED = 256
-"""Bytes of which the address of a library's workspace is a multiple: as CUDA allocates."""
+"""The alignment of a library's workspace in bytes, the same as that of CUDA's allocations."""
 
 
 class Operand(NamedTuple):
-    """``base`` from element ``offset`` on, of any ``shape`` with ``steps`` elements between neighbours on each axis."""
+    """``base`` from element ``offset`` on, in any ``shape``; ``steps``: elements between neighbours on each axis."""
 
     base: Array | LaunchScratch
     shape: tuple[int, ...]
@@ -25,7 +25,7 @@ class Operand(NamedTuple):
 
     @classmethod
     def of(cls, base: Array | LaunchScratch | Operand) -> Operand:
-        """An array as it lies, or scratch in row-major order."""
+        """The operand of an array, in its order, or of scratch, in row-major order."""
         if isinstance(base, Operand):
             return base
         if isinstance(base, LaunchScratch):
@@ -34,13 +34,13 @@ class Operand(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of an element."""
+        """The dtype of an element."""
         found: np.dtype[Any] = np.dtype(self.base.dtype)
         return found
 
     @property
     def turned(self) -> Operand:
-        """With the last two axes swapped."""
+        """The operand with the last two axes swapped."""
         *lead, a, b = range(len(self.shape))
         order = *lead, b, a
         return self._replace(shape=tuple(self.shape[i] for i in order), steps=tuple(self.steps[i] for i in order))
@@ -50,16 +50,16 @@ class Operand(NamedTuple):
         return Operand(self.base, self.shape[1:], self.steps[1:], self.offset + i * self.steps[0])
 
     def seen(self, shape: tuple[int, ...], steps: tuple[int, ...], offset: int = 0) -> Operand:
-        """The same memory, ``offset`` elements on, in another shape."""
+        """The same memory in another shape, from ``offset`` elements further on."""
         return Operand(self.base, shape, steps, self.offset + offset)
 
     def address(self, memory: ScratchMemory) -> int:
-        """Where the first element is."""
+        """The address of the first element."""
         return operand_address(self.base, memory) + self.offset * self.dtype.itemsize
 
 
 def operand_address(base: Array | LaunchScratch, memory: ScratchMemory) -> int:
-    """Where an array is, or what stands for it while an Op runs."""
+    """The address of an array, or of the memory of scratch during a run."""
     return int((memory[base] if isinstance(base, LaunchScratch) else base).data.ptr)
 
 
@@ -78,5 +78,5 @@ def row_major_steps(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def needed_scratch(*bases: Array | LaunchScratch | None) -> dict[int, LaunchScratch]:
-    """The scratch among ``bases``, by its place: what a launch says it needs."""
+    """The scratch among ``bases``, by index: the ``scratch`` of a Launchable."""
     return {i: base for i, base in enumerate(bases) if isinstance(base, LaunchScratch)}

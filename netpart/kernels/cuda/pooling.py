@@ -1,4 +1,4 @@
-"""Max and average pooling: a thread for a few channels that are written, and nothing is written twice."""
+"""Max and average pooling: a thread for a few channels of the output, so that no element is written twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pooling(reference.Pooling, CudaVerbs):
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
     ) -> Op:
-        """Overwrites dx; MAX needs the ``arg`` that pooling kept."""
+        """Overwrites dx. MAX needs the ``arg`` that pooling wrote; raises ValueError without it."""
         axes = len(window.kernel)
         tensors = dy, spatial_places(dy, axes), dx, spatial_places(dx, axes)
         sliding = _sliding_struct(dx.shape, dy.shape, window)
@@ -54,14 +54,14 @@ class Pooling(reference.Pooling, CudaVerbs):
         return self.launch(FILE, name, threads, *args, channels, int(target.size))
 
     def _areas(self, area: int | Array) -> tuple[Array | None, float]:
-        """Divisors of all places, or the one of all."""
+        """The divisors of all windows as an array, or None and their common divisor."""
         if isinstance(area, int):
             return None, float(max(area, 1))
         return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
 
 
 def _sliding_struct(inputs: Shape, outputs: Shape, window: Window) -> Struct:
-    """The geometry on three axes; those that are not there have extent 1."""
+    """The geometry on three axes; missing axes have extent 1."""
     axes = len(window.kernel)
     found = np.ones((), SLIDING)
     for name, values in (

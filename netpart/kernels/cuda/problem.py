@@ -1,4 +1,4 @@
-"""Problem: what cuDNN is asked for, a convolution as a graph of its frontend, and the engines that may compute it."""
+"""Convolution problems for cuDNN: the graph of its frontend, and the engines that may compute it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from netpart.spec import Shape
 
 FORWARD, DATA, WEIGHTS = "forward", "data", "weights"
 X, W, B, Y = 1, 2, 3, 4
-"""Tensors of a convolution, as its graph numbers them; gradients have the number of what they are the gradient of."""
+"""The numbers of the tensors in the graph; a gradient has the number of its tensor."""
 MOST_WORKSPACE = 1 << 30
-"""Bytes of a workspace at most."""
+"""The most bytes of a workspace."""
 INEXACT = "FFT", "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13"
-"""Algorithms with errors many times those of a sum of products."""
+"""Algorithms whose rounding errors are many times those of a sum of products."""
 
 
 class CudnnRefused(NetpartError):
-    """cuDNN has no engine for a problem; kernels of our own have to do it."""
+    """Raised where cuDNN has no engine for a problem, which kernels of our own then have to solve."""
 
 
 class ConvolutionProblem(NamedTuple):
     """A convolution (``FORWARD``) or one of its gradients on tensors (batch, channels, *space), channels last.
 
-    ``dtype`` is that of all tensors ("bfloat16" too); ``tensor_cores``: float32 may be rounded to TF32. ``bias`` and
-    ``relu``: what is done to y in the same pass.
+    ``dtype`` is that of all tensors, possibly "bfloat16"; ``tensor_cores``: float32 may be rounded to TF32. ``bias``
+    and ``relu``: applied to y in the same pass.
     """
 
     kind: str
@@ -43,18 +43,18 @@ class ConvolutionProblem(NamedTuple):
 
     @property
     def result(self) -> int:
-        """The tensor that is computed."""
+        """The number of the tensor that is computed."""
         return {FORWARD: Y, DATA: X, WEIGHTS: W}[self.kind]
 
     @property
     def extents(self) -> dict[int, Shape]:
-        """Of the tensors that take part."""
+        """The shapes of all tensors, by number."""
         bias = {B: (1, self.w[0], *(1 for _ in self.low))} if self.bias else {}
         return {X: self.x, W: self.w, Y: self.y, **bias}
 
 
 def _build_graph(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
-    """The problem as cuDNN's graph; ``where`` it will run is a handle, or the description of a device."""
+    """The problem as cuDNN's graph; ``where``: the handle that it will run on, or the description of a device."""
     types = {"float32": cudnn.data_type.FLOAT, "float64": cudnn.data_type.DOUBLE, "bfloat16": cudnn.data_type.BFLOAT16}
     kind = types[problem.dtype]
     real = types["float64" if problem.dtype == "float64" else "float32"]
@@ -84,9 +84,9 @@ def _build_graph(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
 
 
 def propose_engines(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
-    """The graph with the engines that may compute it: the same every time, and as exact as ``problem`` says.
+    """The graph with the engines that may compute it: deterministic ones, as exact as ``problem`` requires.
 
-    Raises Refused if there are none.
+    Raises CudnnRefused if there are none.
     """
     barred = ["NONDETERMINISTIC", "DOWN_CONVERT_INPUTS", *INEXACT] + ([] if problem.tensor_cores else ["TENSOR_CORE"])
     if problem.dtype == "bfloat16":
@@ -105,7 +105,7 @@ def propose_engines(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> An
 
 
 def build_engines(cudnn: Any, made: Any) -> Iterator[int]:
-    """The engines that can be built, the one first that cuDNN thinks the best; each is built when it is reached."""
+    """The engines that can be built, in cuDNN's order of preference; each is built when the iteration reaches it."""
     for index in range(made.get_execution_plan_count()):
         try:
             made.build_plan_at_index(index)
@@ -115,7 +115,7 @@ def build_engines(cudnn: Any, made: Any) -> Iterator[int]:
 
 
 def _channels_last_steps(dim: list[int]) -> list[int]:
-    """Steps of (batch, channels, *space) with the channels last."""
+    """The strides, in elements, of (batch, channels, *space) with the channels last."""
     order = [1, *range(len(dim) - 1, 1, -1), 0]
     steps = [0] * len(dim)
     step = 1

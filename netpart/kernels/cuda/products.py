@@ -1,4 +1,4 @@
-"""Matrix products by cuBLAS; biases on the way, where cuBLASLt can, else by kernels of our own."""
+"""Matrix products by cuBLAS; biases in the same launch where cuBLASLt can, else by kernels of our own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FILE = "bias.cu"
 
 
 class ProductVerbs(ColumnVerbs, MoveVerbs):
-    """What verbs with matrix products are made of."""
+    """Building blocks of verbs with matrix products."""
 
     def product(self, a: Array, b: Array, y: Array) -> Op:
-        """y = a b, whatever the extents."""
+        """y = a b, for any extents."""
         if not y.size:
             return NOTHING
         return self.launches(*self.device.blas.product(a, b, y)) if a.shape[-1] else self.zeroed(y)
@@ -31,7 +31,7 @@ class ProductVerbs(ColumnVerbs, MoveVerbs):
         return self.launches(self.along(FILE, "add_bias", tile, y, places_struct(y), b, tile.value) if y.size else None)
 
     def bias_gradient(self, dy: Array, db: Array | None) -> Op:
-        """db = the sum of dy (B, C, *S) over all but its channels."""
+        """db = the sum of dy (B, C, *S) over all axes except the channels."""
         if db is None:
             return NOTHING
         tile = ColumnTile.of(count_rows(dy), dy.shape[1])
@@ -76,9 +76,9 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
 
 
 class Matmul(matmul.Matmul, ProductVerbs):
-    """a, b, y: (..., rows, columns), equal on the axes before."""
+    """a, b, y: (..., rows, columns), with the same leading axes."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
-        """y = a b, each of them transposed first if it is said so."""
+        """y = a b, after transposing a if ``transpose_a`` and b if ``transpose_b``."""
         left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
         return self.product(left, right, y)

@@ -1,4 +1,4 @@
-"""Interpolation along all spatial axes in one kernel, which reads only what has a weight."""
+"""Interpolation along all spatial axes in one kernel, which reads only elements with a weight other than 0."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Resample(resample.Resample, MoveVerbs):
     """x (B, C, *in), y (B, C, *out), weights: per spatial axis (out, in); up to three axes, of any strides."""
 
     def resample(self, x: Array, y: Array, weights: Sequence[Array], transpose: bool = False) -> Op:
-        """y = x with every axis multiplied by its weights; ``transpose``: overwrites x, its gradient, given y's."""
+        """y = x with every axis multiplied by its weights; with ``transpose`` x, a gradient, is computed from y's."""
         if not x.size or not y.size:
             return NOTHING if not transpose else self.zeroed(x)
         source, target = (y, x) if transpose else (x, y)
@@ -33,7 +33,7 @@ class Resample(resample.Resample, MoveVerbs):
         )
 
     def _taps(self, weights: Sequence[Array]) -> StridedView:
-        """struct Every: which places of the source have weights, and where these are; 1 on axes that are not there."""
+        """struct Every: the source positions with weights, and the weights' addresses; weight 1 on missing axes."""
         xp = self.xp
         found = np.zeros(AXES, TAPS)
         alive = []
@@ -47,7 +47,7 @@ class Resample(resample.Resample, MoveVerbs):
 
 
 def _weight_spans(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The first place and the last + 1 of each row of ``w`` that is not 0, int32 (rows, 2)."""
+    """The first position and the last + 1 in each row of ``w`` that is not 0, int32 (rows, 2)."""
     there = w != 0
     some = there.any(axis=1)
     low = there.argmax(axis=1)
@@ -56,7 +56,7 @@ def _weight_spans(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _walk_struct(source: Array, target: Array) -> StridedView:
-    """struct Walk: over the target as it lies."""
+    """struct Walk, over the target in its memory order."""
     axes = sorted(range(target.ndim), key=lambda axis: -target.strides[axis])
     outer = RANK - len(axes)
     found = np.zeros((), WALK)
@@ -73,7 +73,7 @@ def _walk_struct(source: Array, target: Array) -> StridedView:
 
 
 def _single_struct(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """All of ``records`` as one struct, which goes by value."""
+    """All of ``records`` as one struct, which is passed by value."""
     found = np.zeros((), [("all", records.dtype, records.shape)])
     found["all"] = records
     return found

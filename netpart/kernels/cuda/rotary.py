@@ -1,4 +1,4 @@
-"""Rotary positions."""
+"""Rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Rotary(rotary.Rotary, CudaVerbs):
     """x, y (..., T, D), D even."""
 
     def rotate(self, x: Array, y: Array, angles: Array, sign: int = 1) -> Op:
-        """y = each pair of neighbours (x[2i], x[2i+1]) of a row turned by ``sign`` · ``angles`` (T, D/2)."""
+        """y = x with each pair of neighbours (x[2i], x[2i+1]) of a row rotated by ``sign`` · ``angles`` (T, D/2)."""
         if not x.size:
             return NOTHING
         xp = self.xp

@@ -7,11 +7,11 @@ from typing import Any
 from netpart.kernels.cuda.launch import MOST, CudaVerbs, KernelLaunch
 
 LONGEST = 512
-"""Threads of a block at most."""
+"""The most threads of a block."""
 
 
 class RowVerbs(CudaVerbs):
-    """Blocks go on by the size of the grid: any number of rows will do."""
+    """Launches with a block of threads for each row; blocks step by the size of the grid, so rows may be many."""
 
     def rows(self, file: str, name: str, rows: int, columns: int, *args: Any) -> KernelLaunch | None:
         """The kernel ``name`` of ``source/file`` for rows of ``columns`` elements."""
@@ -19,5 +19,5 @@ class RowVerbs(CudaVerbs):
 
 
 def row_threads(columns: int) -> int:
-    """A power of two, at least a warp, that is enough for a row."""
+    """The threads for a row: a power of two from a warp to LONGEST, at least ``columns`` if possible."""
     return min(LONGEST, max(32, 1 << (columns - 1).bit_length()))

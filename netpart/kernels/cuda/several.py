@@ -1,4 +1,4 @@
-"""Several views in one parameter of a kernel, and arrays that are only described."""
+"""Several views in one parameter of a kernel, and descriptions of arrays without memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netpart.kernels.op import Array
 from netpart.kernels.verbs import data_address
 
 MOST = 8
-"""Views that struct Several of several.cuh has room for."""
+"""The most views of a struct Several of several.cuh."""
 
 
 def pack_views(views: Sequence[StridedView]) -> StridedView:
@@ -25,29 +25,31 @@ def pack_views(views: Sequence[StridedView]) -> StridedView:
 
 
 def view_batches(result: Array, arrays: Sequence[Array]) -> Iterator[Sequence[Array]]:
-    """``arrays``, at least one list, as many at a time as one kernel takes: of all but the first of these the
-    ``result`` so far is one."""
+    """Cuts ``arrays`` into lists of at most MOST, at least one list; each but the first begins with ``result``.
+
+    So a kernel that combines a list into ``result`` combines all arrays, list by list.
+    """
     yield arrays[:MOST]
     for start in range(MOST, len(arrays), MOST - 1):
         yield [result, *arrays[start : start + MOST - 1]]
 
 
 class ArrayAddress(NamedTuple):
-    """Where an array begins, in CuPy's words."""
+    """The address of an array, as CuPy's ``data`` has it."""
 
     ptr: int
 
 
 @dataclass(frozen=True)
 class DescribedArray:
-    """An array that is described and not there: the address of an element is its number, which grows by ``strides``."""
+    """An array without memory: the "address" of an element is a number, ``start`` plus its index times ``strides``."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     start: int = 0
     itemsize: int = 1
     owner: Array = None
-    """What must live as long, if an address is one after all."""
+    """The object to keep alive, if the addresses are real ones."""
 
     @property
     def data(self) -> ArrayAddress:
@@ -55,6 +57,6 @@ class DescribedArray:
 
 
 def select_axes(array: Array, axes: Sequence[int]) -> DescribedArray:
-    """``array`` on some of its axes, at place 0 on the others."""
+    """The description of ``array`` on ``axes`` alone, at index 0 on the others."""
     shape, strides = (tuple(values[axis] for axis in axes) for values in (array.shape, array.strides))
     return DescribedArray(shape, strides, data_address(array), int(array.itemsize), array)

@@ -1,4 +1,4 @@
-"""Softmax over the features of each row: one kernel each way."""
+"""Softmax over the features of each row: one kernel forward and one for the gradient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netpart.kernels.verbs import NOTHING
 
 
 class Softmax(softmax.Softmax, RowVerbs):
-    """x, y, dy, dx (B, *F), flattened; ``groups`` softmaxes per row, over consecutive features."""
+    """x, y, dy, dx (B, *F), with F flattened; ``groups`` softmaxes per row, each over consecutive features."""
 
     def softmax(self, x: Array, y: Array, groups: int = 1) -> Op:
         """y = exp(x) / Σ exp(x) within each group."""

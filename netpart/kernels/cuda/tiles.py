@@ -1,4 +1,4 @@
-"""How fused attention goes through its matrices: in tiles that fit the shared memory of a block."""
+"""Tiles of fused attention: the sizes of the blocks of rows that fit the shared memory."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import NamedTuple
 from netpart.errors import NetpartError
 
 WIDEST = 128
-"""The widest rows that tiles are made for."""
+"""The widest rows that have tiles."""
 ROWS = 16
-"""Rows of its own that a block has for each warp."""
+"""The rows that a block keeps for each of its warps."""
 WARPS = 4, 2
-"""Of a block, the best first."""
+"""The warps of a block, the best number first."""
 OTHERS = {False: (64, 32, 16), True: (32, 16)}
-"""Rows that pass at a time in float32, the best first, forward and for gradients; in float64 half as many."""
+"""The rows of a passing tile in float32, the best number first, by ``gradient``; in float64 half as many."""
 PACK = 16
-"""Bytes that a thread moves at once."""
+"""The bytes that a thread moves at once."""
 SHARED = 112 << 10
-"""Bytes of shared memory for a block at most: two of them then share a multiprocessor of compute capability 9."""
+"""The most bytes of shared memory of a block: two blocks fit a multiprocessor of compute capability 9."""
 FULL = 2 * 132
-"""Blocks that keep a GPU busy; where there are fewer, each takes fewer rows."""
+"""The blocks that keep a GPU busy; where there are fewer, each has fewer rows."""
 
 
 class AttentionTiles(NamedTuple):
-    """``own`` rows that stay against ``others`` that pass; rows of keys and of values are ``widths`` elements long.
+    """A block's ``own`` rows, which stay in shared memory, and the ``others``, which pass tile by tile.
 
-    ``cores`` are those of the source that multiply.
+    ``widths`` are the elements of a row of keys and of values; ``cores`` is the struct of the source that multiplies.
     """
 
     warps: int
@@ -38,18 +38,21 @@ class AttentionTiles(NamedTuple):
 
     @property
     def own(self) -> int:
-        """Rows that a block has of its own."""
+        """The rows that stay in a block."""
         return ROWS * self.warps
 
     @property
     def block(self) -> int:
-        """Threads."""
+        """The threads of a block."""
         return 32 * self.warps
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory: queries, keys or values, and scores; for gradients two tiles that stay, two that
-        pass, and scores."""
+        """The bytes of shared memory of a block.
+
+        Forward: a tile of queries, one of keys or values, and scores. Gradients: two tiles that stay, two that pass,
+        and scores.
+        """
         stay = self.widths if self.gradient else self.widths[:1]
         passing = self.widths if self.gradient else (max(self.widths),)
         scores = self.own * (self.others * self.itemsize + 2 * PACK)
@@ -57,7 +60,7 @@ class AttentionTiles(NamedTuple):
 
     @property
     def defines(self) -> tuple[str, ...]:
-        """What the source is compiled with."""
+        """The defines that the source is compiled with."""
         keys, values = self.widths
         sizes = f"KEY_WIDTH={keys}", f"VALUE_WIDTH={values}", f"WARPS={self.warps}", f"OTHERS={self.others}"
         return *sizes, f"CORES={self.cores}"
@@ -69,8 +72,7 @@ class AttentionTiles(NamedTuple):
 def tile_candidates(
     width: int, values: int, itemsize: int, gradient: bool, cores: str, few: bool = False
 ) -> list[AttentionTiles]:  # fmt: skip
-    """Tiles for rows of ``width`` and ``values`` elements, the best first, those with few rows alone if there are
-    ``few`` blocks."""
+    """Tiles for rows of ``width`` and ``values`` elements, the best first; with ``few`` blocks, only small tiles."""
     widths = (_padded_width(width), _padded_width(values))
     times = itemsize // 4
     sizes = product(WARPS[few:], (max(16, others // times) for others in OTHERS[gradient]))
@@ -78,7 +80,7 @@ def tile_candidates(
 
 
 def fitting_tiles(found: list[AttentionTiles], shared: int) -> AttentionTiles:
-    """The first that takes no more than ``shared`` bytes. Raises NetpartError if there is none."""
+    """The first tiles that take at most ``shared`` bytes. Raises NetpartError if there are none."""
     for tiles in found:
         if tiles.shared <= min(SHARED, shared):
             return tiles

@@ -1,4 +1,4 @@
-"""Updates of parameters: one kernel reads and writes each array once, and does many parameters in one launch."""
+"""Updates of parameters: a kernel that reads and writes each array once, for many parameters in one launch."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ CHUNK = 4096
 
 @dataclass(frozen=True, eq=False)
 class BoundUpdate:
-    """One update, bound: a row of the table that a launch works off, and the arrays in it. Called, it is done alone.
+    """One bound update: a row of the table that a launch processes, and the arrays in it. A call does it alone.
 
-    Those with the same ``table`` may be done together.
+    Updates with equal ``table`` may be done in one launch.
     """
 
     table: UpdateTable
@@ -64,7 +64,7 @@ class UpdateTable:
     name: str
 
     def gather(self, updates: list[BoundUpdate]) -> Callable[[], None]:
-        """One launch that does all ``updates``, each block a chunk of one of them."""
+        """The function that does all ``updates`` in one launch, in which each block does a chunk of one of them."""
         xp = self.kernels.xp
         rows = np.array([each.row for each in updates])
         chunks = [(k, start) for k, row in enumerate(rows) for start in range(0, int(row["size"]), CHUNK)]
@@ -76,13 +76,13 @@ class UpdateTable:
 
 
 def _launch_updates(launch: KernelLaunch, updates: list[BoundUpdate]) -> None:
-    """Launches; ``updates`` are alive as long as this is."""
+    """Enqueues ``launch``; ``updates`` are an argument to keep their arrays alive."""
     launch({})
 
 
 @dataclass(frozen=True)
 class StepValue:
-    """One of the numbers of an update, step by step."""
+    """One of the StepNumbers of an update, as a function of the step."""
 
     updater: Any
     scale: Any
@@ -93,23 +93,24 @@ class StepValue:
 
 
 class Updates(updates.Updates, CudaVerbs):
-    """The verbs of the reference; rates and the like are told by slots."""
+    """The verbs of the reference; kernels read the StepNumbers from slots of the device."""
 
     def update(
         self, updater: Any, w: Array, g: Array, state: Sequence[Array], scale: Any, clock: Clock, norm: Array = None
     ) -> Op:
-        """One update of ``w`` by ``g``. What has no ``formula`` computes for itself, and is not captured."""
+        """One update of ``w`` by ``g``. An updater without ``formula`` computes it itself; that Op is not captured."""
         if updater.formula is None:
             return super().update(updater, w, g, state, scale, clock, norm)
         own = len(updater.slots)
+        # Views that the rule does not use show w: the kernel gets valid memory, which it neither reads nor writes.
         h, u, mean = ([*state[:own], w, w][:2] + [*state[own:], w])[:3]
         name, *_ = updater.formula
         if w.size == 0:
             return NOTHING
         tensors = tuple(view.value for view in collapsed_views(w, g, h, u, mean))
         address = 0 if norm is None else data_address(norm)
-        told = self._told(updater, scale)
-        row = np.array((*tensors, address, _rule_struct(updater, scale), told, len(state) > own, w.size), ROW)
+        slots = self._told(updater, scale)
+        row = np.array((*tensors, address, _rule_struct(updater, scale), slots, len(state) > own, w.size), ROW)
         return Op(BoundUpdate(UpdateTable(self, FILE, name), row, (w, g, h, u, mean, norm)))
 
     def follow_mean(self, w: Array, g: Array, keep: float, before: Array | None = None) -> Op:
@@ -138,7 +139,7 @@ class Updates(updates.Updates, CudaVerbs):
         return Op(BoundUpdate(UpdateTable(self, "following.cu", "follow"), found, tuple(arrays)))
 
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
-        """Where the numbers of a step are; without decay that stands apart nothing shrinks."""
+        """The addresses of the slots of all StepNumbers; shrink is null without decoupled weight decay."""
         found = np.zeros((), SLOTS)
         shrinks = updater.decoupled and _scaled_decay(updater, scale) > 0
         for field in StepNumbers._fields:
@@ -152,7 +153,7 @@ def _scaled_decay(updater: Any, scale: Any) -> float:
 
 
 def _rule_struct(updater: Any, scale: Any) -> np.ndarray[Any, Any]:
-    """What of an update is the same in all steps."""
+    """The constants of an update, the same in all steps."""
     _, first, second = updater.formula
     decay = 0.0 if updater.decoupled else _scaled_decay(updater, scale)
     return np.array((first, second, updater.clip_norm, *updater.clip, decay), RULE)

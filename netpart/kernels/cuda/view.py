@@ -1,4 +1,4 @@
-"""Strided arrays as kernels take them, by value: what view.cuh reads."""
+"""Strided arrays as kernels take them, by value: the structs of view.cuh."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ DTYPE = np.dtype([("data", "u8"), ("rank", "i8"), ("shape", "i8", AXES), ("strid
 
 
 class StridedView(NamedTuple):
-    """A strided array as kernels take it, by value: ``value`` is a struct Strided with the address of ``array``."""
+    """A strided array as kernels take it: ``value``, passed by value, is a struct Strided of ``array``."""
 
     array: Array
     value: np.ndarray[Any, Any]
 
     @property
     def contiguous(self) -> bool:
-        """True if element i lies at address i."""
+        """True if element i is at address i."""
         return int(self.value["rank"]) == 1 and int(self.value["stride"][0]) == 1
 
 
 def collapsed_views(*arrays: Array) -> list[StridedView]:
-    """Arrays of one shape as views of one shape, with as few axes as all of them allow, the closest elements of the
-    first one last: element i is the same element in each, in an order of its own.
+    """Views of arrays of one shape, with as few axes as all of them allow, sorted by the first one's strides.
 
-    Those that lie alike, and without gaps, are contiguous.
+    The axes are in descending order of stride, so the numbering of the elements may differ from that of the arrays, but
+    element i is the same in each view. Views of arrays with the same order in memory and no gaps are contiguous.
     """
     kept = [axis for axis, length in enumerate(arrays[0].shape) if length != 1]
     kept.sort(key=lambda axis: -abs(arrays[0].strides[axis]))
@@ -54,14 +54,14 @@ def collapsed_views(*arrays: Array) -> list[StridedView]:
 
 
 def strided_view(array: Array) -> StridedView:
-    """One array with its axes as they are."""
+    """The view of one array, with its own axes."""
     return StridedView(
         array, strided_struct(data_address(array), array.shape, [step // array.itemsize for step in array.strides])
     )
 
 
 def strided_struct(address: int, shape: Sequence[int], steps: Sequence[int]) -> np.ndarray[Any, Any]:
-    """A struct Strided; axes that it has not are 1 long."""
+    """A struct Strided; missing axes have extent 1."""
     found = np.zeros((), DTYPE)
     found["data"] = address
     found["rank"] = len(shape)

@@ -1,4 +1,4 @@
-"""Softmax loss over classes that are cut: a block of threads for each row, and for each block of classes."""
+"""Softmax loss over classes that are cut: a block of threads for each row and block of classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from netpart.kernels import vocabulary
+from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.cuda.launch import MOST, LaunchScratch
 from netpart.kernels.cuda.losses import add_to_metrics, bad_label_slot
 from netpart.kernels.cuda.rows import RowVerbs, row_threads
@@ -18,11 +19,11 @@ from netpart.kernels.vocabulary import count_block_figures
 class Vocabulary(vocabulary.Vocabulary, RowVerbs):
     """x, y (B, ..., C) with C some of n classes, label int32 (B, ...), f (B, ..., K, figures).
 
-    A label that is not a class is a complaint of the device, and makes the loss no number.
+    A label that is not a class is recorded in the complaints of the device, and makes the loss NaN.
     """
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
-        """Overwrites f with the figures of the blocks between ``bounds``; x holds just their classes."""
+        """Overwrites f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
         if not f.size:
             return NOTHING
         x_rc = as_matrix(x, label.ndim)
@@ -33,19 +34,17 @@ class Vocabulary(vocabulary.Vocabulary, RowVerbs):
         grid = min(rows, MOST), len(bounds) - 1
         return self.launch("vocabulary.cu", "class_blocks", rows, *args, block=row_threads(columns), grid=grid)
 
-    def class_loss(
-        self, x: Array, label: Array, f: Array, y: Array, metrics: Array | None, owned: Array | None, classes: int,
-        topk: int, scale: float, positions: int, smoothing: float,
-    ) -> Op:  # fmt: skip
-        """y = the probabilities of these classes; metrics, unless None, as of ``softmax_loss``."""
-        if not x.size:
+    def class_loss(self, a: ClassLossArguments) -> Op:
+        """y = the probabilities of these classes; metrics, unless None, as in ``softmax_loss``."""
+        if not a.x.size:
             return NOTHING
-        x_rc, f_rf, y_rc = (as_matrix(array, label.ndim) for array in (x, f, y))
+        x_rc, f_rf, y_rc = (as_matrix(array, a.label.ndim) for array in (a.x, a.f, a.y))
         rows, columns = x_rc.shape
-        values = None if metrics is None else LaunchScratch((2, rows), np.float64)
-        blocks = f_rf.shape[1] // count_block_figures(topk)
-        args = x_rc, label, f_rf, y_rc, values, rows, columns, blocks, classes, topk, float(scale), float(smoothing)
+        values = None if a.metrics is None else LaunchScratch((2, rows), np.float64)
+        blocks = f_rf.shape[1] // count_block_figures(a.topk)
+        arrays = x_rc, a.label, f_rf, y_rc, values
+        args = rows, columns, blocks, a.classes, a.topk, float(a.scale), float(a.smoothing)
         return self.launches(
-            self.rows("vocabulary.cu", "class_loss", rows, columns, *args, bad_label_slot(self, classes)),
-            None if values is None else add_to_metrics(self, values, metrics, owned, positions),
+            self.rows("vocabulary.cu", "class_loss", rows, columns, *arrays, *args, bad_label_slot(self, a.classes)),
+            None if values is None else add_to_metrics(self, values, a.metrics, a.owned, a.positions),
         )

@@ -1,4 +1,4 @@
-"""Element-wise activations: one primitive forward and one backward, whatever the order in memory."""
+"""Element-wise activations: one primitive forward and one backward, for any order in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FROM_OUTPUT = {
     "elu": (Algorithm.ELU, Algorithm.ELU_DST),
     "softplus": (Algorithm.SOFT_RELU, Algorithm.SOFT_RELU),
 }
-"""Kinds whose gradient reads y, and what computes it; for softplus that of oneDNN reads x, and is not used."""
+"""Kinds whose gradient reads y, with their forward and gradient algorithms; softplus's gradient, of x, is not used."""
 
 
 class Activation(reference.Activation, OneDnnVerbs):
@@ -63,7 +63,7 @@ class Activation(reference.Activation, OneDnnVerbs):
 
 
 def eltwise_algorithm(kind: Kind) -> Algorithm:
-    """What computes ``kind``. Raises Refused for stanh, which takes several."""
+    """The algorithm of ``kind``. Raises OneDnnRefused for stanh, which takes several."""
     if kind in FROM_INPUT:
         return FROM_INPUT[kind]
     if kind not in FROM_OUTPUT:
@@ -72,7 +72,7 @@ def eltwise_algorithm(kind: Kind) -> Algorithm:
 
 
 def _gradient_algorithm(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
-    """What computes the gradient of ``kind``, and whether it reads y rather than x."""
+    """The algorithm of the gradient of ``kind``, and True if it reads y rather than x."""
     if kind in FROM_INPUT:
         return FROM_INPUT[kind], False
     from_input, from_output = FROM_OUTPUT[kind]
@@ -80,14 +80,14 @@ def _gradient_algorithm(kind: Kind, slope: float) -> tuple[Algorithm, bool]:
 
 
 def eltwise_factors(kind: Kind, slope: float) -> tuple[float, float]:
-    """alpha and beta of the primitive."""
+    """The parameters alpha and beta of the primitive of ``kind``."""
     return {"relu6": (0.0, float(SIX)), "relu": (slope, 0.0), "elu": (slope, 0.0)}.get(kind, (1.0, 0.0))
 
 
 def add_eltwise(
     calls: Calls, algorithm: Algorithm, x: DnnlMemory, y: DnnlMemory, alpha: float = 0.0, beta: float = 0.0
 ) -> None:
-    """Then y = algorithm(x)."""
+    """Appends y = algorithm(x)."""
     calls.add(_eltwise_forward(algorithm, x, y, alpha, beta), {Arg.SRC: x, Arg.DST: y})
 
 
@@ -95,23 +95,23 @@ def add_binary(
     calls: Calls, algorithm: Algorithm, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None,
     others: Args | None = None,
 ) -> None:  # fmt: skip
-    """Then y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
+    """Appends y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
     desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y, **(others or {})})
 
 
 def add_post_ops(calls: Calls, x: DnnlMemory, y: DnnlMemory, post: Attributes, others: Args | None = None) -> None:
-    """Then y = post(x), in one pass: eltwise takes no eltwise post-operations, but the smaller of x and x does."""
+    """Appends y = post(x), in one pass: as post-operations of min(x, x), for eltwise accepts no eltwise ones."""
     add_binary(calls, Algorithm.BINARY_MIN, x, x, y, post, others)
 
 
 def post_op_argument(place: int) -> int:
-    """The argument that is the other operand of the binary post-operation at ``place``."""
+    """The argument number of the other operand of the binary post-operation at index ``place``."""
     return Arg.POST_OP * (1 + place) | Arg.SRC_1
 
 
 def _add_output_gradient(calls: Calls, kind: Kind, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory) -> None:
-    """dx = dy · kind'(x) where kind' is a function of y that oneDNN does not know, in one pass."""
+    """Appends dx = dy · kind'(x), in one pass, for a kind' that is a function of y that oneDNN does not have."""
     if kind == "stanh":  # A·B - B/A · y²
         post = Attributes().binary(Algorithm.BINARY_MUL, y.desc)
         post.eltwise(Algorithm.LINEAR, -STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)

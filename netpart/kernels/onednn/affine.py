@@ -1,4 +1,4 @@
-"""y = x · factor + shift, with a factor and a shift for each channel of a tensor that lies channels-last."""
+"""Affine maps y = x · factor + shift of channels-last tensors, with a factor and a shift for each channel."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from netpart.kernels.op import Array
 from netpart.spec import Shape
 
 LINE = 1024
-"""Elements that one row of a matrix shall have; a row of few channels costs more to begin than to compute."""
+"""The wanted number of elements of a matrix row; starting a row of few elements takes longer than computing it."""
 
 
 def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
-    """Then y = x · factor + shift, or y += it."""
+    """Appends y = x · factor + shift; with ``add``, y += that."""
     tensor = MemoryDesc.last(x.shape)
     target = DnnlMemory.of(y)
     lines = ChannelLines(x.shape)
     made = calls.target(target, tensor)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels)
     if add:
+        # The post-operation sum adds to ``made``, which has to hold y first if it is a temporary.
         calls.reorder(target, made)
         post.sum()
     desc = lines.product(post)
@@ -41,7 +42,7 @@ def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, ad
 def add_affine_sum(
     calls: Calls, x: DnnlMemory, shape: Shape, factor: Array, shift: Array, z: DnnlMemory, slope: Array, y: DnnlMemory
 ) -> None:
-    """Then y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and lie channels-last."""
+    """Appends y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and are channels-last."""
     lines = ChannelLines(shape)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels).binary(Algorithm.BINARY_ADD, lines.tensor)
     desc = lines.product(post.binary(Algorithm.BINARY_MUL, lines.channels))
@@ -51,9 +52,10 @@ def add_affine_sum(
 
 
 class ChannelLines:
-    """A tensor as a matrix whose rows are several places, one after the other."""
+    """A channels-last tensor seen as a matrix, each row of which is several consecutive places."""
 
     def __init__(self, shape: Shape) -> None:
+        # The places of a row have to divide all places; a power of two shares most factors with usual extents.
         fitting = 1 << max(0, (LINE // shape[1]).bit_length() - 1)
         self.repeats = gcd(count_places(shape), fitting)
         width = self.repeats * shape[1]
@@ -61,13 +63,13 @@ class ChannelLines:
         self.channels = MemoryDesc.strided((1, width), (width, 1))
 
     def product(self, post: Attributes) -> PrimitiveDesc:
-        """post(the tensor times the channels)."""
+        """The primitive post(tensor · channels)."""
         tensor = self.tensor
         channels = self.channels
         return PrimitiveDesc("binary", Algorithm.BINARY_MUL, tensor, channels, tensor, attributes=post)
 
     def repeated(self, calls: Calls, values: Array) -> DnnlMemory:
-        """A row of ``values`` (C,), which are then copied to every place of it."""
+        """A row for ``values`` (C,); appends a copy of them to each of its places."""
         row: Array = np.empty((self.repeats, *values.shape), values.dtype)
         calls.then(lambda: np.copyto(row, values))
         return DnnlMemory(self.channels, row)

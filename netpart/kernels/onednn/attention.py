@@ -1,4 +1,4 @@
-"""Scaled dot-product attention in blocks of queries, each with the keys that its last one sees."""
+"""Scaled dot-product attention in blocks of queries, each with the keys that its last query sees."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from netpart.kernels import attention as reference
+from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.products import add_matmul, matmul_memory
 from netpart.kernels.onednn.softmax import add_softmax, add_softmax_gradient
@@ -13,11 +14,11 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import scratch_view
 
 ROWS = 64
-"""Queries of a block: fewer compute less that nobody may see, more make larger products."""
+"""Queries of a block: smaller blocks compute fewer masked scores, larger ones make larger products."""
 
 
 class QueryBlock(NamedTuple):
-    """Queries ``lo`` to ``hi``, which see ``keys`` keys, and where in p's memory their distributions begin."""
+    """Queries ``lo`` to ``hi``, which see ``keys`` keys; their distributions begin at element ``start`` of p."""
 
     lo: int
     hi: int
@@ -26,51 +27,49 @@ class QueryBlock(NamedTuple):
 
 
 class Attention(reference.Attention, OneDnnVerbs):
-    """The verbs of the reference. Of p, blocks lie one behind the other; what no query sees has no place in them.
+    """The verbs of the reference. p holds block after block, each without the keys that none of its queries sees.
 
-    The gradient overwrites p. As it knows this order and the reference does not, oneDNN does both or neither.
+    The gradient overwrites p. The reference cannot read p in this order, so oneDNN does both verbs or neither.
     """
 
-    def attention(self, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None) -> Op:
+    def attention(self, a: AttentionArguments) -> Op:
         """y = p v with p = softmax(scale · q kᵀ)."""
 
         def describe(calls: Calls) -> None:
-            self._gradient(Calls(self.stream), q, k, v, p, y, q, k, v, scale, first)
-            self._attention(calls, q, k, v, y, p, scale, first)
+            # On calls that are dropped: forward has to be refused if the gradient would be.
+            self._gradient(Calls(self.stream), a, a.y, a.q, a.k, a.v)
+            self._attention(calls, a)
 
-        return self.attempt(describe, lambda: super(Attention, self).attention(q, k, v, y, p, scale, first))
+        return self.attempt(describe, lambda: super(Attention, self).attention(a))
 
     def attention_gradient(
-        self, q: Array, k: Array, v: Array, y: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
-        dv: Array | None, scale: float, first: int | None = None,
-    ) -> Op:  # fmt: skip
+        self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
+    ) -> Op:
         """Overwrites the wanted gradients."""
 
         def describe(calls: Calls) -> None:
-            self._attention(Calls(self.stream), q, k, v, dy, p, scale, first)
-            self._gradient(Calls(self.stream), q, k, v, p, dy, q, k, v, scale, first)
-            self._gradient(calls, q, k, v, p, dy, dq, dk, dv, scale, first)
+            # What forward checked, so that both decide alike: all gradients, although some may not be wanted.
+            self._attention(Calls(self.stream), a._replace(y=dy))
+            self._gradient(Calls(self.stream), a, dy, a.q, a.k, a.v)
+            self._gradient(calls, a, dy, dq, dk, dv)
 
-        args = q, k, v, y, p, dy, dq, dk, dv, scale, first
-        return self.attempt(describe, lambda: super(Attention, self).attention_gradient(*args))
+        return self.attempt(describe, lambda: super(Attention, self).attention_gradient(a, dy, dq, dk, dv))
 
-    def _attention(
-        self, calls: Calls, q: Array, k: Array, v: Array, y: Array, p: Array, scale: float, first: int | None
-    ) -> None:
-        for block in _query_blocks(p, first):
-            weights = _block_distributions(p, block)
+    def _attention(self, calls: Calls, a: AttentionArguments) -> None:
+        for block in _query_blocks(a.p, a.first):
+            weights = _block_distributions(a.p, block)
             rows = _row_slice(block.lo, block.hi)
             seen = _row_slice(0, block.keys)
             p_rk = matmul_memory(weights)
-            turned = matmul_memory(k[seen].swapaxes(-1, -2))
-            add_matmul(calls, matmul_memory(q[rows]), turned, p_rk, scale=scale)
-            if first is not None:
-                self._hide(calls, weights, first + block.lo)
+            turned = matmul_memory(a.k[seen].swapaxes(-1, -2))
+            add_matmul(calls, matmul_memory(a.q[rows]), turned, p_rk, scale=a.scale)
+            if a.first is not None:
+                self._hide(calls, weights, a.first + block.lo)
             add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
-            add_matmul(calls, p_rk, matmul_memory(v[seen]), matmul_memory(y[rows]))
+            add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
-        """Then scores = -inf where query i would see keys behind ``first`` + i."""
+        """Appends scores = -inf for the keys after ``first`` + i of each query i."""
         xp = self.xp
         (rows, keys) = scores.shape[-2:]
         seen = first + 1
@@ -81,13 +80,12 @@ class Attention(reference.Attention, OneDnnVerbs):
             calls.then(lambda: xp.add(corner, hidden, out=corner))
 
     def _gradient(
-        self, calls: Calls, q: Array, k: Array, v: Array, p: Array, dy: Array, dq: Array | None, dk: Array | None,
-        dv: Array | None, scale: float, first: int | None,
-    ) -> None:  # fmt: skip
-        """The last block, which sees all keys, goes first and overwrites; the others add."""
-        for block in reversed(_query_blocks(p, first)):
-            weights = _block_distributions(p, block)
-            add = block.hi < q.shape[-2]
+        self, calls: Calls, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
+    ) -> None:
+        """Appends the gradients. The last block, which sees all keys, is first and overwrites; the others add."""
+        for block in reversed(_query_blocks(a.p, a.first)):
+            weights = _block_distributions(a.p, block)
+            add = block.hi < a.q.shape[-2]
             rows = _row_slice(block.lo, block.hi)
             seen = _row_slice(0, block.keys)
             dy_re = matmul_memory(dy[_row_slice(block.lo, block.hi)])
@@ -97,18 +95,18 @@ class Attention(reference.Attention, OneDnnVerbs):
                 add_matmul(calls, p_kr, dy_re, matmul_memory(dv[seen]), add=add)
             if dq is not None or dk is not None:
                 dp = calls.temporary(p_rk.desc)
-                add_matmul(calls, dy_re, matmul_memory(v[seen].swapaxes(-1, -2)), dp, scale=scale)
+                add_matmul(calls, dy_re, matmul_memory(a.v[seen].swapaxes(-1, -2)), dp, scale=a.scale)
                 add_softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
             if dq is not None:
-                add_matmul(calls, p_rk, matmul_memory(k[seen]), matmul_memory(dq[rows]))
+                add_matmul(calls, p_rk, matmul_memory(a.k[seen]), matmul_memory(dq[rows]))
             if dk is not None:
-                add_matmul(calls, p_kr, matmul_memory(q[rows]), matmul_memory(dk[seen]), add=add)
+                add_matmul(calls, p_kr, matmul_memory(a.q[rows]), matmul_memory(dk[seen]), add=add)
 
 
 def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
     """The blocks of p (..., queries, keys), where query i sees the keys up to ``first`` + i; None: all keys.
 
-    The last one sees all keys there are.
+    The last block is given all keys, so that the gradient of each key is written.
     """
     *lead, queries, keys = p.shape
     made = []
@@ -123,7 +121,7 @@ def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:
 
 
 def _block_distributions(p: Array, block: QueryBlock) -> Array:
-    """The block's part of p, (..., its queries, its keys)."""
+    """The block's part of p: (..., its queries, its keys)."""
     return scratch_view(p.reshape(-1)[block.start :], *p.shape[:-2], block.hi - block.lo, block.keys)
 
 

@@ -1,4 +1,4 @@
-"""Batch normalisation: one primitive forward and one backward, whether its moments are its own or others' as well.
+"""Batch normalisation: one primitive forward and one backward, by the part's own moments or by those of all parts.
 
 not cut     batch_norm                    x ──▶ y, mean, variance        (x, dy) ──▶ dx, dw, db
 cut         moments                       x ──▶ mean, variance of the part
@@ -11,54 +11,49 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netpart.kernels import batch_norm as reference
-from netpart.kernels.activation import Kind
-from netpart.kernels.normalisation import Box
+from netpart.kernels.arguments import (
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.onednn.affine import add_affine
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.channels import GIVEN, OWN, add_batch_norm, add_batch_norm_gradient
 from netpart.kernels.onednn.library import OneDnnRefused
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Box, Op
 
 
 class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     """The verbs of the reference.
 
-    Whether oneDNN does forward and backward or neither depends on shapes alone, so that one finds what the other left.
+    oneDNN does forward and backward or neither, decided by shapes alone: backward reads what forward kept.
     """
 
-    def batch_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, own: Box, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm(self, a: BatchNormArguments) -> Op:
         """y, mean, variance and m."""
 
         def describe(calls: Calls) -> None:
-            _check_whole_input(x, own)
-            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, OWN, activation)
-            calls.then(self._moments(s, m, mean, variance, 1.0))
+            _check_whole_input(a.x, a.own)
+            add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, OWN, a.activation)
+            calls.then(self._moments(a.s, a.m, a.mean, a.variance, 1.0))
 
-        arrays = x, s, m, mean, variance, w, b, y, rstd, own, epsilon, activation
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(a))
 
-    def batch_norm_gradient(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array,
-        dy: Array, dm: Array, dw: Array | None, db: Array | None, dx: Array | None, own: Box,
-        epsilon: float, b: Array | None = None, through: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
         """Overwrites dw, db and dx."""
 
         def describe(calls: Calls) -> None:
-            _check_whole_input(x, own)
-            sums = self._sums(mean, dw, db)
-            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, OWN)
+            _check_whole_input(a.x, a.own)
+            sums = self._sums(a.mean, a.dw, a.db)
+            add_batch_norm_gradient(calls, a.x, a.dy, a.dx, a.mean, a.variance, a.w, sums, a.epsilon, OWN)
 
-        arrays = x, s, m, mean, variance, w, rstd, dy, dm, dw, db, dx, own, epsilon
-        if through:
-            return super().batch_norm_gradient(*arrays, b, through)
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(*arrays))
+        if a.through:
+            return super().batch_norm_gradient(a)
+        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(a))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
-        """m = Σ (x - s), Σ (x - s)² over all axes but the channels, divided by ``count``."""
+        """m = Σ (x - s), Σ (x - s)² over all axes except the channels, divided by ``count``."""
 
         def describe(calls: Calls) -> None:
             mean = self.xp.empty_like(s)
@@ -90,48 +85,41 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
 
         return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count, add))
 
-    def moment_norm(
-        self, x: Array, s: Array, m: Array, mean: Array, variance: Array, w: Array | None, b: Array | None, y: Array,
-        rstd: Array, epsilon: float, activation: Kind | None = None,
-    ) -> Op:  # fmt: skip
+    def moment_norm(self, a: MomentNormArguments) -> Op:
         """mean, variance, rstd and y."""
         xp = self.xp
-        statistics = self.statistics(m, s, mean, variance).run
+        rstd = a.rstd
+        statistics = self.statistics(a.m, a.s, a.mean, a.variance).run
 
         def prepare() -> None:
             statistics()
-            xp.add(variance, epsilon, out=rstd)
+            xp.add(a.variance, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
 
         def describe(calls: Calls) -> None:
             calls.then(prepare)
-            add_batch_norm(calls, x, y, mean, variance, w, b, epsilon, GIVEN, activation)
+            add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, GIVEN, a.activation)
 
-        arrays = x, s, m, mean, variance, w, b, y, rstd, epsilon, activation
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(a))
 
-    def moment_norm_gradient(
-        self, x: Array, m: Array, mean: Array, variance: Array, w: Array | None, rstd: Array, dy: Array,
-        dm: Array | None, dw: Array | None, db: Array | None, dx: Array | None, epsilon: float,
-    ) -> Op:  # fmt: skip
-        """Overwrites dw, db, dm and dx, which is what x gets beside its moments."""
+    def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
+        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
 
         def describe(calls: Calls) -> None:
-            sums = self._sums(mean, dw, db)
-            add_batch_norm_gradient(calls, x, dy, dx, mean, variance, w, sums, epsilon, GIVEN)
-            if dm is not None:
-                calls.then(self._moments_gradient(m, variance, w, rstd, dm, *sums))
+            sums = self._sums(a.mean, a.dw, a.db)
+            add_batch_norm_gradient(calls, a.x, a.dy, a.dx, a.mean, a.variance, a.w, sums, a.epsilon, GIVEN)
+            if a.dm is not None:
+                calls.then(self._moments_gradient(a.m, a.variance, a.w, a.rstd, a.dm, *sums))
 
-        arrays = x, m, mean, variance, w, rstd, dy, dm, dw, db, dx, epsilon
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(*arrays))
+        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(a))
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:
-        """Where the gradients of scale and shift go; to arrays of their own if nobody wants them."""
+        """The arrays for the gradients of scale and shift; new ones for unwanted gradients, as oneDNN writes both."""
         return [self.xp.empty_like(like) if gradient is None else gradient for gradient in gradients]
 
     def _moments(self, s: Array, m: Array, mean: Array, variance: Array, share: float) -> Callable[[], None]:
-        """m0 = share · (mean - s), m1 = share · (variance + (mean - s)²)."""
+        """The function that writes m0 = share · (mean - s), m1 = share · (variance + (mean - s)²)."""
         xp = self.xp
         first = m[0, :, 0]
         second = m[0, :, 1]
@@ -147,7 +135,10 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
     def _moments_gradient(
         self, m: Array, variance: Array, w: Array | None, rstd: Array, dm: Array, dw: Array, db: Array
     ) -> Callable[[], None]:
-        """dm0 = m0 · rstd² · w · dw - rstd · w · db, dm1 = -rstd² / 2 · w · dw, with dw as 0 where the variance is."""
+        """The function that writes dm0 = m0 · rstd² · w · dw - rstd · w · db and dm1 = -rstd² / 2 · w · dw.
+
+        Where the variance is 0, having been clipped, dw counts as 0.
+        """
         xp = self.xp
         mean = m[0, :, 0]
         first = dm[0, :, 0]

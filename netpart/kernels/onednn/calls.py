@@ -1,4 +1,4 @@
-"""Calls: primitives bound to memory, one after another, as an Op; a run is one call into oneDNN for each of them."""
+"""Calls: a sequence of primitives bound to memory, as an Op; a run makes one call into oneDNN for each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
 Args = dict[int, DnnlMemory | None]
-"""Memory for each argument of a primitive; None stands for one that is not there."""
+"""The memory of each argument of a primitive; None: the argument is absent."""
 
 
 class _ExecArgument(ctypes.Structure):
@@ -28,10 +28,10 @@ class _ExecArgument(ctypes.Structure):
 
 
 class PrimitiveStream(HandleOwner):
-    """Where primitives run, in order.
+    """The stream in which primitives run, in order.
 
-    ``implementations`` lists (primitive, implementation) of all that were bound to it, ``refusals`` (verb, reason) of
-    what the reference kernels had to do.
+    ``implementations`` lists (primitive, implementation) of all primitives bound to it, ``refusals`` (verb, reason) of
+    the verbs that were left to the reference kernels.
     """
 
     def __init__(self) -> None:
@@ -42,21 +42,22 @@ class PrimitiveStream(HandleOwner):
 
 
 class Calls:
-    """A list of primitives that grows by ``add``; temporaries lie in the scratch of the Op."""
+    """A list of calls, to which the methods append; temporaries are in the scratch of the Op."""
 
     def __init__(self, stream: PrimitiveStream) -> None:
         self.stream = stream
         self.temporaries = list[DnnlMemory]()
+        # Keeps alive what runs pass to oneDNN as bare addresses.
         self.owned: list[object] = []
         self.bound: list[tuple[str, str]] = []
         self.runs: list[Callable[[], int | None]] = []
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
-        """Then runs the primitive on ``args``."""
+        """Appends a run of the primitive on ``args``."""
         self.runs.append(self._bind(desc, args))
 
     def write(self, desc: PrimitiveDesc, args: Args, result: Arg, target: DnnlMemory) -> None:
-        """Then runs the primitive on ``args``; what it has for ``result`` ends in ``target``, however that lies."""
+        """Appends a run of the primitive on ``args`` that writes ``result`` to ``target``, in any order in memory."""
         made = self.target(target, desc.arg(result))
         self.add(desc, {**args, result: made})
         self.reorder(made, target)
@@ -67,11 +68,11 @@ class Calls:
         args: Mapping[int, DnnlMemory],
         wholes: Mapping[int, DnnlMemory],
     ) -> None:
-        """Then runs each primitive as often as it says, every run one piece further through ``wholes``.
+        """Appends runs of each primitive, as many as its number in ``pieces``, over consecutive pieces of ``wholes``.
 
-        ``args`` are of the largest piece and the same in every run.
+        ``args`` are the same in every run, and as large as the largest piece.
         """
-        first = dict.fromkeys(wholes, 0)
+        first = dict.fromkeys(wholes, 0)  # bytes, where the next primitive goes on
         for desc, times in pieces:
             parts = {arg: DnnlMemory(desc.arg(arg)) for arg in (*args, *wholes)}
             moves = [(parts[arg], whole, first[arg], parts[arg].desc.nbytes) for arg, whole in wholes.items()]
@@ -83,7 +84,8 @@ class Calls:
     def each(
         self, memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]
     ) -> None:
-        """Then runs what ``describe`` adds once for each of ``rows``, the arrays where ``memories`` lie that time."""
+        """Appends what ``describe`` adds, run once for each of ``rows``, whose arrays ``memories`` are moved to."""
+        # What ``describe`` appends is caught in a list of its own, which one run then repeats.
         before, self.runs = self.runs, []
         describe()
         before.append(partial(_run_each_row, memories, rows, tuple(self.runs)))
@@ -102,7 +104,7 @@ class Calls:
         return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)
 
     def then(self, run: Callable[[], object]) -> None:
-        """Then calls ``run``, for what is no primitive."""
+        """Appends a call of ``run``, for work that is not a primitive."""
 
         def succeed() -> int:
             run()
@@ -111,12 +113,12 @@ class Calls:
         self.runs.append(succeed)
 
     def temporary(self, desc: MemoryDesc) -> DnnlMemory:
-        """A tensor that lives as long as one run."""
+        """A temporary tensor, whose contents last for one run."""
         self.temporaries.append(DnnlMemory(desc))
         return self.temporaries[-1]
 
     def ordered(self, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
-        """``memory`` if it lies as ``desc`` says; or a temporary to which it is then copied in that order."""
+        """``memory`` if it has the order of ``desc``; else a temporary of that order, to which a copy is appended."""
         if memory.desc == desc:
             return memory
         made = self.temporary(desc)
@@ -124,11 +126,11 @@ class Calls:
         return made
 
     def target(self, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
-        """``memory`` if it lies as ``desc`` says; or a temporary, which ``reorder`` has to bring back."""
+        """``memory`` if it has the order of ``desc``; else a temporary, which ``reorder`` has to copy back."""
         return memory if memory.desc == desc else self.temporary(desc)
 
     def reorder(self, source: DnnlMemory, target: DnnlMemory) -> None:
-        """Then copies ``source`` to ``target``, which may lie in another order; nothing if they are the same."""
+        """Appends a copy of ``source`` to ``target``, which may have another order; nothing if they are one object."""
         if source is not target:
             desc = PrimitiveDesc("reorder", source.desc, target.desc)
             self.add(desc, {Arg.SRC: source, Arg.DST: target})
@@ -140,6 +142,7 @@ class Calls:
         owned = (self.stream, *self.owned)
 
         def run(*scratch: Array, owned: Any = owned) -> None:
+            # The workspace is the same array in most steps: setting an address is skipped then.
             for memory, array in zip(temporaries, scratch, strict=True):
                 if memory.array is not array:
                     memory.move(array)
@@ -155,7 +158,7 @@ class Calls:
 def _run_each_row(
     memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]
 ) -> int:
-    """Calls ``runs`` again and again, with ``memories`` at the next of ``rows`` every time."""
+    """Calls ``runs`` once for each of ``rows``, with ``memories`` moved there. Returns the first failed status."""
     for row in rows:
         for memory, array in zip(memories, row, strict=True):
             memory.move(array)
@@ -167,11 +170,11 @@ def _run_each_row(
 
 
 _Move = tuple[DnnlMemory, DnnlMemory, int, int]
-"""A part, of which memory, its first byte there, and how many bytes it moves on from run to run."""
+"""A part, the memory that it is part of, its first byte there, and the bytes between one run's part and the next."""
 
 
 def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
-    """Calls ``run`` again and again, with ``moves`` moved on every time."""
+    """Calls ``run`` ``times`` times, with ``moves`` one step further each time. Returns the first failed status."""
     place = load_onednn().place
     handle = ctypes.c_void_p
     for part, whole, *_ in stays:
@@ -187,14 +190,14 @@ def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_
 
 
 class OneDnnVerbs(Verbs):
-    """Base of the kernel mixins that use oneDNN; the worker's stream is ``stream``."""
+    """Base of the kernel mixins that use oneDNN; ``stream`` is the stream of the worker."""
 
     @cached_property
     def stream(self) -> PrimitiveStream:
         return PrimitiveStream()
 
     def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[[], Op]) -> Op:
-        """The Op of the calls that ``describe`` adds, or ``otherwise`` the reference's if oneDNN refuses one."""
+        """The Op of the calls that ``describe`` adds; that of ``otherwise``, the reference's, if oneDNN refuses one."""
         calls = Calls(self.stream)
         try:
             describe(calls)

@@ -1,4 +1,4 @@
-"""Primitives that treat every channel by numbers of its own."""
+"""oneDNN's batch normalisation, forward and backward, in portions where a channel has many places."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from netpart.kernels.op import Array
 from netpart.spec import Shape
 
 GIVEN, OWN = NormFlag.GLOBAL_STATS | NormFlag.SCALE | NormFlag.SHIFT, NormFlag.SCALE | NormFlag.SHIFT
-"""Flags: with statistics that are given, or those of the tensor; always with scale and shift, whose gradients tell."""
+"""Flags: GIVEN statistics, or the tensor's OWN; always with scale and shift, as their gradients are the wanted sums."""
 
 
 def add_batch_norm(
     calls: Calls, x: Array, y: Array | None, mean: Array, variance: Array, w: Array | None, b: Array | None,
     epsilon: float, flags: int, activation: Kind | None = None,
 ) -> None:  # fmt: skip
-    """y (None: nobody wants it) and, where they are not given, mean and variance."""
+    """Appends y (None: not wanted) and, unless ``flags`` are GIVEN, mean and variance."""
     post = Attributes().eltwise(eltwise_algorithm("relu")) if activation == "relu" else None
     many = flags == OWN and count_places(x.shape) > MOST
+    # Many places: the moments are computed in portions below, and are given to the normalisation.
     flags = GIVEN if many else flags
     desc, _ = _batch_norm_descs(MemoryDesc.last(x.shape), epsilon, flags, post)
     source = calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC))
@@ -53,7 +54,7 @@ def add_batch_norm(
 
 
 def _add_moments(calls: Calls, source: DnnlMemory, shape: Shape, mean: Array, variance: Array) -> None:
-    """mean and variance of ``source``, which lies channels-last; what is normalised on the way is thrown away."""
+    """Appends mean and variance of channels-last ``source``; the normalised portions, a by-product, are discarded."""
     found = [(_batch_norm_descs(portion_desc(shape, size), 1.0, 0)[0], times) for size, times in cut_portions(shape)]
     means = PortionSums(shape)
     variances = PortionSums(shape)
@@ -71,7 +72,7 @@ def add_batch_norm_gradient(
     calls: Calls, x: Array, dy: Array, dx: Array | None, mean: Array, variance: Array, w: Array | None,
     sums: Sequence[Array], epsilon: float, flags: int,
 ) -> None:  # fmt: skip
-    """dx (None: nobody wants it) and ``sums``: of dy · unit, and of dy."""
+    """Appends dx (None: not wanted) and ``sums``: Σ dy · unit and Σ dy."""
     many = count_places(x.shape) > MOST
     _, desc = _batch_norm_descs(MemoryDesc.last(x.shape), epsilon, GIVEN if many else flags)
     wanted = desc.arg(Arg.DIFF_SRC)
@@ -102,7 +103,7 @@ def _add_gradient_sums(
     calls: Calls, tensors: dict[int, DnnlMemory], args: dict[int, DnnlMemory], shape: Shape, epsilon: float,
     sums: Sequence[Array], flags: int,
 ) -> None:  # fmt: skip
-    """``sums``; and, where the statistics are given, dx."""
+    """Appends ``sums``, in portions, and dx if ``flags`` are GIVEN."""
     found = [
         (_batch_norm_descs(portion_desc(shape, size), epsilon, GIVEN)[1], times) for size, times in cut_portions(shape)
     ]
@@ -111,6 +112,7 @@ def _add_gradient_sums(
     for arg, each in zip((Arg.DIFF_SCALE, Arg.DIFF_SHIFT), rows, strict=True):
         wholes[arg] = DnnlMemory.of(each.rows)
     if flags == OWN:
+        # dx of own statistics depends on the sums of all portions: that of a portion is discarded.
         args = {**args, Arg.DIFF_SRC: calls.temporary(found[0][0].arg(Arg.DIFF_SRC))}
         del wholes[Arg.DIFF_SRC]
     calls.along(found, args, wholes)
@@ -122,7 +124,7 @@ def _add_input_gradient(
     calls: Calls, tensors: dict[int, DnnlMemory], shape: Shape, mean: Array, variance: Array, w: Array | None,
     sums: Sequence[Array], epsilon: float,
 ) -> None:  # fmt: skip
-    """dx = w · rstd · (dy - Σ dy / n - unit / n · Σ dy·unit), as (x · factor + shift + dy) · slope."""
+    """Appends dx = w · rstd · (dy - Σ dy / n - unit / n · Σ dy·unit), as (x · factor + shift + dy) · slope."""
     factor, shift, slope = (np.empty_like(mean) for _ in range(3))
     n = count_places(shape)
 
@@ -144,10 +146,12 @@ def _add_input_gradient(
 def _batch_norm_descs(
     desc: MemoryDesc, epsilon: float, flags: int, post: Attributes | None = None
 ) -> tuple[PrimitiveDesc, PrimitiveDesc]:
-    """Forward, with ``post`` behind it, and backward of what is before that. Raises Refused if one of them is."""
+    """The forward primitive, followed by ``post``, and the backward one without it. Raises OneDnnRefused unless oneDNN
+    has both."""
     args = desc, desc, float(epsilon), flags
     above = PrimitiveDesc("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args)
     below = PrimitiveDesc("batch_normalization_backward", PropKind.BACKWARD, desc, *args, above)
+    # The backward primitive is that of the forward one without the post-operation.
     if post is not None:
         above = PrimitiveDesc("batch_normalization_forward", PropKind.FORWARD_TRAINING, *args, attributes=post)
     return above, below

@@ -1,4 +1,4 @@
-"""Sums and products of whole arrays that lie alike."""
+"""Sums and products of whole arrays with the same order in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netpart.kernels.op import Array, Op
 
 
 class Arrays(arrays.Arrays, OneDnnVerbs):
-    """Only what pays: fills, copies and sums of parts of arrays are as fast in the reference."""
+    """The verbs that oneDNN does faster: fills, copies and sums of parts of arrays are left to the reference."""
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src."""
@@ -52,7 +52,7 @@ class Combine(combine.Combine, OneDnnVerbs):
 def _add_reduction(
     calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array], activation: Kind | None = None
 ) -> None:
-    """dst = activation(srcs[0] op srcs[1] op ...), in one pass."""
+    """Appends dst = activation(srcs[0] op srcs[1] op ...), in one pass."""
     target, first, second, *rest = flat_memories(dst, *srcs)
     post, others = Attributes(), Args()
     for place, source in enumerate(rest):

@@ -1,4 +1,4 @@
-"""Convolution on channels-last tensors; weights are copied to the order that the primitive chose, once for each run."""
+"""Convolution on channels-last tensors; every run copies the weights to the order that the primitive chose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIRECT = Algorithm.CONVOLUTION_DIRECT
 
 
 class Convolution(reference.Convolution, OneDnnVerbs):
-    """The verbs of the reference. Tensors that lie otherwise than channels-last are copied."""
+    """The verbs of the reference. Tensors that are not channels-last are copied."""
 
     def convolution(
         self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int = 1,
@@ -74,6 +74,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
             if lowering_pays(dw, dy, window, groups):
                 return LoweredCalls(calls, x, dw, dy, window).weights(dy, dw, db)
             found = strips.cut_strips(x, dy, dw, window) if groups == 1 and x.size and dy.size else []
+            # oneDNN would add up db in float32 over all places, or once per strip.
             apart = db is not None and (len(found) > 1 or count_places(dy.shape) > MOST)
             if len(found) > 1:
                 _add_strip_gradients(calls, found, dw)
@@ -90,7 +91,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 def _add_weight_gradient(
     calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
 ) -> None:
-    """Then dw and db."""
+    """Appends dw and, unless it is None, db."""
     problem = _ConvolutionDescs(x, dw, db, dy, window, groups)
     desc = problem.gradient()
     args: Args = {
@@ -102,7 +103,7 @@ def _add_weight_gradient(
 
 
 def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
-    """Then dw, the sum of those of the strips, in the order that the first one makes."""
+    """Appends dw, the sum over all strips, added up in the memory order that the first primitive chose."""
     groups = strips.group_strips(found)
     problems = [_ConvolutionDescs(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
     total = calls.temporary(problems[0].gradient().arg(Arg.DIFF_WEIGHTS))
@@ -114,7 +115,7 @@ def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> 
 
 
 def _add_one_strip(calls: Calls, problem: _ConvolutionDescs, x: DnnlMemory, dy: DnnlMemory, total: DnnlMemory) -> None:
-    """Then total += the gradient of one strip."""
+    """Appends total += the gradient of one strip."""
     desc = problem.gradient()
     part = calls.temporary(desc.arg(Arg.DIFF_WEIGHTS))
     source, above = (
@@ -125,13 +126,13 @@ def _add_one_strip(calls: Calls, problem: _ConvolutionDescs, x: DnnlMemory, dy: 
 
 
 def _accumulate_strip(total: DnnlMemory, part: DnnlMemory) -> None:
-    """total += part, with what blocks waste, which is 0."""
+    """total += part, including the padding of blocked orders, which is 0."""
     sums = total.array.view("float32")
     np.add(sums, part.array.view("float32"), out=sums)
 
 
 def _copy_into_cache(calls: Calls, memory: DnnlMemory, desc: MemoryDesc) -> DnnlMemory:
-    """A copy that lies as ``desc`` says, even of what does: to make it reads memory in order."""
+    """A copy in the order of ``desc``, even if ``memory`` has it: making the copy reads memory in order."""
     if memory.desc != desc:
         return calls.ordered(memory, desc)
     made = calls.temporary(desc)
@@ -140,7 +141,7 @@ def _copy_into_cache(calls: Calls, memory: DnnlMemory, desc: MemoryDesc) -> Dnnl
 
 
 class _ConvolutionDescs:
-    """One convolution: what its three primitives have in common."""
+    """The descriptions of a convolution's three primitives."""
 
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
@@ -152,13 +153,13 @@ class _ConvolutionDescs:
         low, high = zip(*window.pads, strict=True)
         self.window = (
             dims_array(window.stride),
-            dims_array([d - 1 for d in dilation]),
+            dims_array([d - 1 for d in dilation]),  # oneDNN counts the elements between, 0 for a dense kernel
             dims_array(low),
             dims_array(high),
         )
 
     def weights(self, w: Array) -> DnnlMemory:
-        """The weights (F, C / groups, ...) with an axis for the groups."""
+        """The memory of the weights (F, C / groups, ...), with an axis for the groups if there are several."""
         strides = [s // w.itemsize for s in w.strides]
         if len(self.shape) > w.ndim:
             strides = [self.shape[1] * strides[0], *strides]
@@ -169,6 +170,7 @@ class _ConvolutionDescs:
         return PrimitiveDesc("convolution_forward", *args, attributes=attributes)
 
     def data(self) -> PrimitiveDesc:
+        # A backward description takes the forward one as a hint.
         args = DIRECT, self.x, self.w, self.y, *self.window, self.forward()
         return PrimitiveDesc("convolution_backward_data", *args)
 

@@ -1,4 +1,4 @@
-"""The verbs of the reference kernels, those that oneDNN does better by oneDNN."""
+"""The oneDNN kernels: the reference kernels, with verbs replaced where oneDNN is faster."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Kernels(
     Softmax,
     reference.Kernels,
 ):
-    """Takes arrays of any strides; float32 tensors with space are best given channels-last."""
+    """Kernels for arrays of any strides; float32 tensors with space are fastest in channels-last order."""
 
     channels_last: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh")
 
     @property
     def implementations(self) -> list[tuple[str, str]]:
-        """(primitive, implementation) of everything bound so far."""
+        """(primitive, implementation) of all primitives bound so far."""
         return self.stream.implementations
 
     @property
     def refusals(self) -> list[tuple[str, str]]:
-        """(verb, reason) of everything that the reference kernels had to do."""
+        """(verb, reason) of all verbs that were left to the reference kernels."""
         return self.stream.refusals

@@ -1,4 +1,4 @@
-"""oneDNN's shared library: where it is found, what is missing if it is not, and its calls with answers checked."""
+"""oneDNN's shared library: finding and loading it, and calls with their status checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Handle = ctypes.c_void_p
 
 
 class OneDnnRefused(NetpartError):
-    """oneDNN has no fast implementation of what was asked; the reference kernels have to do it."""
+    """Raised where oneDNN has no fast implementation of a verb, which the reference kernels then have to do."""
 
 
 class OneDnnLibrary:
@@ -35,15 +35,16 @@ class OneDnnLibrary:
         self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
 
     def call(self, name: str, *args: Any) -> None:
-        """Calls ``name``; raises Refused where it is not implemented and NetpartError where it fails."""
+        """Calls ``name``; raises OneDnnRefused if it is not implemented and NetpartError if it fails."""
         status = getattr(self.calls, name)(*args)
+        # oneDNN returns either of these for a case that it does not support.
         if status in (DnnlStatus.UNIMPLEMENTED, DnnlStatus.INVALID_ARGUMENTS):
             raise OneDnnRefused(f"oneDNN: {name} answered {DnnlStatus(status).name}")
         if status != DnnlStatus.SUCCESS:
             raise NetpartError(f"oneDNN: expected {name} to succeed, got {DnnlStatus(status).name} ({self.path})")
 
     def create(self, name: str, *args: Any) -> Handle:
-        """The object that ``name`` makes. Raises as ``call`` does."""
+        """The object that ``name`` creates. Raises as ``call`` does."""
         made = Handle()
         self.call(name, ctypes.byref(made), *args)
         return made
@@ -53,26 +54,26 @@ class OneDnnLibrary:
 
 
 class HandleOwner:
-    """Owns ``handle`` and destroys it with ``destroy`` when nobody holds it any more."""
+    """Owns ``handle`` and destroys it with ``destroy`` when the last reference is gone."""
 
     def __init__(self, handle: Handle, destroy: str) -> None:
         self.handle = handle
         self._destroy = getattr(load_onednn().calls, destroy)
 
     def __del__(self) -> None:
-        destroy = getattr(self, "_destroy", None)
+        destroy = getattr(self, "_destroy", None)  # absent if a constructor raised before it got here
         if destroy is not None:
             destroy(self.handle)
 
 
 def missing_onednn() -> str:
-    """Why oneDNN cannot be used here, in one line; empty if it can."""
+    """Why oneDNN cannot be used on this machine, in one line; empty if it can."""
     found = _find_onednn()
     return found if isinstance(found, str) else ""
 
 
 def load_onednn() -> OneDnnLibrary:
-    """The library, loaded once. Raises NetpartError with what is missing."""
+    """The library, loaded once. Raises NetpartError, naming what is missing."""
     found = _find_onednn()
     if isinstance(found, str):
         raise NetpartError(found)
@@ -81,7 +82,7 @@ def load_onednn() -> OneDnnLibrary:
 
 @cache
 def _find_onednn() -> OneDnnLibrary | str:
-    """The first library that loads: that of the Python environment, or that of the system."""
+    """The first library that loads, of the Python environment or of the system; else what is missing."""
     tried = []
     for path in (str(Path(sys.prefix, "lib", SONAME)), SONAME):
         try:

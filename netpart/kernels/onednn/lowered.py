@@ -1,11 +1,12 @@
-"""Convolution as one matrix product, for the last layers of a net: few places and many weights.
+"""Convolution as one matrix product, for the last layers of a net, with few places and many weights.
 
     x (B, C, *in) ──gather──▶ columns (places, C·k)      y = columns wᵀ      dw = dyᵀ columns
     dx            ◀─scatter──                            columns' = dy w
 
-A place is one position of one output image. The weights are read as they are stored, once; a direct convolution copies
-them to an order of its own first, each time, and that takes as long as its work where there are fewer places than
-filters. Known as lowering: Chellapilla et al., High Performance Convolutional Neural Networks, 2006, section 3.
+A place is one position of one output image. The weights are read once, in the order in which they are stored. A direct
+convolution first copies them to an order of its own in every run, which takes as long as the convolution where there
+are fewer places than filters. Known as lowering: Chellapilla et al., High Performance Convolutional Neural Networks,
+2006, section 3.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from netpart.kernels.pooling import window_taps
 
 
 def lowering_pays(w: Array, y: Array, window: Window, groups: int) -> bool:
-    """True if a product is the faster way, and there is one: without groups, dilation and odd orders in memory."""
+    """True if a product is faster and possible: no groups, no dilation, w and y in the usual memory orders."""
     stretched = any(d > 1 for d in window.dilation)
-    lying = w.flags.c_contiguous and tidy_strides(
+    usual = w.flags.c_contiguous and tidy_strides(
         y.shape, [s // y.itemsize for s in y.strides]
     ) == channels_last_strides(y.shape)
-    return groups == 1 and not stretched and lying and 0 < len(y) * prod(y.shape[2:]) < len(w)
+    return groups == 1 and not stretched and usual and 0 < len(y) * prod(y.shape[2:]) < len(w)
 
 
 class LoweredCalls:
@@ -47,18 +48,18 @@ class LoweredCalls:
         self.x = np.moveaxis(x, 1, -1)
 
     def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
-        """Then y = post(columns wᵀ + b)."""
+        """Appends y = post(columns wᵀ + b)."""
         self.calls.then(self._gather)
         bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
         self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
 
     def data(self, w: Array, dy: Array) -> None:
-        """Then x, which is dx, = what the places of dy w add up to."""
+        """Appends dx, the ``x`` of this object, = the columns dy w, added up where they overlap."""
         self._product(self._outputs(dy), self._weights(w), self.columns)
         self.calls.then(self._scatter)
 
     def weights(self, dy: Array, dw: Array, db: Array | None) -> None:
-        """Then dw = dyᵀ columns, and db = the sum of dy."""
+        """Appends dw = dyᵀ columns and db = the sum of dy over all axes except the channels."""
         self.calls.then(self._gather)
         self._product(self._outputs(dy, turned=True), self.columns, self._weights(dw))
         if db is not None:
@@ -83,12 +84,13 @@ class LoweredCalls:
         return _row_major_matrix(y, self.places, self.filters, turned)
 
     def _pairs(self) -> list[tuple[Any, Any]]:
-        """For each element of the kernel: where it lies in the columns, and in x."""
+        """For each element of the kernel: its view of the columns, and the view of x that it reads."""
+        # Made in every run, as the workspace that holds the columns may be another array then.
         columns = self.columns.array.view("float32").reshape(self.shape)
         return [(columns[:, *tap.outputs[1:], :, tap.index], self.x[:, *tap.inputs[1:], :]) for tap in self.taps]
 
     def _gather(self) -> None:
-        self.columns.array.fill(0)
+        self.columns.array.fill(0)  # elements that read padding are in no pair
         for columns, x in self._pairs():
             np.copyto(columns, x)
 
@@ -107,6 +109,6 @@ class LoweredCalls:
 
 
 def _row_major_matrix(array: Array, rows: int, columns: int, turned: bool) -> DnnlMemory:
-    """Memory in row-major order as a matrix, or as its transpose."""
+    """``array``, in row-major order, as a matrix (rows, columns), or as its transpose if ``turned``."""
     shape, strides = ((columns, rows), (1, columns)) if turned else ((rows, columns), (columns, 1))
     return DnnlMemory(MemoryDesc.strided(shape, strides), array)

@@ -1,7 +1,8 @@
 """Local response normalisation on channels-last tensors: sums over windows of channels are products with a band matrix.
 
-oneDNN's own LRN wants blocks of channels and keeps twice the tensor. Places (rows · space, C) times a band (C, C) costs
-2·C operations an element, little beside a convolution of as many channels; the rest is done on the way.
+oneDNN's own LRN needs blocks of channels and keeps twice the tensor. The product of places (rows · space, C) and a band
+matrix (C, C) takes 2·C operations per element, few compared with a convolution of as many channels. Post-operations do
+the rest.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels import lrn as reference
+from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.onednn.activation import add_binary, add_eltwise, add_post_ops, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
@@ -20,16 +22,15 @@ from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Op
 
 BETA = 0.75
-"""The exponent that square roots make."""
+"""The exponent that square roots can compute."""
 
 
 class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVerbs):
-    """The verbs of the reference where all channels are there and beta is 0.75."""
+    """The verbs of the reference, for parts with all channels and a beta of 0.75."""
 
-    def lrn(
-        self, x: Array, y: Array, scale: Array, offset: int, local_size: int, alpha: float, beta: float, knorm: float
-    ) -> Op:
+    def lrn(self, x: Array, y: Array, scale: Array, factors: LrnFactors) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha / local_size · Σ x² over ``local_size`` channels."""
+        _, local_size, alpha, beta, knorm = factors
 
         def describe(calls: Calls) -> None:
             source, target, kept = _place_matrices(beta, x, y, scale)
@@ -39,14 +40,11 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             _add_band_product(calls, square, _band_matrix(x.shape[1], local_size, alpha / local_size), kept, post)
             _add_power_quotient(calls, source, kept, target)
 
-        arrays = x, y, scale, offset, local_size, alpha, beta, knorm
-        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(*arrays))
+        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(x, y, scale, factors))
 
-    def lrn_gradient(
-        self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, offset: int, local_size: int, alpha: float,
-        beta: float, knorm: float,
-    ) -> Op:  # fmt: skip
+    def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
         """Overwrites dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
+        _, local_size, alpha, beta, _ = factors
 
         def describe(calls: Calls) -> None:
             source, result, kept, above, below = _place_matrices(beta, x, y, scale, dy, dx)
@@ -58,12 +56,12 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             add_binary(calls, Algorithm.BINARY_MUL, part, source, part)
             _add_power_quotient(calls, above, kept, below, part)
 
-        arrays = x, y, scale, dy, dx, offset, local_size, alpha, beta, knorm
+        arrays = x, y, scale, dy, dx, factors
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
 
 
 def _place_matrices(beta: float, *arrays: Array) -> list[DnnlMemory]:
-    """Channels-last tensors as (places, channels). Raises Refused if some lie otherwise, or beta is another."""
+    """Channels-last tensors as (places, channels). Raises OneDnnRefused for other orders and another beta."""
     shape = arrays[0].shape
     for a in arrays:
         if (
@@ -78,7 +76,7 @@ def _place_matrices(beta: float, *arrays: Array) -> list[DnnlMemory]:
 
 
 def _band_matrix(channels: int, local_size: int, factor: float) -> DnnlMemory:
-    """Column j has ``factor`` in the rows of the channels that j sees."""
+    """The band matrix: column j has ``factor`` in the rows of the channels in the window of j."""
     numbers = np.arange(channels)
     near = np.abs(numbers - numbers[:, None]) <= local_size // 2
     return DnnlMemory.of((factor * near).astype("float32"))
@@ -87,7 +85,7 @@ def _band_matrix(channels: int, local_size: int, factor: float) -> DnnlMemory:
 def _add_band_product(
     calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None
 ) -> None:
-    """Then y = post(a b)."""
+    """Appends y = post(a b)."""
     desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y})
 
@@ -95,7 +93,7 @@ def _add_band_product(
 def _add_power_quotient(
     calls: Calls, x: DnnlMemory, scale: DnnlMemory, y: DnnlMemory, more: DnnlMemory | None = None
 ) -> None:
-    """Then y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
+    """Appends y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
     post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
     others: Args = {post_op_argument(1): scale, post_op_argument(4): x}

@@ -1,4 +1,4 @@
-"""Descriptors say how a tensor lies in memory; a memory is a descriptor and the place."""
+"""Memory descriptors, which define the order of a tensor in memory, and memories: a descriptor and an address."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from netpart.kernels.op import Array
 
 TYPES = {"float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8}
 ANY, MOST = 1, 12
-"""The format in which a primitive may choose for itself, and the axes that a descriptor has room for."""
+"""The format tag that leaves the choice to the primitive, and the most axes of a descriptor."""
 
 NOWHERE = Handle()
-"""A null pointer: an optional argument that is not there."""
+"""A null pointer: an optional argument that is absent."""
 
 
 def dims_array(values: Sequence[int]) -> Any:
-    """``values`` as the C array that dnnl_dims_t is."""
+    """``values`` as a dnnl_dims_t, a C array."""
     return (ctypes.c_int64 * MOST)(*values)
 
 
 class MemoryDesc(HandleOwner):
-    """Shape, element type and order in memory of a tensor."""
+    """The shape, element type and order in memory of a tensor."""
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle, "dnnl_memory_desc_destroy")
 
     @classmethod
     def strided(cls, shape: Sequence[int], strides: Sequence[int], dtype: str = "float32") -> MemoryDesc:
-        """A tensor with ``strides`` in elements. Raises Refused if it has no element, or of another kind."""
+        """A tensor with ``strides`` in elements. Raises OneDnnRefused if it is empty or of a dtype not in TYPES."""
         if not all(shape) or dtype not in TYPES:
             raise OneDnnRefused(f"oneDNN: expected elements of {', '.join(TYPES)}, got {dtype} of shape {tuple(shape)}")
         args = len(shape), dims_array(shape), TYPES[dtype], dims_array(strides)
@@ -40,7 +40,7 @@ class MemoryDesc(HandleOwner):
 
     @classmethod
     def of(cls, array: Array) -> MemoryDesc:
-        """``array`` as it lies."""
+        """The order in memory of ``array``."""
         strides = tidy_strides(array.shape, [s // array.itemsize for s in array.strides])
         return cls.strided(array.shape, strides, array.dtype.name)
 
@@ -51,13 +51,13 @@ class MemoryDesc(HandleOwner):
 
     @classmethod
     def any(cls, shape: Sequence[int], dtype: str = "float32") -> MemoryDesc:
-        """A tensor whose order the primitive chooses; ask it with ``PrimitiveDesc.arg``."""
+        """A tensor whose order the primitive chooses; ``PrimitiveDesc.arg`` returns the choice."""
         args = len(shape), dims_array(shape), TYPES[dtype], ANY
         return cls(load_onednn().create("dnnl_memory_desc_create_with_tag", *args))
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the tensor takes, with what blocks waste."""
+        """The bytes of the tensor, including the padding of blocked orders."""
         return int(load_onednn().calls.dnnl_memory_desc_get_size(self.handle))
 
     def __eq__(self, other: object) -> bool:
@@ -67,8 +67,7 @@ class MemoryDesc(HandleOwner):
 
 
 class DnnlMemory(HandleOwner):
-    """A tensor at a place: that of ``array``, which it keeps alive, or one that ``move`` says later; ``at`` is its
-    address."""
+    """A tensor at an address, ``at``: that of ``array``, which it keeps alive, or one that ``move`` sets later."""
 
     def __init__(self, desc: MemoryDesc, array: Array | None = None) -> None:
         lib = load_onednn()
@@ -80,18 +79,18 @@ class DnnlMemory(HandleOwner):
 
     @classmethod
     def of(cls, array: Array) -> DnnlMemory:
-        """``array`` as it lies."""
+        """The memory of ``array``, in its order."""
         return cls(MemoryDesc.of(array), array)
 
     def move(self, array: Array) -> None:
-        """The tensor lies in ``array`` from now on."""
+        """Makes ``array`` the memory of the tensor."""
         self.at = _numpy_address(array)
         load_onednn().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
         self.array = array
 
 
 def _numpy_address(array: Array) -> int:
-    """Where the first element lies."""
+    """The address of the first element."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -108,7 +107,8 @@ def channels_last_strides(shape: Sequence[int]) -> list[int]:
 
 
 def tidy_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The same strides, but those of axes of extent 1, which may be anything, as channels-last or C order has them."""
+    """The strides in channels-last or C order if they differ from it only on axes of extent 1; else unchanged."""
+    # NumPy gives an axis of extent 1 any stride, and comparisons with channels-last order must not depend on it.
     wanted = [a for a, n in enumerate(shape) if n > 1]
     for usual in (channels_last_strides, dense_strides) if len(shape) > 2 else (dense_strides,):
         found = usual(shape)
@@ -118,16 +118,16 @@ def tidy_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
 
 
 def flat_memories(*arrays: Array) -> list[DnnlMemory]:
-    """Arrays of one shape as 1-D memories, element after element. Raises Refused unless they lie ``share_layout``."""
+    """Arrays of one shape as 1-D memories. Raises OneDnnRefused unless ``share_layout`` is true of them."""
     if not share_layout(*arrays):
         raise OneDnnRefused(
-            f"oneDNN: expected arrays that lie alike without gaps, got strides {[a.strides for a in arrays]}"
+            f"oneDNN: expected arrays of one memory order without gaps, got strides {[a.strides for a in arrays]}"
         )
     return [DnnlMemory(MemoryDesc.strided((a.size,), (1,), a.dtype.name), a) for a in arrays]
 
 
 def share_layout(*arrays: Array) -> bool:
-    """True if all have one shape and their axes in one order in memory, whichever, without gaps."""
+    """True if all have the same shape and the same order of axes in memory, whichever, without gaps."""
     shapes = {a.shape for a in arrays}
     steps = {_long_axis_strides(a) for a in arrays}
     return len(shapes) == len(steps) == 1 and _has_no_gaps(arrays[0])

@@ -1,4 +1,4 @@
-"""The numbers of oneDNN's C API v3 that netpart uses, as dnnl_types.h gives them."""
+"""The constants of oneDNN's C API v3 that netpart uses, as defined in dnnl_types.h."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class DnnlStatus(IntEnum):
-    """What a call answers."""
+    """The status that a call returns."""
 
     SUCCESS = 0
     OUT_OF_MEMORY = 1
@@ -26,7 +26,7 @@ class ElementType(IntEnum):
 
 
 class PropKind(IntEnum):
-    """What a primitive computes."""
+    """Directions of propagation."""
 
     FORWARD_TRAINING = 64
     FORWARD_INFERENCE = 96
@@ -35,7 +35,7 @@ class PropKind(IntEnum):
 
 
 class Algorithm(IntEnum):
-    """Variants of a primitive; ``*_DST`` differentiate from the output instead of the input."""
+    """Variants of a primitive; the gradient of ``*_DST`` reads the output instead of the input."""
 
     CONVOLUTION_DIRECT = 0x1
     RELU = 0x20
@@ -96,7 +96,7 @@ class NormFlag(IntEnum):
 
 
 class Arg(IntEnum):
-    """Arguments of an execution."""
+    """Numbers of the arguments of an execution."""
 
     SRC = 1
     SRC_1 = 2
@@ -117,11 +117,11 @@ class Arg(IntEnum):
     DIFF_SHIFT = 256
     MULTIPLE_SRC = 1024
     POST_OP = 32768
-    """Of the first post-operation; that of the n-th is n times as much more, with SRC_1 added for its other operand."""
+    """Post-operation i, counted from 0, has (1 + i) times this number; its other operand has SRC_1 added."""
 
 
 class Query(IntEnum):
-    """What a primitive descriptor can be asked."""
+    """Properties that a primitive descriptor can be queried for."""
 
     IMPLEMENTATION = 8
     ARGUMENT = 255

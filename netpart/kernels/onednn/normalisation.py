@@ -1,46 +1,43 @@
-"""Normalisation of blocks of features; what the reference keeps for the gradient is kept here too."""
+"""Normalisation of blocks of features; keeps the same arrays for the gradient as the reference."""
 
 from __future__ import annotations
 
 from netpart.kernels import normalisation as reference
-from netpart.kernels.normalisation import Box
+from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
 from netpart.kernels.onednn.primitive import PrimitiveDesc
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Box, Op
 
 
 class Normalisation(reference.Normalisation, OneDnnVerbs):
-    """The verbs of the reference, where y has all of its blocks and their mean is taken away."""
+    """The verbs of the reference, for y of whole blocks whose mean is subtracted."""
 
-    def normalise(
-        self, x: Array, w: Array | None, b: Array | None, y: Array, unit: Array, rstd: Array, blocks: int, own: Box,
-        epsilon: float, centred: bool,
-    ) -> Op:  # fmt: skip
+    def normalise(self, a: NormaliseArguments) -> Op:
         """y = unit · w + b with unit = (x - mean) · rstd, rstd = 1 / sqrt(variance + epsilon)."""
         xp = self.xp
+        rstd = a.rstd
 
         def describe(calls: Calls) -> None:
-            source = _block_rows(x, y, blocks, centred)
-            unit_bn = _block_rows(unit, y, blocks, centred)
-            mean = calls.temporary(MemoryDesc.strided((blocks,), (1,)))
-            variance = DnnlMemory.of(rstd.reshape(blocks))
+            source = _block_rows(a.x, a.y, a.blocks, a.centred)
+            unit_bn = _block_rows(a.unit, a.y, a.blocks, a.centred)
+            mean = calls.temporary(MemoryDesc.strided((a.blocks,), (1,)))
+            variance = DnnlMemory.of(rstd.reshape(a.blocks))
             given: Args = {Arg.SRC: source, Arg.DST: unit_bn, Arg.MEAN: mean, Arg.VARIANCE: variance}
-            calls.add(_layer_norm_forward(source.desc, variance.desc, epsilon), given)
+            calls.add(_layer_norm_forward(source.desc, variance.desc, a.epsilon), given)
             calls.then(finish)
 
         def finish() -> None:
-            xp.add(rstd, epsilon, out=rstd)
+            xp.add(rstd, a.epsilon, out=rstd)
             xp.sqrt(rstd, out=rstd)
             xp.divide(1, rstd, out=rstd)
-            xp.multiply(unit, 1 if w is None else w, out=y)
-            if b is not None:
-                xp.add(y, b, out=y)
+            xp.multiply(a.unit, 1 if a.w is None else a.w, out=a.y)
+            if a.b is not None:
+                xp.add(a.y, a.b, out=a.y)
 
-        args = x, w, b, y, unit, rstd, blocks, own, epsilon, centred
-        return self.attempt(describe, lambda: super(Normalisation, self).normalise(*args))
+        return self.attempt(describe, lambda: super(Normalisation, self).normalise(a))
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
@@ -67,7 +64,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:
-    """Contiguous ``x`` with a row for each block. Raises Refused unless all of it belongs to y, and has a mean."""
+    """Contiguous ``x`` with a row for each block. Raises OneDnnRefused unless ``centred`` and y covers all of x."""
     if not centred or y.shape != x.shape or not x.size:
         raise OneDnnRefused(f"oneDNN: expected whole blocks with a mean, got {x.shape} for {y.shape}")
     return DnnlMemory.of(x.reshape(blocks, -1))

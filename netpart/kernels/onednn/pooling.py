@@ -1,4 +1,4 @@
-"""Pooling on channels-last tensors; ``arg`` keeps what oneDNN's max pooling writes down for its gradient."""
+"""Pooling on channels-last tensors; ``arg`` holds the workspace of oneDNN's max pooling for the gradient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from netpart.spec import Shape
 
 
 class Pooling(reference.Pooling, OneDnnVerbs):
-    """The verbs of the reference. Whether oneDNN does both or none depends on shapes alone: ``arg`` is its own."""
+    """The verbs of the reference.
+
+    ``arg`` has a format of oneDNN's own, so it does both verbs or neither: the decision depends on shapes alone.
+    """
 
     def pooling(self, x: Array, y: Array, arg: Array | None, window: Window, method: Method, area: int | Array) -> Op:
         """MAX: ties go to the first element. AVG: the window's sum divided by ``area``."""
@@ -50,7 +53,7 @@ class Pooling(reference.Pooling, OneDnnVerbs):
 def _pooling_descs(
     x: Shape, y: Shape, window: Window, method: Method, area: int | Array
 ) -> tuple[PrimitiveDesc, PrimitiveDesc]:
-    """Forward and backward. Raises Refused if one of them is, or where oneDNN computes something else."""
+    """The forward and the backward primitive. Raises OneDnnRefused unless oneDNN has both, with the same results."""
     axes = len(window.kernel)
     if len(x) != axes + 2 or not all(y) or padding_windows(x[2:], y[2:], window):
         raise OneDnnRefused(
@@ -73,7 +76,7 @@ def _pooling_descs(
 
 
 def _winner_memory(calls: Calls, desc: PrimitiveDesc, arg: Array | None, method: Method) -> DnnlMemory | None:
-    """Where max pooling notes the winners: in ``arg``, or, if nobody wants them, somewhere."""
+    """The memory of max pooling's winners: ``arg``, or a temporary if there is none; None for AVG."""
     if method == "AVG":
         return None
     wanted = desc.arg(Arg.WORKSPACE)

@@ -1,8 +1,8 @@
-"""Sums over many places, portion by portion.
+"""Sums over many places, in portions.
 
-oneDNN adds up the places of a channel one after another in float32, so that its rounding grows with their number: half
-a million squares lose four of seven digits. Portions lose little, and what they add up to is added in float64.
-Variances are put together as in Chan et al., Algorithms for Computing the Sample Variance, 1983, equation 2.1.
+oneDNN adds up the places of a channel one after another in float32, so that its rounding error grows with their number:
+half a million squares lose four of seven digits. Portions lose little, and their sums are added in float64.
+Variances are merged as in Chan et al., Algorithms for Computing the Sample Variance, 1983, equation 2.1.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from netpart.kernels.op import Array
 from netpart.spec import Shape
 
 MOST = 1024
-"""Places that oneDNN may add up in one go."""
+"""The most places that oneDNN adds up in one run."""
 
 
 def count_places(shape: Shape) -> int:
-    """Elements of a channel of a tensor (batch, channels, ...)."""
+    """The elements of a channel of a tensor (batch, channels, ...)."""
     return shape[0] * prod(shape[2:])
 
 
 def cut_portions(shape: Shape) -> list[tuple[int, int]]:
-    """(places, how many such portions): as many full ones as there are, and what is left."""
+    """(places, number of such portions): the full ones, and the rest."""
     full, rest = divmod(count_places(shape), MOST)
     return [(size, times) for size, times in ((MOST, full), (rest, 1)) if size and times]
 
 
 def portion_desc(shape: Shape, size: int) -> MemoryDesc:
-    """``size`` places of a tensor that lies channels-last."""
+    """The descriptor of ``size`` places of a channels-last tensor."""
     return MemoryDesc.last((1, shape[1], 1, size))
 
 
 class PortionSums:
-    """A row of float32 numbers, one for each channel, from every portion."""
+    """The results of all portions: a row for each, with a float32 number for each channel."""
 
     def __init__(self, shape: Shape) -> None:
         self.sizes = np.array([size for size, times in cut_portions(shape) for _ in range(times)], np.float64)[:, None]
         self.rows: Array = np.empty((len(self.sizes), shape[1]), np.float32)
 
     def total(self, out: Array) -> Callable[[], Any]:
-        """What puts the sum of the rows in ``out``."""
+        """The function that writes the sum of the rows to ``out``."""
         return lambda: np.copyto(out, self.rows.sum(axis=0, dtype=np.float64), casting="same_kind")
 
 
 def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array) -> None:
-    """Then ``out`` (C,) = what all places of ``source`` add up to; it lies channels-last."""
+    """Appends ``out`` (C,) = the sum over all places of channels-last ``source``."""
     rows = PortionSums(shape)
     ones = DnnlMemory.of(np.ones((1, MOST), np.float32))
     found = [(_ones_product(size, shape[1]), times) for size, times in cut_portions(shape)]
@@ -62,14 +62,14 @@ def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array)
 
 
 def _ones_product(size: int, channels: int) -> PrimitiveDesc:
-    """A row of ones times ``size`` places."""
+    """The product of a row of ones and ``size`` places: their sum."""
     shapes = (1, size), (size, channels), (1, channels)
     row, matrix, sums = (MemoryDesc.strided(shape, dense_strides(shape)) for shape in shapes)
     return PrimitiveDesc("matmul", row, matrix, None, sums)
 
 
 def merge_moments(means: PortionSums, variances: PortionSums, mean: Array, variance: Array) -> Callable[[], None]:
-    """What makes ``mean`` and ``variance`` of those of the portions."""
+    """The function that computes ``mean`` and ``variance`` from those of the portions."""
     shares = means.sizes / means.sizes.sum()
 
     def run() -> None:

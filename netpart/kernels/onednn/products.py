@@ -1,4 +1,7 @@
-"""Matrix products. OpenBLAS knows fewer processors than oneDNN, and has half of its speed on those it does not know."""
+"""Matrix products.
+
+NumPy's OpenBLAS has code for fewer processors than oneDNN, and reaches half of its speed on the others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from netpart.kernels.verbs import as_matrix
 
 
 class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
-    """The verbs of the reference; sums over rows are its own."""
+    """The verbs of the reference; sums over rows are left to NumPy."""
 
     def inner_product(
         self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
@@ -56,7 +59,7 @@ class Matmul(matmul.Matmul, OneDnnVerbs):
     """The verb of the reference."""
 
     def matmul(self, a: Array, b: Array, y: Array, transpose_a: bool = False, transpose_b: bool = False) -> Op:
-        """y = a b, each of them transposed first if it is said so."""
+        """y = a b, after transposing a if ``transpose_a`` and b if ``transpose_b``."""
 
         def describe(calls: Calls) -> None:
             left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
@@ -66,12 +69,13 @@ class Matmul(matmul.Matmul, OneDnnVerbs):
 
 
 def matmul_memory(array: Array) -> DnnlMemory:
-    """``array`` (..., rows, columns) as it lies. Axes of extent 1 get the strides that the BLAS wants of them."""
+    """The memory of ``array`` (..., rows, columns). Axes of extent 1 get the strides that the BLAS requires."""
     strides = [s // array.itemsize for s in array.strides]
     for axis in reversed(range(array.ndim)):
         if array.shape[axis] == 1:
-            behind = zip(strides[axis + 1 :], array.shape[axis + 1 :], strict=True)
-            strides[axis] = max((s * n for s, n in behind), default=1)
+            # As in a dense array: a leading dimension may not be smaller than the row that it steps over.
+            inner = zip(strides[axis + 1 :], array.shape[axis + 1 :], strict=True)
+            strides[axis] = max((s * n for s, n in inner), default=1)
     return DnnlMemory(MemoryDesc.strided(array.shape, strides, array.dtype.name), array)
 
 
@@ -84,7 +88,10 @@ def add_matmul(
     scale: float = 1.0,
     add: bool = False,
 ) -> None:
-    """Then y = scale · (a b + bias); ``add``: y += that. a, b, y: (..., rows, columns), bias (..., 1, columns)."""
+    """Appends y = scale · (a b + bias); with ``add``, y += that.
+
+    a, b, y: (..., rows, columns); bias (..., 1, columns).
+    """
     attributes = Attributes()
     if scale != 1:
         attributes.eltwise(Algorithm.LINEAR, scale)

@@ -37,12 +37,12 @@ class Softmax(reference.Softmax, OneDnnVerbs):
 
 
 def add_softmax(calls: Calls, x: DnnlMemory, y: DnnlMemory, axis: int) -> None:
-    """Then y = the softmax of x over ``axis``; they may be one."""
+    """Appends y = the softmax of x over ``axis``; y may be x."""
     calls.add(_softmax_forward(x, y, axis), {Arg.SRC: x, Arg.DST: y})
 
 
 def add_softmax_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory, axis: int) -> None:
-    """Then dx = y · (dy - Σ dy·y) over the last axis, ``axis``; dx may be one of the others."""
+    """Appends dx = y · (dy - Σ dy·y) over ``axis``, the last one; dx may be y or dy."""
     described = dx.desc, dy.desc, y.desc, axis, _softmax_forward(y, y, axis)
     try:
         desc = PrimitiveDesc("softmax_backward", Algorithm.SOFTMAX_ACCURATE, *described)
@@ -52,9 +52,9 @@ def add_softmax_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMe
 
 
 def add_stepwise_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory) -> None:
-    """The same as a product, its sums and a difference: oneDNN's own primitive needs AVX-512.
+    """Appends the same as a product, its sums and a difference, for CPUs without AVX-512, which the primitive needs.
 
-    Raises Refused unless row lies behind row, without gaps.
+    Raises OneDnnRefused unless the rows follow each other without gaps.
     """
     shape = y.array.shape
     width = y.array.shape[-1]

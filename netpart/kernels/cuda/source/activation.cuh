@@ -1,8 +1,8 @@
-// Activations and their derivatives, for whatever computes them on the way. Formulas are those of activation.py, gates.py.
+// Activations and their derivatives, for all kernels that apply them. Formulas are those of activation.py and gates.py.
 #pragma once
 #include "real.cuh"
 
-// Those whose derivative is one of y: they may write over x, and be done on the way.
+// Kinds whose derivative is a function of y: y may overwrite x, so other kernels may apply them to their results.
 #define OVERWRITING_KIND(X) X(relu) X(relu6) X(sigmoid) X(tanh) X(stanh) X(softplus)
 #define EVERY_KIND(X) OVERWRITING_KIND(X) X(elu) X(silu) X(mish) X(gelu) X(gelu_tanh)
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ real softened(real x) { return (x > 0 ? x : 0) + log1
 
 __device__ __forceinline__ real within(real x) { return x < -BEYOND ? -BEYOND : x > BEYOND ? BEYOND : x; }
 
-// g of y = x g(x).
+// The gate g of y = x g(x).
 template <Kind kind> __device__ __forceinline__ real gate(real x) {
     if constexpr (kind == KIND_silu) return logistic(x);
     if constexpr (kind == KIND_mish) return tanh(softened(x));
@@ -42,7 +42,7 @@ template <Kind kind> __device__ __forceinline__ real gate_slope(real x, real g) 
 
 template <Kind kind> __device__ __forceinline__ real activate(real x, real slope) {
     if constexpr (kind == KIND_none) return x;
-    // 0 and not slope times x: of infinity too. What is no number stays none.
+    // 0 rather than slope * x, which is NaN for -infinity and slope 0. A NaN compares false and stays NaN.
     else if constexpr (kind == KIND_relu) return x < 0 ? (slope == 0 ? 0 : slope * x) : x;
     else if constexpr (kind == KIND_relu6) return x < 0 ? 0 : x > 6 ? 6 : x;
     else if constexpr (kind == KIND_sigmoid) return logistic(x);
@@ -53,7 +53,7 @@ template <Kind kind> __device__ __forceinline__ real activate(real x, real slope
     else return x * gate<kind>(x);
 }
 
-// kind'(x) from what activation_gradient says it reads: y, but x of gates, elu and a relu of negative slope.
+// kind'(x), from v: x for gates, elu and a relu of negative slope, else y; see activation.py in this package.
 template <Kind kind> __device__ __forceinline__ real derivative(real v, real slope) {
     if constexpr (kind == KIND_none) return 1;
     else if constexpr (kind == KIND_relu) return v > 0 ? 1 : slope;

@@ -1,9 +1,9 @@
-// Moves and sums of whole arrays and of strided views of them.
+// Copies and sums of whole arrays and of strided views of them.
 #include "activation.cuh"
 #include "reduce.cuh"
 #include "several.cuh"
 
-// What is moved is bits, as many at a time as lie together.
+// Zeroing and copying do not depend on the dtype: types here are widths, as many bits at a time as are contiguous.
 #define MOVES(bits, type)                                                                              \
     extern "C" __global__ void zero_##bits(Strided<type> dst, long long size) {                        \
         each(size, [](type& dst) { dst = {}; }, out(dst));                                             \
@@ -17,7 +17,7 @@ MOVES(32, unsigned)
 MOVES(64, uint2)
 MOVES(128, uint4)
 
-// Messages are of either type, whatever REAL is.
+// Messages may be of either type, independent of REAL.
 #define ADDS(bits, type)                                                                               \
     extern "C" __global__ void add_##bits(                                                             \
         Strided<type> dst, Strided<type> own, Strided<type> src, long long size                        \
@@ -47,7 +47,8 @@ extern "C" __global__ void bring_in(View dst, View total, View start, long long 
     each(size, body, both(dst), both(total), in(start));
 }
 
-// Each thread takes FEW neighbours at a time, however they lie: the order of a sum is that of its shape.
+// A thread takes FEW neighbours at a time even if they are not contiguous: so the order of the sum depends on the shape
+// alone.
 extern "C" __global__ void squares(View src, double* parts, long long size) {
     double found = 0;
     const bool runs = in(src).runs<FEW>();
@@ -64,7 +65,7 @@ extern "C" __global__ void squares(View src, double* parts, long long size) {
     if (threadIdx.x == 0) parts[blockIdx.x] = found;
 }
 
-// One block.
+// Has to be launched with one block.
 extern "C" __global__ void add_parts(double* dst, const double* parts, long long count) {
     double found = 0;
     for (long long i = threadIdx.x; i < count; i += blockDim.x) found += parts[i];

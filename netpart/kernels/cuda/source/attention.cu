@@ -1,4 +1,4 @@
-// Softmax of scores, row by row: a warp takes a row.
+// Softmax of scores and its gradient, with a warp for each row.
 #include "real.cuh"
 
 #define ALL 0xffffffffu
@@ -16,13 +16,13 @@ __device__ __forceinline__ real warp_max(real value) {
     return value;
 }
 
-// The keys that a query sees: up to `seen` + its number, or all if that is negative.
+// The number of keys that a query sees: those up to `seen` + its number, or all if `seen` is negative.
 __device__ __forceinline__ long long keys_of(long long row, long long queries, long long keys, long long seen) {
     const long long last = seen + row % queries + 1;
     return seen < 0 || last > keys ? keys : last;
 }
 
-// p = softmax(scale * p) over the keys that are seen, 0 for the others.
+// p = softmax(scale * p) over the keys that the query sees, 0 for the others.
 extern "C" __global__ void probabilities(real* p, long long rows, long long queries, long long keys, double scale,
                                          long long seen) {
     const int lane = threadIdx.x % 32;

@@ -1,7 +1,7 @@
-// What a block has of fused attention: rows of its own against tiles of other rows.
+// Shared parts of fused attention: a block combines its own rows with tiles of other rows.
 //
-// KEY_WIDTH and VALUE_WIDTH are those of the tiles, multiples of 16. A block has 16 rows of its own for each of its
-// WARPS, and goes through tiles of OTHERS rows.
+// KEY_WIDTH and VALUE_WIDTH are the widths of the tiles, multiples of 16. A block has 16 own rows for each of its
+// WARPS, and processes tiles of OTHERS rows one after the other.
 #pragma once
 
 #ifndef KEY_WIDTH
@@ -20,13 +20,13 @@
 
 typedef CORES Cores;
 constexpr int OWN = 16 * WARPS, THREADS = 32 * WARPS;
-// Blocks that share the registers of a multiprocessor: with more of them lanes would have too few for their sums.
+// Blocks that share the registers of a multiprocessor: with more blocks, lanes would have too few for their sums.
 constexpr int WIDER = KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH;
 constexpr int RESIDENT = (WIDER * sizeof(real) <= 256 ? 12 : 8) / WARPS;
 typedef real Scores[Cores::ROWS][OTHERS / Cores::LANES];
 template <int WIDTH> using Sums = real[Cores::ROWS][WIDTH / Cores::LANES];
 
-// Column j of a lane, of those that come in chunks of COUNT.
+// The column in the tile of a lane's column j, where lanes have their columns in chunks of COUNT.
 template <int COUNT> __device__ __forceinline__ int column(int j) {
     return j / COUNT * (COUNT * Cores::LANES) + threadIdx.x % Cores::LANES * COUNT + j % COUNT;
 }
@@ -46,12 +46,12 @@ __device__ __forceinline__ real row_max(real value) {
     return value;
 }
 
-// The keys that a query sees: up to `seen` + its number, or all if that is negative.
+// The number of keys that a query sees: those up to `seen` + its number, or all if `seen` is negative.
 __device__ __forceinline__ long long keys_of(long long query, long long keys, long long seen) {
     return seen < 0 || seen + query + 1 > keys ? keys : seen + query + 1;
 }
 
-// What of `n` is left from `start` on, at most `most`.
+// How many of `n` are left from `start` on, at most `most`.
 __device__ __forceinline__ int left(long long n, long long start, int most) {
     return n <= start ? 0 : n - start < most ? int(n - start) : most;
 }

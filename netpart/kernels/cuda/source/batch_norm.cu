@@ -1,14 +1,15 @@
-// Batch normalisation in pieces; see netpart/kernels/moments.py and batch_norm.py for what each computes. Moments m, dm: two rows.
+// Batch normalisation in pieces; the formulas are in netpart/kernels/moments.py and batch_norm.py. Moments m and dm are
+// passed as matrices of two rows.
 #include "activation.cuh"
 #include "columns.cuh"
 
-// At least 0; what is not a number stays so.
+// The variance, at least 0: rounding may make it negative. A NaN stays NaN, which max would hide.
 __device__ inline REAL variance_of(REAL first, REAL second) {
     const REAL found = second - first * first;
     return found < 0 ? REAL(0) : found;
 }
 
-// Σ (x - s), Σ (x - s)² of parts.
+// Σ (x - s) and Σ (x - s)² of parts.
 extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const REAL *__restrict__ s, Tile tile,
                                    double *partial) {
     auto sums_of = [&](auto how) {
@@ -28,7 +29,7 @@ extern "C" __global__ void moments(const REAL *__restrict__ x, Places at, const 
     one_way(tile.few, sums_of, matrix(x, at));
 }
 
-// m: the sums, divided by `count`.
+// m = the sums divided by `count`.
 extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m, Places at_m,
                                        long long count) {
     total<2>(tile, partial, [&](long long box, long long c, double *sums) {
@@ -36,7 +37,8 @@ extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m
     });
 }
 
-// y = activation((x - mean) · rstd · w + b). With m: of the statistics that it gives, which are kept; else given ones.
+// y = activation((x - mean) · rstd · w + b). With m, mean and variance are computed from it and written; else they are
+// given.
 #define NORMALISE(kind)                                                                                                \
     extern "C" __global__ void normalise_##kind(                                                                       \
         const REAL *__restrict__ x, Places at_x, REAL *__restrict__ y, Places at_y, const REAL *m, Places at_m,        \
@@ -44,11 +46,12 @@ extern "C" __global__ void moments_end(const double *partial, Tile tile, REAL *m
         normalise<KIND_##kind>(x, at_x, y, at_y, m, at_m, s, mean, variance, w, b, rstd, epsilon, tile);                     \
     }
 
-// What is done to a column: (x - centre) · factor · scale + shift.
+// The affine map of a column: (x - centre) · factor · scale + shift.
 struct Affine {
     REAL centre, factor, scale, shift;
 
-    // Whoever asks what a relu did with it must find the same: rounded once, whatever the compiler makes of it.
+    // The gradient of a relu recomputes this value and has to find the same sign: fma rounds once, independent of the
+    // contractions that the compiler chooses in each kernel.
     __device__ __forceinline__ REAL of(REAL x) const { return fma((x - centre) * factor, scale, shift); }
 };
 
@@ -90,7 +93,7 @@ __device__ __forceinline__ void normalise(const REAL *__restrict__ x, const Plac
 NORMALISE(none)
 OVERWRITING_KIND(NORMALISE)
 
-// Σ dy, Σ dy · unit of parts; with `relu` dy is the gradient of the relu of y.
+// Σ dy and Σ dy · unit of parts; with `relu`, dy is the gradient of the relu of y.
 extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy,
                                          Places at_dy, const REAL *__restrict__ mean, const REAL *__restrict__ rstd,
                                          const REAL *w, const REAL *b, int relu, Tile tile, double *partial) {
@@ -114,7 +117,7 @@ extern "C" __global__ void gradient_sums(const REAL *__restrict__ x, Places at_x
     one_way(tile.few, sums_of, matrix(x, at_x), matrix(dy, at_dy));
 }
 
-// dw, db and dm, each where wanted; of no rows they are 0, whatever the statistics are.
+// dw, db and dm, unless they are null; without rows they are 0 for any statistics, which may be NaN.
 extern "C" __global__ void gradient_end(const double *partial, Tile tile, long long rows, const REAL *m, Places at_m,
                                         const REAL *variance, const REAL *rstd, const REAL *w, REAL *dm,
                                         Places at_dm, REAL *dw, REAL *db) {
@@ -129,7 +132,8 @@ extern "C" __global__ void gradient_end(const double *partial, Tile tile, long l
     });
 }
 
-// dx = what x gets through its moments (with dm) plus what it gets beside them (with dy), or that added to it.
+// dx = the gradient of x through its moments (if dm is given) plus the one that bypasses them (if dy is given); with
+// `add`, dx += that.
 extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ dy, Places at_dy,
                                     REAL *__restrict__ dx, Places at_dx, const REAL *s, const REAL *dm, Places at_dm,
                                     const REAL *rstd, const REAL *w, const REAL *mean, const REAL *b, int relu,
@@ -172,7 +176,7 @@ extern "C" __global__ void gradient(const REAL *__restrict__ x, Places at_x, con
     each_way(tile.few, all, matrix(x, at_x), matrix(dy, at_dy), matrix(dx, at_dx));
 }
 
-// dy = 0 where y is not above 0.
+// dy = 0 where y is not above 0, in place.
 extern "C" __global__ void relu(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ dy, Places at_dy,
                                 const REAL *mean, const REAL *rstd, const REAL *w, const REAL *b, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {
@@ -183,7 +187,7 @@ extern "C" __global__ void relu(const REAL *__restrict__ x, Places at_x, REAL *_
     });
 }
 
-// What a batch adds to running statistics.
+// The share of a batch in the changes of the running statistics.
 extern "C" __global__ void share(const REAL *m, Places at_m, double factor, REAL *dmean, REAL *dvariance, long long columns) {
     for (long long c = first(); c < columns; c += step()) {
         if (dmean) dmean[c] = m[place<true>(at_m, 0, c)] * REAL(factor);

@@ -1,4 +1,4 @@
-// A row of numbers for all rows of a matrix: added to each, or their sum.
+// Biases: a vector added to all rows of a matrix, or the sum of the rows.
 #include "columns.cuh"
 
 // y[row, column] += b[column]

@@ -1,4 +1,4 @@
-// Walks over a matrix column by column, and sums of its columns whose order depends on the shape alone.
+// Walks over the columns of a matrix, and sums of its columns in an order that depends on the shape alone.
 //
 //                lanes times a few columns
 //                  ├──────────────┤
@@ -13,8 +13,8 @@ struct Tile {
     long long segments, rows, columns, parts, lanes, few;  // rows of a segment; lanes: a power of two; few: 1 or 4
 };
 
-// Calls step(segment · parts + part, column, first row, rows to the next) in every thread, for the first of COLUMNS,
-// which may be behind the last; the block has a barrier behind each.
+// Calls step(segment · parts + part, column, first row, distance to the next row) in every thread. `column` is the
+// first of its COLUMNS; it may be past the end, and step is called nevertheless, because it may contain barriers.
 template <int COLUMNS = 1, class Step> __device__ __forceinline__ void walk(const Tile &tile, Step step) {
     const int lanes = int(tile.lanes), lane = threadIdx.x % lanes, line = threadIdx.x / lanes;
     const unsigned height = blockDim.x / lanes, wide = lanes * COLUMNS, parts = tile.parts;
@@ -25,7 +25,7 @@ template <int COLUMNS = 1, class Step> __device__ __forceinline__ void walk(cons
     }
 }
 
-// read(row, r) for ROWS rows, then use(r), and so on for all rows to `end`: that many loads are under way.
+// Calls read(row, r) for ROWS rows, then use(row, r) for them, and so on to `end`: ROWS loads are in flight at a time.
 template <int ROWS, class Read, class Use>
 __device__ __forceinline__ void rows(long long row, long long stride, long long end, Read read, Use use) {
 #pragma unroll 1
@@ -39,13 +39,13 @@ __device__ __forceinline__ void rows(long long row, long long stride, long long 
     for (; row < end; row += stride) read(row, 0), use(row, 0);
 }
 
-// Memory of a block for its sums.
+// The shared memory of a block for its sums.
 template <int N> __device__ __forceinline__ double *shared_sums() {
     __shared__ double sums[N * 256];
     return sums;
 }
 
-// The sums over the lines of a block in the threads of its first line.
+// Adds up the sums of all lines of a block, in a fixed order; the threads of the first line have the result.
 template <int N> __device__ __forceinline__ void add_lines(double *sums, double *shared, int lanes) {
     const int line = threadIdx.x / lanes;
 #pragma unroll
@@ -59,11 +59,11 @@ template <int N> __device__ __forceinline__ void add_lines(double *sums, double 
     }
 #pragma unroll
     for (int n = 0; n < N; n++) sums[n] = shared[n * 256 + threadIdx.x];
-    __syncthreads();
+    __syncthreads();  // the next call overwrites `shared`
 }
 
-// Adds up N numbers of COLUMNS columns each: add(r, sums) adds those that read(row, column, r) found, ROWS of them at a time;
-// end(box, column, sums) gets the sums of each column, box = segment · parts + part.
+// Adds up N numbers for each of COLUMNS columns: add(column, r, sums) adds what read(row, column, r) loaded, for ROWS
+// rows at a time; end(box, column, sums) receives the sums of each column, with box = segment · parts + part.
 template <int N, int COLUMNS, int ROWS, class Read, class Add, class End>
 __device__ __forceinline__ void column_sums(const Tile &tile, double *shared, Read read, Add add, End end) {
     walk<COLUMNS>(tile, [&](long long box, long long column, long long first, long long stride) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ void column_sums(const Tile &tile, double *shared, Re
     });
 }
 
-// Keeps the sums of every part, (boxes, N, columns), for `total`.
+// Writes the sums of every part to `partial`, (boxes, N, columns), for `total`.
 template <int N, int ROWS, class How, class Read, class Add>
 __device__ __forceinline__ void partial_sums(const Tile &tile, double *partial, Read read, Add add) {
     auto end = [&](long long box, long long column, double *sums) {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void partial_sums(const Tile &tile, double *partial, 
     column_sums<N, How::columns, ROWS>(tile, shared_sums<N * FEW>(), read, add, end);
 }
 
-// The sums of the elements themselves.
+// The partial sums of the elements of each column.
 template <class T>
 __device__ __forceinline__ void sum_columns(const T *data, const Places &at, const Tile &tile, double *partial) {
     auto sums_of = [&](auto how) {
@@ -109,7 +109,7 @@ __device__ __forceinline__ void sum_columns(const T *data, const Places &at, con
     one_way(tile.few, sums_of, matrix(data, at));
 }
 
-// Adds up what `partial_sums` kept; the rows of this tile are the parts of that one.
+// Adds up the results of `partial_sums`; the rows of this tile are the parts of that one.
 template <int N, class End> __device__ __forceinline__ void total(const Tile &tile, const double *partial, End end) {
     double held[4][N];
     auto read = [&](long long row, long long column, int r) {

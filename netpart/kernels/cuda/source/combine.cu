@@ -1,4 +1,4 @@
-// Sums, products and maxima of several arrays; an axis on which one is stretched has stride 0 in its view.
+// Sums, products and maxima of several arrays; an axis on which an array is broadcast has stride 0 in its view.
 #include "several.cuh"
 
 extern "C" __global__ void multiply(View y, Several xs, long long count, long long size) {
@@ -7,7 +7,7 @@ extern "C" __global__ void multiply(View y, Several xs, long long count, long lo
     else each(size, [](real& y, real x) { y = x; }, out(y), Joined<decltype(join)>(xs, count, join));
 }
 
-// The first of `xs` has number `base`; if that is not 0, y and arg hold what was found before.
+// The index of the first of `xs` is `base`; if that is not 0, y and arg hold the result of the arrays before.
 extern "C" __global__ void maximum(
     View y, Strided<unsigned char> arg, Several xs, long long count, long long base, long long size
 ) {
@@ -28,7 +28,7 @@ template <class T> __device__ __forceinline__ long long offset(const Strided<T>&
     return &at(view, i) - view.data;
 }
 
-// An operand of a sum over some axes: `kept` are the others, by whose element i and that of the summed axes j it is read.
+// An element of an operand that is summed over some axes: number j on these axes, number i on the other axes, `kept`.
 template <class T> __device__ __forceinline__ T read(const Strided<T>& kept, const Strided<T>& summed, long long i, long long j) {
     return (&at(kept, i))[offset(summed, j)];
 }
@@ -52,8 +52,8 @@ struct Won {
     }
 };
 
-// threadIdx.x counts what is kept, threadIdx.y what is summed, blockIdx.y the parts that this is divided among. With
-// several parts their sums go to `parts` (parts, kept), and fold_parts has the rest to do.
+// threadIdx.x numbers kept elements, threadIdx.y summed elements, blockIdx.y the parts that the sums are divided into.
+// With several parts their sums are written to `parts` (parts, kept), and fold_parts adds them up.
 template <class Operand>
 __device__ __forceinline__ void fold(const Operand& operand, const View& dst, real* parts, long long kept, long long summed) {
     __shared__ real sums[1024];

@@ -1,5 +1,5 @@
-// What a kernel finds wrong with the data: a number that it leaves for the host, see complaints.py.
+// Complaints about the data: a number that a kernel leaves for the host, see complaints.py.
 #pragma once
 
-// Of several numbers the same one stays, whoever comes first.
+// Of several numbers the largest stays, in any order of the threads; as unsigned, so that negative numbers outweigh 0.
 __device__ __forceinline__ void complain(int* wrong, int number) { atomicMax((unsigned*)wrong, (unsigned)number); }

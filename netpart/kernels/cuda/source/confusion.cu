@@ -1,4 +1,5 @@
-// How classes are mistaken for each other. Counts are whole numbers: they add up to the same in any order.
+// The confusion matrix. Atomic additions are deterministic here: counts are whole numbers, whose sum is the same in any
+// order.
 #include "complain.cuh"
 #include "real.cuh"
 

@@ -1,4 +1,5 @@
-// What lies around a convolution: tensors framed with zeros and packed with the channels last, weights likewise, columns.
+// Copies around a convolution: tensors framed with zeros and packed with the channels last, transposed weights, and
+// columns.
 #include "narrow.cuh"
 #include "view.cuh"
 
@@ -9,7 +10,8 @@ struct Place {
     long long image, a, b, c;
 };
 
-// Leaves the quotient in `i`. Tensors have fewer than 2³² elements: convolution.py says so.
+// Returns the remainder of i / n and leaves the quotient in `i`. Tensors have fewer than 2³² elements: convolution.py
+// checks it.
 __device__ __forceinline__ unsigned part(unsigned& i, long long n) {
     const unsigned whole = i / unsigned(n), rest = i - whole * unsigned(n);
     i = whole;
@@ -34,13 +36,13 @@ __device__ __forceinline__ bool within(Place p, const long long* extent) {
     return inside(p.a, extent[0]) && inside(p.b, extent[1]) && inside(p.c, extent[2]);
 }
 
-// True if a few neighbouring channels lie together in x, and in what is packed beside it.
+// True if FEW neighbouring channels are contiguous and aligned in x, and aligned in the packed tensor `other`.
 template <class T> __device__ __forceinline__ bool runs(const View& x, const T* other) {
     const long long steps = x.stride[0] | x.stride[2] | x.stride[3] | x.stride[4];
     return x.stride[1] == 1 && (x.shape[1] | steps) % FEW == 0 && packed<FEW>(x.data) && packed<FEW>(other);
 }
 
-// True if x lies as what is packed without a frame: element i is number i of both.
+// True if x has the layout of a packed tensor without a frame: element i is the same in both.
 __device__ __forceinline__ bool same(const View& x, const long long* extent) {
     bool found = true;
     long long step = x.shape[1];
@@ -51,7 +53,7 @@ __device__ __forceinline__ bool same(const View& x, const long long* extent) {
     return found && (x.shape[0] == 1 || x.stride[0] == step);
 }
 
-// framed[image, a, b, c, channel] = x[image, channel, a - low, ...], 0 where x has nothing.
+// framed[image, a, b, c, channel] = x[image, channel, a - low, ...], 0 outside of x.
 template <int N, class T>
 __device__ __forceinline__ void frame_few(T* framed, const View& x, const long long* extent, const long long* low) {
     const unsigned size = x.shape[0] * extent[0] * extent[1] * extent[2] * x.shape[1] / N;
@@ -89,8 +91,8 @@ extern "C" __global__ void frame_narrow(bfloat16* framed, View x, long long a, l
     frame_into(framed, x, a, b, c, low_a, low_b, low_c);
 }
 
-// The way back: x[image, channel, a, ...] = framed[image, a + low, ..., channel] + bias[channel], without what the frame
-// has not and a bias that is null; relu: then what is negative becomes 0.
+// The inverse: x[image, channel, a, ...] = framed[image, a + low, ..., channel] + bias[channel]. Outside of the frame
+// `framed` counts as 0, and so does a null bias; with relu, negative results become 0.
 template <int N, class T>
 __device__ __forceinline__ void take_few(const View& x, const T* framed, const long long* extent, const long long* low,
                                          const real* bias, int relu) {
@@ -134,13 +136,13 @@ extern "C" __global__ void unframe_narrow(View x, const bfloat16* framed, long l
     take_from(x, framed, a, b, c, low_a, low_b, low_c, bias, relu);
 }
 
-// to[outer, column, row] = from[outer, row, column], a block of threads ROWS times at most ACROSS of them at a time: these
-// come and go as they lie, and are turned in shared memory.
+// to[outer, column, row] = from[outer, row, column]. A block takes ROWS rows by at most ACROSS columns at a time, reads
+// and writes them in their order in memory, and transposes them in shared memory.
 template <class T, class F>
 __device__ void turn_into(T* to, const F* from, long long outer, long long rows, long long columns) {
     constexpr int ROWS = 64, ACROSS = 32;
     __shared__ real tile[ROWS * (ACROSS + 1)];
-    const int across = columns < ACROSS ? columns : ACROSS, pitch = across | 1;  // odd: neighbours lie in other banks
+    const int across = columns < ACROSS ? columns : ACROSS, pitch = across | 1;  // odd: a column is in different banks
     const unsigned down = (rows + ROWS - 1) / ROWS, along = (columns + across - 1) / across;
     for (unsigned work = blockIdx.x; work < outer * down * along; work += gridDim.x) {
         unsigned i = work;
@@ -173,13 +175,14 @@ extern "C" __global__ void turn_wide(real* to, const bfloat16* from, long long o
     turn_into(to, from, outer, rows, columns);
 }
 
-// What the columns of `images` images know: struct of lowered.py.
+// The geometry of the columns of `images` images: struct TAPS of lowered.py.
 struct Taps {
     long long first, images, groups, channels;  // the first image; channels of a group
     long long in[3], out[3], kernel[3], stride[3], dilation[3], low[3];
 };
 
-// columns[group, place, tap, channel] = x[place's image, where the tap reads, channel of the group]; x is packed.
+// columns[group, place, tap, channel] = x[image of the place, position that the tap reads, channel of the group]; x is
+// packed.
 extern "C" __global__ void gather(real* columns, const real* x, Taps t) {
     const long long taps = t.kernel[0] * t.kernel[1] * t.kernel[2], places = t.images * t.out[0] * t.out[1] * t.out[2];
     const long long size = t.groups * places * taps * t.channels, all = t.groups * t.channels;
@@ -205,7 +208,8 @@ __device__ __forceinline__ long long reader(const Taps& t, int axis, long long i
     return part(found, t.stride[axis]) == 0 && found < t.out[axis] ? (long long)found : -1;
 }
 
-// dx[i] = the sum of all columns that i was copied to, in the order of the taps.
+// dx[i] = the sum of all elements of the columns that x[i] is copied to, in the order of the taps. A thread for each i,
+// so that no atomic additions are needed.
 extern "C" __global__ void scatter(real* dx, const real* columns, Taps t) {
     const long long taps = t.kernel[0] * t.kernel[1] * t.kernel[2], places = t.images * t.out[0] * t.out[1] * t.out[2];
     const long long all = t.groups * t.channels, size = t.images * t.in[0] * t.in[1] * t.in[2] * all;

@@ -4,7 +4,7 @@
 
 #define RUN 4
 
-// Each thread takes a few elements that lie together: as a rule they share a block of random words.
+// A thread takes RUN neighbouring elements, which mostly share a block of random words.
 extern "C" __global__ void dropout(
     View y, View x, View mask, Strided<char> rows, Strided<char> elements, const double* told, long long phase,
     long long key0, long long key1, long long threshold, double scale, long long size
@@ -16,7 +16,7 @@ extern "C" __global__ void dropout(
         uint4 words = make_uint4(0, 0, 0, 0);
         auto to = out(y), factors = out(mask);
         auto from = in(x);
-        auto global = in(rows), column = in(elements);  // views of nothing: an element's address is its number
+        auto global = in(rows), column = in(elements);  // views without memory: the address of an element is its number
 #pragma unroll 1
         for (int n = 0; n < RUN && start + n < size; ++n, ++here) {
             if (here == y.shape[last]) here = 0;

@@ -1,17 +1,17 @@
-// Element-wise kernels: what is done to one element, done to all, with several loads of a thread under way at a time.
+// Element-wise kernels: applies a function to all elements, with several loads of a thread in flight at a time.
 //
 //     each(size, [=](real& y, real x) { y = -x; }, out(y), in(x));
 //
-// Where all operands are runs of memory that begin at a multiple of 16 bytes, a thread takes 16 bytes of each at once;
-// else elements a grid apart. They are read before any is written: an operand may be written over another that lies
-// alike. The first one is a view, and says how the elements are numbered.
+// If all operands are contiguous and aligned to 16 bytes, a thread takes 16 bytes of each at once; else single
+// elements, a grid apart. A thread reads all elements of its turns before it writes any, so an operand may be written
+// over another of the same layout. The first operand has to be a view; its shape defines the numbering of the elements.
 #pragma once
 #include "pack.cuh"
 #include "view.cuh"
 
-constexpr int TURNS = 2;  // of a thread that are under way: all are read before the first is written
+constexpr int TURNS = 2;  // turns of a thread that are in flight: all are read before the first is written
 
-// A view, from N neighbours on in each turn; nothing is done with one that is not `wanted`.
+// A view as an operand, with N neighbours in each turn; one that is not `wanted` is neither read nor written.
 template <class T, bool READ, bool WRITTEN> struct Operand {
     static constexpr int ITEM = sizeof(T);
     const Strided<T>& view;
@@ -45,7 +45,7 @@ template <class T> __device__ __forceinline__ Operand<T, true, true> both(const 
     return {view, wanted};
 }
 
-// Where elements i, i + step and so on lie in all operands.
+// Sets the places of elements i, i + step and so on in all operands.
 template <int COUNT, class First, class... Rest>
 __device__ __forceinline__ void seek(long long i, long long step, First& first, Rest&... rest) {
     long long left[COUNT];
@@ -63,7 +63,7 @@ __device__ __forceinline__ void seek(long long i, long long step, First& first, 
         }
 }
 
-// Turns i, i + step and so on, of N neighbours each; of single elements wherever they lie.
+// Turns i, i + step and so on, of N neighbours each; with N = 1 the elements may be anywhere in memory.
 template <int COUNT, int N, class Body, class... All>
 __device__ __forceinline__ void turns(long long i, long long step, Body body, All&... all) {
     if constexpr (N == 1) {
@@ -88,21 +88,21 @@ __device__ __forceinline__ void sweep(long long i, long long step, long long end
     for (; i < end; i += step) turns<1, N>(i, step, body, all...);
 }
 
-// Neighbours of the largest type that make a wide load.
+// The number of neighbours for which a load of the largest type is WIDE bytes.
 template <class... All> __device__ constexpr int neighbours() {
     int found = WIDE;
     ((found = WIDE / All::ITEM < found ? WIDE / All::ITEM : found), ...);
     return found;
 }
 
-// body(elements...) for those from `start`, a multiple of WIDE, to `end`, by thread `first` of `step`.
+// Calls body(elements...) for elements from `start`, a multiple of WIDE, to `end`; this is thread `first` of `step`.
 template <class Body, class... All>
 __device__ __forceinline__ void each_of(long long start, long long end, long long first, long long step, Body body, All... all) {
     constexpr int N = neighbours<All...>();
     if constexpr (N > 1)
         if ((all.template runs<N>() && ...)) {
             sweep<TURNS, N>(start / N + first, step, end / N, body, all...);
-            start = end / N * N;
+            start = end / N * N;  // the rest is done element by element
         }
     sweep<TURNS, 1>(start + first, step, end, body, all...);
 }

@@ -1,8 +1,8 @@
-// Rows of a table by their number.
+// Embedding: rows of a table, looked up by their number.
 #include "complain.cuh"
 #include "reduce.cuh"
 
-// A block for each token. A token that is in no part of the table is no number.
+// A block for each token. A token outside of the vocabulary makes its row of y NaN.
 extern "C" __global__ void embedding(
     const int* tokens, const real* w, real* y, long long count, long long rows, long long columns, long long from,
     long long vocabulary, int* wrong
@@ -18,13 +18,14 @@ extern "C" __global__ void embedding(
     }
 }
 
-// The lanes of the next warpful of tokens that are `token`.
+// The mask of the lanes whose token, of the 32 from `base` on, equals `token`.
 __device__ __forceinline__ unsigned equals(const int* tokens, long long base, long long end, int token) {
     const long long n = base + threadIdx.x % 32;
     return __ballot_sync(ALL_LANES, n < end && tokens[n] == token);
 }
 
-// A block for each token; that of a token's first place adds up dy of all its places, in their order. dw is 0 before.
+// A block for each position of `tokens`. The block of a token's first position adds up dy of all its positions, in
+// their order, so that the sum is deterministic. dw has to be 0 before.
 extern "C" __global__ void embedding_gradient(
     const int* tokens, const real* dy, real* dw, long long count, long long rows, long long columns, long long from
 ) {

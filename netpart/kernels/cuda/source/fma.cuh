@@ -1,11 +1,12 @@
-// Products of tiles by fused multiply-adds. A warp has 16 rows of the result: a lane every fourth row, of 4 times 8 lanes.
+// Products of tiles by fused multiply-adds. A warp has 16 rows of the result; its lanes are 4 by 8, each with every
+// fourth row.
 #pragma once
 #include "tiles.cuh"
 
 struct Fma {
     static constexpr int ROWS = 4, LANES = 8, CHUNK = 1;
 
-    // Neighbouring columns that a lane has of a product `width` wide.
+    // The number of neighbouring columns of a lane, in a product of `width` columns.
     static __device__ constexpr int chunk(int width) { return width % (8 * PACK) ? 2 : PACK; }
 
     static __device__ __forceinline__ int row(int i) { return threadIdx.x / 32 * 16 + threadIdx.x % 32 / LANES + 4 * i; }
@@ -30,7 +31,7 @@ struct Fma {
         }
     }
 
-    // y += a b of a tile of scores that is DEPTH wide and one of as many rows.
+    // y += a b, where a is a tile of scores of DEPTH columns and b a tile of DEPTH rows.
     template <int DEPTH, int COLUMNS>
     static __device__ __forceinline__ void along(real (&y)[ROWS][COLUMNS / LANES], const real *a, const real *b) {
         constexpr int COUNT = chunk(COLUMNS);

@@ -1,21 +1,22 @@
-// Running statistics: one launch moves many of them by the moments of a mini-batch.
+// Running statistics: one launch updates many of them by the moments of a mini-batch.
 #include "view.cuh"
 
-// One of them: a variance if `centre`, the mean of the mini-batch, is something, else a mean.
+// One running statistic: a variance if `centre`, the mean of the mini-batch, is not null, else a mean.
 struct Following {
     View w, g, before, centre;
     double keep, gain;
     long long size;
 };
 
-// What one block does: CHUNK elements of a row, from start on.
+// The work of one block: CHUNK elements of a row, from `start` on.
 struct Work {
     long long row, start;
 };
 constexpr long long CHUNK = 4096;
 
-// `before` are the newest values, w those that forward read: the same ones but in a delayed pipeline. A mean, of which g
-// is less w: w = before + gain · (w - before + g). A variance: w = keep · before + gain · (g - centre²), at least 0.
+// `before` holds the newest values, w those that forward read; they differ only in a delayed pipeline.
+// A mean, where g is the mini-batch's mean minus w: w = before + gain · (w - before + g).
+// A variance: w = keep · before + gain · (g - centre²), where the difference is at least 0.
 extern "C" __global__ void follow(const Following *rows, const Work *work) {
     const Work mine = work[blockIdx.x];
     const Following &row = rows[mine.row];

@@ -1,9 +1,9 @@
-// Attention without scores in memory: tiles of queries against tiles of keys and values, and for each query the
-// logarithm of the sum of its exponentials (Dao, FlashAttention-2, 2023).
+// Attention without scores in memory: tiles of queries are combined with tiles of keys and values, and for each query
+// the logarithm of the sum of its exponentials is kept (Dao, FlashAttention-2, 2023).
 #include "attention.cuh"
 
 // y = softmax(scale * q k') v; kept = the logarithm of the sum of each query's exponentials. The last queries, which
-// see most keys, come first.
+// see most keys, are processed first, so that no long block starts last.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     fused_attention(View qs, View ks, View vs, View ys, real *kept, double scale, long long seen) {
     extern __shared__ __align__(16) real memory[];
@@ -34,6 +34,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
                 top = scores[i][j] > top ? scores[i][j] : top;
             }
             top = row_max(top);
+            // The sums so far are relative to the old maximum: they are rescaled to the new one.
             const real less = exp(peak[i] - top);
             peak[i] = top, total[i] *= less;
 #pragma unroll

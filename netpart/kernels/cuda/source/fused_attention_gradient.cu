@@ -1,7 +1,7 @@
-// The gradients of attention: tiles of p are made again from what forward kept of each query.
+// The gradients of attention: tiles of p are recomputed from the logarithm that forward kept for each query.
 #include "attention.cuh"
 
-// dots = the sum of dy * y over each row, a warp for each.
+// dots = the sum of dy * y over each row, with a warp for each row.
 extern "C" __global__ void row_dots(View ys, View dys, real *dots) {
     const Matrix y = matrix(ys, blockIdx.x), dy = matrix(dys, blockIdx.x);
     const long long warps = blockDim.x / 32;
@@ -15,8 +15,8 @@ extern "C" __global__ void row_dots(View ys, View dys, real *dots) {
     }
 }
 
-// The gradients of a tile of queries, which goes through the keys it sees (a: q, b: dy, c: k, d: v; da: dq), or, KEYS,
-// of a tile of keys, which goes through the queries that see it (a: k, b: v, c: q, d: dy; da: dk, db: dv).
+// The gradients of a tile of queries, from all keys that it sees (a: q, b: dy, c: k, d: v; da: dq), or, with KEYS, of a
+// tile of keys, from all queries that see it (a: k, b: v, c: q, d: dy; da: dk, db: dv).
 //
 //   p = exp(scale * a c' - kept),   slope = scale * p * (b d' - dots),   da = slope c,   db = p d
 template <bool KEYS>
@@ -26,7 +26,7 @@ __device__ __forceinline__ void gradients(
 ) {
     real *a_tile = memory, *b_tile = a_tile + OWN * pitch(KEY_WIDTH), *c_tile = b_tile + OWN * pitch(VALUE_WIDTH);
     real *d_tile = c_tile + OTHERS * pitch(KEY_WIDTH), *p_tile = d_tile + OTHERS * pitch(VALUE_WIDTH);
-    constexpr int COLUMNS = OTHERS / Cores::LANES, COUNT = KEYS ? COLUMNS : Cores::ROWS;  // of queries that a lane has
+    constexpr int COLUMNS = OTHERS / Cores::LANES, COUNT = KEYS ? COLUMNS : Cores::ROWS;  // COUNT: queries of a lane
     const long long queries = KEYS ? c.rows : a.rows, keys = KEYS ? a.rows : c.rows;
     long long begin = 0, end = queries;
     if (!KEYS) end = keys_of(start + OWN - 1, keys, seen);
@@ -60,6 +60,7 @@ __device__ __forceinline__ void gradients(
                 p[i][j] = key < visible[at] ? exp(p[i][j] * scale - log_sum[at]) : (real)0;
             }
         if (KEYS) {
+            // Rows of p_tile belong to one warp, so that a barrier of the warp is enough.
             keep(p_tile, p);
             __syncwarp();
             Cores::along<OTHERS, VALUE_WIDTH>(db, p_tile, d_tile);
@@ -78,7 +79,7 @@ __device__ __forceinline__ void gradients(
     if (KEYS && dbs.data) store<VALUE_WIDTH>(matrix(dbs, blockIdx.x), start, db);
 }
 
-// The first `key_tiles` blocks on y are for dk and dv, the others for dq; a gradient whose data is null is not wanted.
+// The first `key_tiles` blocks on axis y compute dk and dv, the others dq. A gradient whose data is null is omitted.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) fused_attention_gradient(
     View qs, View ks, View vs, View dys, const real *kept, const real *dots, View dqs, View dks, View dvs,
     long long key_tiles, double scale, long long seen

@@ -1,4 +1,4 @@
-// The mean or the largest element of everything behind the channels; y and dy have a row for each image, arg lies (B, C).
+// Global pooling: the mean or the maximum over all spatial axes; y and dy have a row for each image, arg is (B, C).
 #include "columns.cuh"
 
 extern "C" __global__ void sums(const REAL *__restrict__ x, Places at, Tile tile, double *partial) {
@@ -9,14 +9,14 @@ extern "C" __global__ void mean(const double *partial, Tile tile, REAL *y, Place
     total<1>(tile, partial, [&](long long image, long long c, double *sum) { y[place(at_y, image, c)] = sum[0] / area; });
 }
 
-// a before b: what is not a number, or larger, or the first of equals; places below 0 hold nothing.
+// True if a ranks before b: NaN first, then descending, of equal values the first place; places below 0 are empty.
 __device__ inline bool before(REAL a, long long at_a, REAL b, long long at_b) {
     if (at_a < 0 || at_b < 0) return at_b < 0 && at_a >= 0;
     if (isnan(a) || isnan(b)) return isnan(a) && (!isnan(b) || at_a < at_b);
     return a > b || (a == b && at_a < at_b);
 }
 
-// One block for the rows of an image: the tile has one part.
+// A single block has all rows of an image: the tile has one part.
 extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile tile, REAL *y, Places at_y,
                                    long long *arg) {
     __shared__ REAL values[256];
@@ -46,7 +46,7 @@ extern "C" __global__ void largest(const REAL *__restrict__ x, Places at, Tile t
     });
 }
 
-// Without arg the gradient of the mean, else of the largest.
+// The gradient of the maximum if arg is given, else of the mean.
 extern "C" __global__ void gradient(const REAL *__restrict__ dy, Places at_dy, REAL *__restrict__ dx, Places at,
                                     const long long *arg, double area, Tile tile) {
     walk(tile, [&](long long box, long long c, long long first, long long stride) {

@@ -1,10 +1,10 @@
-// Losses and accuracy: a block for each row writes the row's figures, and one block then adds them up.
+// Losses and accuracy: a block for each row writes the figures of the row, and a single block then adds them up.
 #include "complain.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
-// values (slots, rows) are added up over the rows that are owned, and added to metrics. With `bits` a metric more is
-// the first in bits. A row has `marks` marks in `owned`, of which the first counts.
+// metrics += the sum of values (slots, rows) over the owned rows, divided by `share`. With `bits`, one more metric is
+// set to the first one in bits. A row has `marks` marks in `owned`, of which the first decides.
 extern "C" __global__ void report(
     const double* values, const bool* owned, double* metrics, long long slots, long long rows, long long marks,
     long long share, int bits
@@ -19,7 +19,7 @@ extern "C" __global__ void report(
     if (bits && threadIdx.x == 0) metrics[slots] = metrics[0] * 1.4426950408889634;
 }
 
-// -log p of the label: how far its score is below the largest, and the logarithm of the sum of exp(x - largest).
+// -log p of the label: the distance of its score from the largest, plus the logarithm of the sum of exp(x - largest).
 extern "C" __global__ void softmax_loss(
     const real* x, const int* label, real* y, double* values, long long rows, long long classes, long long topk,
     double scale, double smoothing, int* wrong
@@ -50,7 +50,7 @@ extern "C" __global__ void softmax_loss(
     }
 }
 
-// The rows whose label is among the topk largest.
+// values = 1 for a row whose label is among the topk largest scores, else 0.
 extern "C" __global__ void hits(
     const real* x, const int* label, double* values, long long rows, long long classes, long long topk,
     int* wrong
@@ -114,7 +114,7 @@ extern "C" __global__ void euclidean_loss_gradient(
         }
 }
 
-// y (rows, count): the classes of the largest scores.
+// y (rows, count) = the classes of the largest scores, largest first.
 extern "C" __global__ void largest(const real* x, int* y, long long rows, long long classes, long long count) {
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         Ranked last = {0, -1};

@@ -1,4 +1,4 @@
-// Local response normalisation across channels. Row r, channel j of y, scale and dy is channel j + ahead of x and dx.
+// Local response normalisation across channels. Channel j of y, scale and dy is channel j + ahead of x and dx.
 #include "places.cuh"
 
 extern "C" __global__ void lrn(const REAL *__restrict__ x, Places at_x, REAL *__restrict__ y, Places at_y,
@@ -18,7 +18,7 @@ extern "C" __global__ void lrn(const REAL *__restrict__ x, Places at_x, REAL *__
     }
 }
 
-// `factor`: -2 · alpha · beta / local_size.
+// `factor` is -2 · alpha · beta / local_size.
 extern "C" __global__ void lrn_gradient(const REAL *__restrict__ x, Places at_x, const REAL *__restrict__ y, Places at_y,
                                         const REAL *__restrict__ scale, Places at_scale, const REAL *__restrict__ dy,
                                         Places at_dy, REAL *__restrict__ dx, Places at_dx, long long inputs,

@@ -1,9 +1,9 @@
-// Normalisation of blocks of neighbouring elements, one by one or several by one thread block.
+// Normalisation of blocks of neighbouring elements; a thread block does one block after the other.
 #include "columns.cuh"
 #include "reduce.cuh"
 #include "each.cuh"
 
-// How scale and shift lie: element i has the one of number i / inner % period.
+// The layout of scale and shift: element i has number i / inner % period.
 struct Spread {
     long long inner, period;
 };
@@ -61,12 +61,12 @@ extern "C" __global__ void normalise_gradient(GRADIENT(__restrict__)) {
     rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
 }
 
-// dx may be dy.
+// The same without __restrict__, as dx may be dy.
 extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
     rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
 }
 
-// Σ dy, Σ dy · unit for each column of (rows, columns).
+// Σ dy and Σ dy · unit for each column of matrices (rows, columns).
 extern "C" __global__ void column_products(const REAL *__restrict__ unit, const REAL *__restrict__ dy, Tile tile,
                                            double *partial) {
     const Places at = {1, {1, 1, 1, 1}, {tile.columns}, 1};
@@ -95,7 +95,7 @@ extern "C" __global__ void products_end(const double *partial, Tile tile, REAL *
     });
 }
 
-// y = unit · w + b, all of one shape, stretched where it must be.
+// y = unit · w + b, with all views broadcast to one shape.
 extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int scaled, int shifted, long long size) {
     auto scale = [=](REAL &y, REAL unit, REAL w, REAL b) {
         y = scaled ? unit * w : unit;
@@ -104,7 +104,7 @@ extern "C" __global__ void scale_shift(View y, View unit, View w, View b, int sc
     each(size, scale, out(y), in(unit), in(w), in(b));
 }
 
-// d = Σ dy · unit, or Σ dy: one block for each element that is kept, which goes over the rest of the axes.
+// d = Σ dy · unit, or Σ dy unless `times_unit`: a block for each element of d, which sums over the other axes.
 extern "C" __global__ void product_sums(View d, View unit, View dy, View unit_rest, View dy_rest, int times_unit,
                                         long long kept, long long rest) {
     for (long long k = blockIdx.x; k < kept; k += gridDim.x) {

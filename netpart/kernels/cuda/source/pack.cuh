@@ -1,16 +1,16 @@
-// Neighbours that are read or written at once.
+// Packs: neighbouring elements that are read or written at once.
 #pragma once
 #include "real.cuh"
 
-#define WIDE 16  // bytes of a load or store at most
-#define FEW 4    // neighbouring channels or columns that a thread takes, if there is a multiple of them
+#define WIDE 16  // the most bytes of a load or store
+#define FEW 4    // neighbouring channels or columns of a thread, if their number is a multiple of it
 
 // N neighbours, moved at once.
 template <class T, int N> struct alignas(N * sizeof(T) < WIDE ? N * sizeof(T) : WIDE) Pack {
     T lane[N];
 };
 
-// True if N neighbours may be moved at once.
+// True if N neighbours at `data` are aligned so that they may be moved at once.
 template <int N, class T> __device__ __forceinline__ bool packed(const T* data) {
     return (unsigned long long)data % alignof(Pack<T, N>) == 0;
 }

@@ -1,4 +1,4 @@
-// The largest x of a row and the sum of exp(x - largest), in one reading.
+// The largest x of a row and the sum of exp(x - largest), in one pass over the row.
 #pragma once
 #include "reduce.cuh"
 
@@ -6,7 +6,8 @@ struct Peak {
     real top, sum;
 };
 
-// What is no number is larger than nothing, but spoils the sum. The same number never makes infinity minus infinity.
+// A NaN compares false and so is never the largest, but makes the sum NaN. Equal values are not subtracted, because of
+// infinity minus infinity.
 __device__ __forceinline__ void take(Peak& peak, real x) {
     if (x > peak.top) {
         peak.sum = peak.sum * exp(peak.top - x) + 1;
@@ -31,14 +32,14 @@ __device__ __forceinline__ Peak warp_peak(Peak peak) {
     return peak;
 }
 
-// Told to all threads of the block.
+// The peak of a row, returned to all threads of the block.
 __device__ __forceinline__ Peak row_peak(const real* x, long long columns) {
     __shared__ real tops[32], sums[32];
     const int lane = threadIdx.x % 32;
     Peak peak = {-infinity(), 0};
     for (long long c = threadIdx.x; c < columns; c += blockDim.x) take(peak, x[c]);
     peak = warp_peak(peak);
-    __syncthreads();
+    __syncthreads();  // slower threads may still read `tops` and `sums` of the row before
     if (lane == 0) tops[threadIdx.x / 32] = peak.top, sums[threadIdx.x / 32] = peak.sum;
     __syncthreads();
     peak = {-infinity(), 0};

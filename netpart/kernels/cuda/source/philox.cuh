@@ -1,4 +1,4 @@
-// Philox4x32-10 (Salmon et al., SC 2011), word for word that of philox.py.
+// Philox4x32-10 (Salmon et al., SC 2011); the words are those of philox.py.
 #pragma once
 
 __device__ __forceinline__ uint4 philox(uint4 c, unsigned k0, unsigned k1) {

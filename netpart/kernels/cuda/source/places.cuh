@@ -3,17 +3,17 @@
 #include "pack.cuh"
 
 struct Places {
-    long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns lie `step` apart
+    long long axes, extent[4], stride[4], step;  // of the rows, in elements; neighbouring columns are `step` apart
 };
 
-// EVEN: rows lie one behind the other, which leaves no branch between the reads of a loop.
-// There are fewer than 2³² rows: columns.py says so.
+// EVEN: the rows have one stride; then there is no branch between the reads of a loop.
+// There are fewer than 2³² rows: columns.py checks it, and 32 bits divide faster than 64.
 template <bool EVEN = false>
 __device__ __forceinline__ long long place(const Places &p, long long row, long long column) {
     long long at = column * p.step;
     if (EVEN || p.axes <= 1) return at + row * p.stride[0];
     unsigned left = unsigned(row);
-#pragma unroll  // all axes: an index that varies would put the struct into slow memory
+#pragma unroll  // completely: an index that varies would put the struct into local memory
     for (int axis = 3; axis > 0; axis--) {
         const unsigned extent = unsigned(p.extent[axis]), next = left / extent;
         at += (left - next * extent) * p.stride[axis];
@@ -22,7 +22,7 @@ __device__ __forceinline__ long long place(const Places &p, long long row, long 
     return at + left * p.stride[0];
 }
 
-// A tensor as such a matrix; of those that are not there `data` is null.
+// A tensor as such a matrix; the `data` of an absent one is null.
 template <class T> struct Matrix {
     T *data;
     const Places &at;
@@ -35,19 +35,20 @@ template <class T> struct Matrix {
 
 template <class T> __device__ __forceinline__ Matrix<T> matrix(T *data, const Places &at) { return {data, at}; }
 
-// How a thread goes over matrices: COLUMNS at a time, which are read and written at once if all of them run.
+// How a thread processes matrices: COLUMNS at a time, which are read and written at once if RUNS.
 template <int COLUMNS, bool RUNS> struct How {
     static constexpr int columns = COLUMNS;
     static constexpr bool runs = RUNS;
 };
 
-// Calls body(How) for as many columns at a time as are read at once, of columns that are a multiple of `few`.
+// Calls body(How) with FEW columns at a time if all matrices run and the columns are a multiple of FEW, else with 1.
 template <class Body, class... T> __device__ __forceinline__ void each_way(long long few, Body body, const Matrix<T> &...all) {
     if (few == FEW && (all.runs() && ...)) body(How<FEW, true>());
     else body(How<1, false>());
 }
 
-// The same for `few` at a time, however they are read: for sums, whose order is that.
+// Calls body(How) with `few` columns at a time, also if they are read one by one: sums then have the same order for any
+// layout.
 template <class Body, class... T> __device__ __forceinline__ void one_way(long long few, Body body, const Matrix<T> &...all) {
     if (few == 1) body(How<1, false>());
     else (all.runs() && ...) ? body(How<FEW, true>()) : body(How<FEW, false>());

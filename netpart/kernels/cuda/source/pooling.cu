@@ -1,4 +1,4 @@
-// Pooling over 1 to 3 spatial axes; those that a tensor lacks have extent 1. Threads take neighbouring channels.
+// Pooling over 1 to 3 spatial axes; missing axes have extent 1. A thread takes neighbouring channels.
 #include "places.cuh"
 
 struct Sliding {
@@ -10,7 +10,8 @@ struct Spot {
     int at[3];
 };
 
-// The `i`-th few channels of a tensor with these extents, channels innermost; there are fewer than 2³² of them.
+// The spot of the i-th N channels of a tensor with these extents, channels innermost; i fits 32 bits, which divide
+// faster.
 template <int N> __device__ __forceinline__ Spot spot(unsigned i, long long channels, const int *extents) {
     const unsigned packs = unsigned(channels) / N, image = i / packs;
     Spot found = {image, (i - image * packs) * (long long)N, {}};
@@ -26,7 +27,7 @@ __device__ __forceinline__ long long offset(const Places &p, const Spot &spot) {
            spot.at[2] * p.stride[3];
 }
 
-// A tensor that is read and written by a few channels at a time.
+// A tensor that is read and written N channels at a time.
 template <class T> struct Image {
     T *data;
     const Places &at;
@@ -49,7 +50,7 @@ template <int N> struct Number {
     static constexpr int value = N;
 };
 
-// Calls body(Number<N>, spot) for all of `size` elements, N channels at a time: a few if all tensors run.
+// Calls body(Number<N>, spot) for all of `size` elements, N channels at a time: FEW if all tensors allow it, else 1.
 template <class Body, class... T>
 __device__ __forceinline__ void channels_of(long long size, long long channels, const int *extents, Body body, const Image<T> &...all) {
     auto walk = [&](auto n) {
@@ -60,7 +61,8 @@ __device__ __forceinline__ void channels_of(long long size, long long channels, 
     else walk(Number<1>());
 }
 
-// Calls visit(element of the window, spot in x) for all that is not padding in the window of `out`, in row-major order.
+// Calls visit(element of the window, spot in x) for all elements of the window of `out` that are not padding, in
+// row-major order.
 template <class Visit> __device__ __forceinline__ void window(const Sliding &g, const Spot &out, Visit visit) {
     int start[3], first[3], stop[3];
     for (int a = 0; a < 3; a++) {
@@ -75,9 +77,11 @@ template <class Visit> __device__ __forceinline__ void window(const Sliding &g, 
             }
 }
 
-// Calls visit(element of the window, spot in y) for the windows that hold `in`, the last of them first.
+// Calls visit(element of the window, spot in y) for the windows that contain `in`, the last window first.
 template <class Visit> __device__ __forceinline__ void windows(const Sliding &g, const Spot &in, Visit visit) {
-    int first[3], last[3], start[3];  // elements of the window, the next of which belongs to the window before; the first one
+    // `start` is the last window that contains `in`, and `first` the element of that window. In the window before, it
+    // is the element a stride further on, up to `last`.
+    int first[3], last[3], start[3];
     for (int a = 0; a < 3; a++) {
         const int reach = in.at[a] + g.low[a], whole = reach / g.stride[a];
         start[a] = min(whole, g.outputs[a] - 1);
@@ -89,7 +93,7 @@ template <class Visit> __device__ __forceinline__ void windows(const Sliding &g,
                 visit((i * g.kernel[1] + j) * g.kernel[2] + k, Spot{in.image, in.channel, {a, b, c}});
 }
 
-// Padding never wins, the first of equals does, and so does what is not a number; a window of padding gives 0.
+// Padding never wins, of equal values the first wins, and a NaN wins over all numbers; a window of padding gives 0.
 template <class Arg>
 __device__ __forceinline__ void maximum(const Image<const REAL> &x, const Image<REAL> &y, const Image<Arg> &arg, const Sliding &g,
                         long long channels, long long size) {
@@ -111,7 +115,7 @@ __device__ __forceinline__ void maximum(const Image<const REAL> &x, const Image<
     channels_of(size, channels, g.outputs, one, x, y, arg);
 }
 
-// Adds in the order of the window's elements.
+// A thread for each element of dx adds up its windows, in the order of the window's elements: without atomic additions.
 template <class Arg>
 __device__ __forceinline__ void maximum_gradient(const Image<const REAL> &dy, const Image<REAL> &dx, const Image<const Arg> &arg,
                                  const Sliding &g, long long channels, long long size) {
@@ -146,7 +150,7 @@ __device__ __forceinline__ void maximum_gradient(const Image<const REAL> &dy, co
 MAXIMUM(uint8, unsigned char)
 MAXIMUM(int32, int)
 
-// `areas`, where there are any, has one divisor for each place of y in an image.
+// The divisor of a window: `areas`, unless null, has one for each position of y in an image; else it is `area`.
 __device__ inline REAL divisor(const REAL *areas, double area, const Sliding &g, const Spot &out) {
     return areas ? areas[(out.at[0] * (long long)g.outputs[1] + out.at[1]) * g.outputs[2] + out.at[2]] : REAL(area);
 }

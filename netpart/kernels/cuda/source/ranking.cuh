@@ -1,10 +1,10 @@
-// The order of scores in a row: what is no number first, as numpy's argmax has it, then the largest; ties: the first.
+// The order of the scores of a row: NaN first, as in numpy's argmax, then descending; ties: the first column first.
 #pragma once
 #include "reduce.cuh"
 
 struct Ranked {
     real score;
-    long long place;  // -1: nothing
+    long long place;  // the column; -1: none
 };
 
 __device__ __forceinline__ bool before(const Ranked& a, const Ranked& b) {
@@ -24,7 +24,8 @@ __device__ __forceinline__ Ranked warp_best(Ranked best) {
     return best;
 }
 
-// The best of a row behind `last`, or of all if that is nothing; told to all threads of the block.
+// The first of a row's scores after `last` in this order, or of all if `last` is none; returned to all threads of the
+// block.
 __device__ __forceinline__ Ranked best_after(const Ranked& last, const real* x, long long columns) {
     __shared__ real scores[32];
     __shared__ long long places[32];
@@ -35,7 +36,7 @@ __device__ __forceinline__ Ranked best_after(const Ranked& last, const real* x, 
         if ((last.place < 0 || before(last, here)) && before(here, best)) best = here;
     }
     best = warp_best(best);
-    __syncthreads();
+    __syncthreads();  // slower threads may still read the arrays of the call before
     if (lane == 0) scores[threadIdx.x / 32] = best.score, places[threadIdx.x / 32] = best.place;
     __syncthreads();
     best = {0, -1};
@@ -43,8 +44,8 @@ __device__ __forceinline__ Ranked best_after(const Ranked& last, const real* x, 
     return warp_best(best);
 }
 
-// How many scores the one in `place` beats, itself included; of those that are equal the first wins. What is no number
-// beats none, not even itself.
+// 1 if `score`, in column `place`, ranks at least as high as `other`, in column `there`, else 0; of equal scores the
+// first ranks higher. Comparisons with a NaN are false: a NaN has 0 even against itself, so that it is never a hit.
 __device__ __forceinline__ int beats(real score, long long place, real other, long long there) {
     return there == place ? score == score : other < score || (other == score && there > place);
 }

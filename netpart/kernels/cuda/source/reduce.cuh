@@ -1,4 +1,4 @@
-// Sums over all threads of a block in one order, whatever runs first. Blocks are of one axis and of whole warps.
+// Sums over all threads of a block, in an order that does not depend on timing. Blocks have one axis and whole warps.
 #pragma once
 #include "real.cuh"
 
@@ -13,12 +13,12 @@ template <class T> __device__ __forceinline__ T warp_sum(T value) {
     return value;
 }
 
-// The sum, told to all threads.
+// The sum over the block, returned to all threads.
 template <class T> __device__ T block_sum(T value) {
     __shared__ T parts[32];
     const int lane = threadIdx.x % 32;
     value = warp_sum(value);
-    __syncthreads();  // slower threads may still read the parts of the sum before
+    __syncthreads();  // slower threads may still read the parts of the previous sum
     if (lane == 0) parts[threadIdx.x / 32] = value;
     __syncthreads();
     return warp_sum(lane < blockDim.x / 32 ? parts[lane] : (T)0);

@@ -4,13 +4,13 @@
 #define AXES 3
 #define RANK 5
 
-// A walk over all elements of the target as they lie: strides in both arrays, those of the source for batch and channel
-// only; `axis` is which spatial axis a walked one is, or -1.
+// A walk over all elements of the target in their order in memory: the strides in both arrays, in the source for batch
+// and channel only; `axis` is the number of the spatial axis, or -1.
 struct Walk {
     long long shape[RANK], target[RANK], source[RANK], axis[RANK], step[AXES];
 };
 
-// For each place of the target on one axis the first and last + 1 place of the source, and the weight of each.
+// For each position of the target on one axis: the first and the last + 1 position of the source, and their weights.
 struct Taps {
     const int* range;
     const real* weight;

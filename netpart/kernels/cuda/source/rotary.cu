@@ -1,4 +1,4 @@
-// Rotary positions: a pair of neighbours is a complex number, and its turn a product.
+// Rotary position embeddings: a pair of neighbours is a complex number, and its rotation a product.
 #include "each.cuh"
 
 struct Complex {

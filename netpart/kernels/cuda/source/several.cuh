@@ -1,4 +1,4 @@
-// Up to 8 views of one shape in one parameter: what several.py packs.
+// Up to 8 views of one shape in one parameter, packed by several.py.
 #pragma once
 #include "each.cuh"
 
@@ -6,7 +6,7 @@ struct Several {
     View view[8];
 };
 
-// An operand that is made of the first `count` views by `join`, in their order; 0 of none.
+// An operand whose elements are the first `count` views, combined by `join` in their order; 0 if count is 0.
 template <class Join> struct Joined {
     static constexpr int ITEM = sizeof(real);
     const Several& views;

@@ -1,4 +1,4 @@
-// Values that change from step to step, on their way in the parameters of a launch.
+// Slots: values that change from step to step, passed in the parameters of a launch.
 #include "real.cuh"
 
 struct Values {

@@ -1,4 +1,4 @@
-// Softmax over each row, a block for each.
+// Softmax over each row, with a block for each row.
 #include "peak.cuh"
 
 extern "C" __global__ void softmax(const real* x, real* y, long long rows, long long columns) {

@@ -1,13 +1,13 @@
-// Products of tiles by tensor cores, which take float32 rounded to TF32 or bfloat16 and add up in float32.
+// Products of tiles by tensor cores, which round float32 factors to TF32 or bfloat16 and add up in float32.
 //
-// A warp multiplies 16 rows by 8 columns at a time, 16 elements deep. Of each 8 of those, lane l has elements
-// l % 4 and l % 4 + 4 of rows l / 4 and l / 4 + 8 of the left factor and of column l / 4 of the right one, and of the
-// product columns 2 * (l % 4) and the next of these rows (PTX ISA, mma.m16n8k8 of .tf32). Which elements go by these
-// numbers is all the same if both factors agree.
+// A warp multiplies 16 rows by 8 columns at a time, 16 elements deep. Of each 8 elements of the depth, lane l has
+// l % 4 and l % 4 + 4: of rows l / 4 and l / 4 + 8 of the left factor, and of column l / 4 of the right one. Of the
+// product it has columns 2 * (l % 4) and the next, in the same rows (PTX ISA, mma.m16n8k8 of .tf32). The order of the
+// elements along the depth may be any if both factors have the same.
 #pragma once
 #include "tiles.cuh"
 
-#ifdef __CUDA_ARCH__  // the emulation has these two
+#ifdef __CUDA_ARCH__  // the emulation defines these two functions itself
 __device__ __forceinline__ void mma_tf32(float (&y)[4], const float (&a)[4], const float (&b)[2]) {
     unsigned left[4], right[2];
 #pragma unroll
@@ -20,7 +20,7 @@ __device__ __forceinline__ void mma_tf32(float (&y)[4], const float (&a)[4], con
                  : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
 }
 
-// `a` and `b` are pairs of neighbours.
+// `a` and `b` hold pairs of neighbouring elements.
 __device__ __forceinline__ void mma_bf16(float (&y)[4], const float (&a)[8], const float (&b)[4]) {
     unsigned left[4], right[2];
 #pragma unroll
@@ -34,7 +34,7 @@ __device__ __forceinline__ void mma_bf16(float (&y)[4], const float (&a)[8], con
 }
 #endif
 
-// What a lane has of 16 rows or of 8 columns, [row][element], 16 elements deep.
+// A lane's share of 16 rows, [row][element], and of 8 columns, [element], 16 elements deep.
 typedef float Left[2][4];
 typedef float Right[4];
 
@@ -52,7 +52,7 @@ struct Bf16 {
     }
 };
 
-// A warp has 16 rows of the result, a lane two of them, and 2 of 8 neighbouring columns.
+// A warp has 16 rows of the result; a lane has two of them, and 2 of each 8 neighbouring columns.
 template <class Kind> struct TensorCores {
     static constexpr int ROWS = 2, LANES = 4, CHUNK = 2;
 
@@ -78,7 +78,7 @@ template <class Kind> struct TensorCores {
         }
     }
 
-    // y += a b of a tile of scores that is DEPTH wide and one of as many rows.
+    // y += a b, where a is a tile of scores of DEPTH columns and b a tile of DEPTH rows.
     template <int DEPTH, int COLUMNS>
     static __device__ __forceinline__ void along(real (&y)[ROWS][COLUMNS / LANES], const real *a, const real *b) {
         const int two = threadIdx.x % LANES * 2;

@@ -5,15 +5,16 @@
 
 #define PACK int(16 / sizeof(real))
 
-typedef Pack<real, PACK> Full;  // as much as a thread moves at once
+typedef Pack<real, PACK> Full;  // the most that a thread moves at once
 
-// Elements from row to row of a tile. 8 lanes that read the same 16 bytes of neighbouring rows find them in all banks.
+// The elements between two rows of a tile. The added pack puts the same 16 bytes of 8 neighbouring rows, which 8 lanes
+// read together, in different banks.
 __device__ constexpr int pitch(int width) { return width + PACK; }
 
-// The same, of a tile which lanes also write element by element, 8 of them a row.
+// The same for a tile that lanes also write element by element, 8 lanes a row.
 __device__ constexpr int loose(int width) { return width + 2 * PACK; }
 
-// One matrix of many. `packed`: every row begins at an address that a pack may have, and lies in one piece.
+// One matrix of a batch. `packed`: every row is contiguous and begins at an address that is aligned for a pack.
 struct Matrix {
     real *data;
     long long rows, columns, down, right;
@@ -30,7 +31,7 @@ __device__ __forceinline__ Matrix matrix(const View &view, long long which) {
     return {data, view.shape[0], view.shape[1], down, right, packed};
 }
 
-// tile = the rows of `m` from `row` on; 0 beyond its end. All threads of the block take part.
+// tile = the rows of `m` from `row` on, 0 past its end. All threads of the block have to call it.
 template <int ROWS, int WIDTH, int THREADS> __device__ __forceinline__ void fill(real *tile, const Matrix &m, long long row) {
     const int rows = m.rows - row < ROWS ? int(m.rows - row) : ROWS;
     const real *from = m.data + row * m.down;
@@ -49,7 +50,7 @@ template <int ROWS, int WIDTH, int THREADS> __device__ __forceinline__ void fill
     }
 }
 
-// Row `row` of `m`, from `column` on, = COUNT values, as far as there are that many.
+// Writes COUNT values to row `row` of `m` from `column` on, except those past its end.
 template <int COUNT> __device__ __forceinline__ void put(const Matrix &m, long long row, int column, Pack<real, COUNT> values) {
     if (row >= m.rows) return;
     real *to = m.data + row * m.down + column * m.right;

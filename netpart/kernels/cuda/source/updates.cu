@@ -1,32 +1,31 @@
-// One kernel for each update rule, which updates many parameters: clips the gradient, decays, updates and averages; see
-// netpart/updaters for formulas.
-// What changes from step to step is read from slots.
+// One kernel for each update rule, which updates many parameters: it clips the gradient, decays, updates and averages.
+// The formulas are in netpart/updaters. Numbers that change from step to step are read from slots.
 #include "each.cuh"
 
 struct Rule {
     double first, second;            // constants of the rule: momentum, rho, beta1 and beta2
-    double most, low, high, decay;   // clip_norm, clip_low, clip_high; what of w is added to the gradient
+    double most, low, high, decay;   // clip_norm, clip_low, clip_high; the factor of w that is added to the gradient
 };
 
 struct Slots {
-    const double *rate, *delta, *shrink, *keep;  // learning rate, what roots add, 1 - rate · decay, share of averages kept
+    const double *rate, *delta, *shrink, *keep;  // learning rate, addend of roots, 1 - rate · decay, average's weight
 };
 
-// What is not a number stays so; max would hide it.
+// A NaN stays NaN; max and min would hide it.
 __device__ inline REAL clipped(REAL x, REAL low, REAL high) { return x < low ? low : x > high ? high : x; }
 
 __device__ inline REAL larger(REAL x, REAL y) { return x < y ? y : x; }
 
-// One parameter: what a launch does to each is a row of a table.
+// One parameter: a row of the table that a launch processes.
 struct Row {
-    View w, g, h, u, mean;  // its values, gradient, what the rule keeps, and their average
+    View w, g, h, u, mean;  // the values, the gradient, two states of the rule, and the average of the values
     const double *norm;
     Rule rule;
     Slots slots;
     long long averages, size;
 };
 
-// What one block does: CHUNK elements of a row, from start on.
+// The work of one block: CHUNK elements of a row, from `start` on.
 struct Work {
     long long row, start;
 };
@@ -39,7 +38,7 @@ struct State {
 template <class Apply> __device__ __forceinline__ void update(const Row &row, long long start, int states, Apply apply) {
     const Rule &rule = row.rule;
     const double length = row.norm ? sqrt(*row.norm) : 0;
-    const REAL factor = length <= rule.most ? REAL(1) : REAL(rule.most / length);
+    const REAL factor = length <= rule.most ? REAL(1) : REAL(rule.most / length);  // a NaN compares false and spreads
     const REAL shrink = row.slots.shrink ? REAL(*row.slots.shrink) : REAL(1);
     const REAL keep = row.averages ? REAL(*row.slots.keep) : REAL(0);
     const REAL rest = row.averages ? REAL(1 - *row.slots.keep) : REAL(0);

@@ -1,4 +1,4 @@
-// Strided views, passed by value: the struct that view.py's DTYPE spells. Strides are in elements.
+// Strided views, passed by value; the struct is that of DTYPE in view.py. Strides are in elements.
 #pragma once
 #include "real.cuh"
 
@@ -13,7 +13,7 @@ template <class T> struct Strided {
 
 typedef Strided<real> View;
 
-// Where element i in row-major order lies. All views of one `views` call have one shape: i means the same in each.
+// Element i in row-major order. Views of one call of collapsed_views have one shape: i is the same element in each.
 template <class T> __device__ __forceinline__ T& at(const Strided<T>& view, long long i) {
     if (view.rank <= 1) return view.data[i * view.stride[0]];
     long long offset = 0;

@@ -1,4 +1,4 @@
-// Softmax loss over classes that are cut. The figures of a block of classes are those that vocabulary.py lists.
+// Softmax loss over classes that are cut. netpart/kernels/vocabulary.py lists the figures of a block of classes.
 #include "complain.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
@@ -8,7 +8,8 @@
 #define SCORE 2
 #define TOP 3
 
-// A block of threads for each row and block of classes; blockIdx.y is the latter. x has the classes from bounds[0].
+// A block of threads for each row and block of classes; blockIdx.y is the block of classes. x has the classes from
+// bounds[0] on.
 extern "C" __global__ void class_blocks(
     const real* x, const int* label, real* f, const long long* bounds, long long rows, long long columns, long long topk,
     double lowest
@@ -42,7 +43,7 @@ extern "C" __global__ void class_blocks(
     }
 }
 
-// f (rows, blocks, figures) are those of all classes. values (2, rows), or null: loss and hit of each row.
+// f (rows, blocks, figures) has the figures of all classes. values (2, rows), or null: loss and hit of each row.
 extern "C" __global__ void class_loss(
     const real* x, const int* label, const real* f, real* y, double* values, long long rows, long long columns,
     long long blocks, long long classes, long long topk, double scale, double smoothing, int* wrong
@@ -68,15 +69,15 @@ extern "C" __global__ void class_loss(
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[row * columns + c] = exp(x[row * columns + c] - peak) / norm;
         if (!values || threadIdx.x) continue;
-        int behind = 0;
+        int beaten = 0;
         for (int k = 0; k < blocks; ++k)
             for (int t = 0; t < topk; ++t) {
                 const real other = known[k * figures + TOP + t];
-                behind += other < score || (other == score && known[k * figures + TOP + topk + t] >= wanted);
+                beaten += other < score || (other == score && known[k * figures + TOP + topk + t] >= wanted);
             }
         real found = peak - score;
         if (smoothing) found = found * (real)(1 - smoothing) + total * (real)(smoothing / classes);
         values[row] = labelled ? (found + log(norm)) * (real)scale : no_number();
-        values[rows + row] = labelled && behind > (blocks - 1) * topk;
+        values[rows + row] = labelled && beaten > (blocks - 1) * topk;
     }
 }
