@@ -111,7 +111,7 @@ def test_a_peer_that_never_answers_is_named_after_the_deadline(tmp_path: Path, m
     first, *rest = str(caught.value).splitlines()
     assert re.match(
         r"worker [012]: train step 3, ((?:receive|all-\S+) [^:]+): waited [34]\.\d s for \1 \(edge \d+\) from "
-        r"worker (\d) in train step 3; look at what worker \2 does, or raise the deadline",
+        r"worker (\d) in train step 3; check what worker \2 does, or raise the deadline",
         first,
     )
     assert len(rest) >= 2

@@ -97,8 +97,7 @@ def _play_joined_worker(
 
 def exit_at_once(message: str) -> NoReturn:
     """End this process from any thread, regardless of what the other threads wait for."""
-    # No sys.exit and no buffered print: this is called from the heartbeat thread while the main thread may block in a C
-    # call.
+    # sys.exit would only end the calling thread, which is the heartbeat's.
     os.write(sys.stderr.fileno(), f"error: {message}\n".encode())
     os._exit(1)
 

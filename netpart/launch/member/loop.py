@@ -1,7 +1,7 @@
 """WorkerLoop: what one worker does from its first step to its last. Every worker has the same order of events.
 
-step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run) end:   meet?
-─ checkpoint ─ validate ─ test
+    step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+    end:   meet? ─ checkpoint ─ validate ─ test
 
 With several groups, each group trains in its own steps. Group 0 validates, tests and reports. The workers in
 ``Cluster.checkpoint_ranks`` write checkpoints.

@@ -96,8 +96,7 @@ def _prepare_and_play(
         _tell_failure(control, error, log)
         return False
     finally:
-        # Aborting the communicators also ends GPU work that waits for a rank that is gone. Without it this process
-        # could not exit.
+        # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
         communicators.close()
 
 

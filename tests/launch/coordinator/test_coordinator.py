@@ -47,7 +47,7 @@ def test_groups_that_stand_still_end_the_run(context: zmq.Context[zmq.Socket[byt
     found.look_for_movement()
     found.talk.moved -= 6
     with pytest.raises(
-        WorkerFailed, match=r"nobody has got on for [6-9]\.\d s; .*deadline=SECONDS\nworker 0 \(of group 0\)"
+        WorkerFailed, match=r"no worker has made progress for [6-9]\.\d s; .*deadline=SECONDS\nworker 0 \(of group 0\)"
     ):
         found.look_for_movement()
     beat(found, context, 1, 4)

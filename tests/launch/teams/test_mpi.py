@@ -114,7 +114,7 @@ def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeyp
 
 
 def test_hosts_need_mpi(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; leave one of them away"):
+    with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; omit one of them"):
         run_job(read_job(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 
