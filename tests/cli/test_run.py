@@ -110,7 +110,7 @@ def test_a_workspace_that_is_removed_is_told(tmp_path: Path, netpart: Netpart, m
     error, note = answer.err.splitlines()
     assert answer.code == 1
     assert error.startswith(
-        f"error: workspace {out}: expected metrics.jsonl where this run began it, got nothing there"
+        f"error: workspace {out}: expected metrics.jsonl where this run created it, got nothing there"
     )
     saved = re.search(r"the latest checkpoint is (\S+), --resume goes on from it", note)
     assert saved

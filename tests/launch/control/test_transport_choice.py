@@ -31,7 +31,7 @@ def test_choice(wanted: str, launcher: str, chosen: str) -> None:
     ("wanted", "launcher", "says"),
     [
         ("tcp", "local", "one of auto, zeromq, shm, cuda-ipc, got 'tcp'"),
-        ("shm", "threads", "--transport: expected auto, as --launcher threads has its own, got shm; leave it away"),
+        ("shm", "threads", "--transport: expected auto, as --launcher threads has its own, got shm; omit --transport"),
         ("shm", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),
         ("cuda-ipc", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),
         ("cuda-ipc", "local", "--transport: expected at least 2 workers on GPUs, got 0; use --transport auto"),
