@@ -104,9 +104,7 @@ def draw_gantt(timeline: Timeline, title: str) -> str:
     """
     chart = GanttChart(timeline)
     events = [event for event in timeline.events if event.kind != STEP]
-    events.sort(
-        key=lambda event: -event.seconds
-    )  # shorter events last: an event nested in another one is drawn over it
+    events.sort(key=lambda event: -event.seconds)  # shorter ones last: a nested event is drawn over the outer one
     size = f'viewBox="0 0 {WIDTH} {chart.height}" style="max-width: {WIDTH}px"'
     return "\n".join(
         [
