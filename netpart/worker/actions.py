@@ -101,7 +101,7 @@ def run_kernel_action(action: Action, device: Any, clock: Clock, traced: bool) -
     assert action.run is not None
     if device is None:
         return action.run()
-    # A replayed graph cannot get arguments from the host, so its kernels read the step from device memory.
+    # A replayed graph repeats the arguments of its capture, so values that change by step are in device memory.
     device.tell(clock.step)
     action.run()
     if traced:
