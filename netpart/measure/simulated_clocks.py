@@ -87,7 +87,7 @@ class SimulatedClocks:
         """Give the turn to the worker that can run earliest."""
         first = min(range(len(self.wakes)), key=self.wakes.__getitem__)
         if self.wakes[first] == inf:
-            self.fail("simulation: no worker can go on; this is a fault of netpart, please report it with the job")
+            self.fail("simulation: no worker can continue; this is a fault of netpart, please report it with the job")
         self.turns[first].set()
 
     def fail(self, error: str) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def bind_phase(
     machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None
 ) -> BoundProgram:  # fmt: skip
-    """Bind one phase of a Machine for each mini-batch in flight, and tell the transport which messages to expect.
+    """Bind one phase of a Machine for each mini-batch in flight, and announce its messages to the transport.
 
     ``communicators`` are those of NCCL.
     """

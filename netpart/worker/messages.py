@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MessageBinder:
-    """Binds the messages of ``program``, and tells ``transport`` which ones to expect.
+    """Binds the messages of ``program``, and announces the expected ones to ``transport``.
 
     ``running`` are the collectives by channel. Those of NCCL are calls of ``communicators``.
     """
@@ -67,7 +67,7 @@ class MessageBinder:
             self.transport.expect(channel, peer, shape, dtype, most, place, stays)
 
     def start(self, start: CollectiveStart, then: list[Action]) -> RunningCollective:
-        """Bind a collective to its arrays and tell the transport which messages to expect; ``then`` are the actions
+        """Bind a collective to its arrays and announce its messages to the transport; ``then`` are the actions
         after it."""
         found = start.exchange
         place = start.exchange.place(self.machine.program.worker)
@@ -107,7 +107,7 @@ class MessageBinder:
         return running
 
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
-        """Tell the transport which messages of a collective stay in this memory, and which of these need no slot."""
+        """Announce to the transport which messages of a collective stay in this memory, and which of these need no slot."""
         program = self.machine.program
         element = self.machine.element(start.dtype)
         places = {index: lying[view] for index, view in peer_read_messages(program, start)}

@@ -188,7 +188,7 @@ def test_a_run_that_diverges_ends_there(tmp_path: Path) -> None:
     ) as caught:
         launch.run_job(job, 2, launcher="threads", workspace=tmp_path / "out")
     first = tmp_path / "out" / "checkpoint" / "step00000000.safetensors"
-    assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume goes on from it"]
+    assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume continues from it"]
 
 
 def test_a_checkpoint_that_cannot_be_read_or_written_is_named_once(

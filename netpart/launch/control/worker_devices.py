@@ -31,11 +31,11 @@ def set_devices(job: JobProto, text: str) -> None:
     job.device = JobProto.CUDA if max(job.gpu) >= 0 else JobProto.CPU
 
 
-def parse_gpu_number(said: str, name: str) -> int:
-    """The number of a GPU; -1 for the CPU. ``said`` is the whole option, for the error."""
+def parse_gpu_number(option: str, name: str) -> int:
+    """The number of a GPU; -1 for the CPU. ``option`` is the whole option, for the error."""
     kind, _, digits = name.partition(":")
     if name != CPU and not (kind == CUDA and digits.isdecimal()):
-        raise ConfigError("--device", "devices", repr(said), HINT)
+        raise ConfigError("--device", "devices", repr(option), HINT)
     return -1 if name == CPU else int(digits)
 
 
@@ -51,7 +51,7 @@ def report_unused_gpus(job: JobProto) -> Iterator[str]:
     """A notice if a job names GPUs that no worker will use."""
     named = [gpu for gpu in job.gpu if gpu >= 0]
     if named and requested_places(job) in (["auto"], [CPU]):
-        why = "the job says device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
+        why = "the job sets device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
         listed = " ".join(f"gpu: {gpu}" for gpu in named)
         yield f"{listed} has no effect, as {why}: the processor computes; --device cuda insists on GPUs"
 

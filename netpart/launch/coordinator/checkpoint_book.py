@@ -109,7 +109,7 @@ class CheckpointBook:
             remove_checkpoint(self.kept.pop(0))
 
     def left(self) -> str:
-        """What a run that ends early leaves behind, in words."""
+        """What remains of a run that ends early, in words."""
         if self.latest is None:
             return "no checkpoint was saved" + (f"; the run began with {self.restored}" if self.restored else "")
         newest = None
@@ -120,7 +120,7 @@ class CheckpointBook:
         if newest != self.latest:
             other = f"--resume takes {newest}, of an earlier run: remove that first"
             return f"the latest checkpoint is {self.latest}; {other}"
-        return f"the latest checkpoint is {self.latest}, --resume goes on from it"
+        return f"the latest checkpoint is {self.latest}, --resume continues from it"
 
     def abandon(self) -> None:
         """Remove unfinished files, also a file that an interrupt left before it was registered here."""

@@ -153,8 +153,8 @@ class Coordinator:
             if where and not m.identity and silent > HELLO_SECONDS:
                 team.leave(m.rank)
                 self.seats.free(m.rank)
-                told = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
-                self.listener(Noticed(told))
+                text = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                self.listener(Noticed(text))
 
     def look_for_room(self) -> None:
         """Report when this process cannot open any more files or connections, and when it can again."""

@@ -1,4 +1,4 @@
-"""RunRecord: what is kept of a run while it goes on: metrics.jsonl, the latest metrics of every phase, the last
+"""RunRecord: what is kept of a run while it lasts: metrics.jsonl, the latest metrics of every phase, the last
 checkpoint, and updates.jsonl if there are servers or groups that average."""
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _refuse_full_disk(file: TextIO) -> Iterator[None]:
         yield
     except OSError as error:
         got = os_error_text(error)
-        hint = "free some, and go on with --resume"
+        hint = "free some, and continue with --resume"
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 

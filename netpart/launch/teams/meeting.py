@@ -105,7 +105,7 @@ class JoinTeam(ProcessTeam):
             other = printable_text(wish.version)
             return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
         if not missing:
-            return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")
+            return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
         if rank not in missing:
             some = ", ".join(map(str, missing))

@@ -25,7 +25,7 @@ def main() -> int:
 
     A worker that fails does not finalise MPI. mpiexec then ends the other workers, which would wait for it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which tells the workers to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
     try:
         os.environ.update(own_thread_variables(os.environ, int(os.environ["NETPART_THREADS"])))
         fork_guarded_worker()

@@ -18,7 +18,7 @@ from netpart.transport.transport import Transport
 
 
 class ThreadTeam(Team):
-    """``workers`` threads. A failing thread reports to the coordinator itself. Threads cannot be killed; they are told
+    """``workers`` threads. A failing thread reports to the coordinator itself. Threads cannot be killed; they are asked
     to stop."""
 
     parting_seconds = 10.0

@@ -21,7 +21,7 @@ def die_with_parent(parent: int) -> None:
 def main() -> int:
     """Run one worker, configured by environment variables. Return 0 if it completed."""
     die_with_parent(int(os.environ["NETPART_PARENT"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which tells the workers to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
     from netpart.launch.member.member import run_worker_process
 
     return run_worker_process(os.environ)

@@ -16,7 +16,7 @@ from typing import Any
 from netpart.errors import TransportError
 
 Ranks = tuple[int, ...]
-HINT = "see what NCCL says with NCCL_DEBUG=WARN, or run with --collectives direct"
+HINT = "read NCCL's log with NCCL_DEBUG=WARN, or run with --collectives direct"
 
 
 class Communicators:
