@@ -107,7 +107,7 @@ class MessageBinder:
         return running
 
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
-        """Announce to the transport which messages of a collective stay in this memory, and which of these need no slot."""
+        """Announce which messages of a collective stay in this memory, and which of these need no slot."""
         program = self.machine.program
         element = self.machine.element(start.dtype)
         places = {index: lying[view] for index, view in peer_read_messages(program, start)}

@@ -67,7 +67,7 @@ class Watchdog:
     """Watches ``members`` from ``now`` on.
 
     ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
-    introduce itself. ``hint`` is advice for the user on what to do about a worker that did not.
+    introduce itself. ``hint`` is advice for the user about a worker that did not.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class Team(ABC):
     """Started workers. Leaving the context ends them all and removes everything that the team has created.
 
     ``parting_seconds`` is how long they have to end by themselves after a failure: 0 if they can be killed.
-    ``start_seconds`` is how long they may take to introduce themselves. ``absent_hint`` is advice for the user on what to do about
+    ``start_seconds`` is how long they may take to introduce themselves. ``absent_hint`` is advice for the user about
     one that did not. ``here`` is the address at which the workers of this host reach the coordinator; "" for the same
     as all others.
     """
