@@ -1,4 +1,4 @@
-"""Runs a job: partitions it, launches its workers, collects what they say, sums up."""
+"""Runs of a job: partition the net, launch the workers, collect their reports, build the Summary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 REPORT_EVERY = 20
-"""Steps between reports of a job that does not say."""
+"""Default number of steps between two reports, for a job that does not set ``disp_freq``."""
 
 
 def run_job(
@@ -55,25 +55,26 @@ def run_job(
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto", listeners: Sequence[str] = (),
 ) -> Summary:  # fmt: skip
-    """Trains, validates, tests and saves ``job`` on ``workers`` workers a group; returns the Summary.
+    """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
-    ``launcher``: "local" starts a process per worker on this host, "threads" runs them in this process, "join" waits at
-    ``meeting`` for workers of other hosts, "mpi" has mpiexec start them, on this host or on those of the host file
-    ``hosts``, who find this one at ``meeting`` (default: at the address from which packets to them leave).
-    ``transport``: what processes of one host exchange tensors through, "shm", "zeromq", or "auto": shared memory
-    where it can be.
-    ``listener`` hears every event, and so do those of ``netpart.families.LISTENERS`` that ``listeners`` names.
-    ``workspace`` (default: the job's, or out/NAME) gets checkpoints, metrics.jsonl and logs.
-    Raises ConfigError for a job that cannot be built or trains nothing, or options that do not fit each other,
-    DataError for its data, MemoryRefused for a worker that may not have the memory it needs, ProgramRefused for
-    workers that would wait for each other for ever, WorkerFailed when one fails, Diverged, and Interrupted, with the
-    step, for a signal that would end this process: a KeyboardInterrupt.
+    ``launcher``: "local" starts one process per worker on this host. "threads" runs the workers in this process. "join"
+    waits at ``meeting`` for workers of other hosts. "mpi" lets mpiexec start the workers, on this host or on the hosts
+    of the host file ``hosts``; they connect to this host at ``meeting`` (default: the address from which packets to
+    them leave). ``transport``: how processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses
+    shared memory where possible. ``listener`` receives every event. So do the listeners of
+    ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
+    checkpoints, metrics.jsonl and logs.
+
+    Raises ConfigError for a job that cannot be built or trains nothing, and for options that do not fit together;
+    DataError for the job's data; MemoryRefused if a worker may not have the memory that it needs; ProgramRefused for
+    workers that would deadlock; WorkerFailed when a worker fails; TrainingDiverged; and SignalInterrupt (a
+    KeyboardInterrupt), with the step, for a signal that would end this process.
     """
     _check_launcher(launcher, meeting, hosts)
     makers = [LISTENERS.get(name, who="--listener") for name in listeners]
-    count = job.worker_count if workers is None else workers
-    size = cluster_of(job.proto, count).size
-    check_process_limits(size)
+    count = default_workers(job.proto) if workers is None else workers
+    # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
+    check_process_limits(cluster_of(job.proto, count).size)
     if launcher in LOCAL_LAUNCHERS:
         oversubscription_warning(size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
@@ -83,9 +84,12 @@ def run_job(
     options = replace(options, kernels=str(record_kernel_choice(cut.job)))
     places = local_devices(options, cut, launcher)
     options = replace(options, transport=choose_transport(transport, launcher, places))
+    # This writes the choice into ``cut.job``, which every worker receives with its plan. So it must come before the
+    # workers start.
     settle_collectives(cut, places)
     notes = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
+        # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
         remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
         with ExitStack() as stack:
@@ -100,10 +104,10 @@ def run_job(
 
 
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
-    """Raises ConfigError for a launcher that is none, or that lacks or has no use for a meeting or a host file."""
+    """Raise ConfigError for an unknown launcher, and for a meeting or a host file that is missing or has no use."""
     LAUNCHERS.get(launcher, who="--launcher")
     if hosts is not None and launcher != "mpi":
-        raise ConfigError("--hosts", "--launcher mpi", launcher, "leave one of them away; see docs/mpi.md")
+        raise ConfigError("--hosts", "--launcher mpi", launcher, "omit one of them; see docs/mpi.md")
     if launcher == "mpi" and meeting is not None and hosts is None:
         raise ConfigError("--listen", "--hosts with --launcher mpi", "none", "name a host file; see docs/mpi.md")
     if launcher in (*LOCAL_LAUNCHERS, "join") and (launcher == "join") != (meeting is not None):
@@ -115,7 +119,7 @@ def lead_workers(
     partition: Partition, options: RunOptions, launcher: str, notes: RunRecord, meeting: Meeting | None = None,
     hosts: Path | None = None,
 ) -> list[MemberRecord]:  # fmt: skip
-    """Starts the workers and leads them to the end of the job; returns what each said at the end."""
+    """Start the workers and serve them to the end of the job; return the final record of each worker."""
     context: zmq.Context[Any] = zmq.Context()
     threads = requested_threads(partition.job)
     plan = TeamPlan(partition.cluster.size, options.workspace, context, threads, meeting, hosts)
@@ -125,17 +129,21 @@ def lead_workers(
             token = meeting.token if meeting else None
             return Coordinator(partition, options, context, notes.hear, token).run(team, team.control_address())
     finally:
+        # ``term`` blocks until every socket of the context is closed. A worker thread that still runs (ThreadTeam
+        # cannot kill it) holds sockets open, so the context is then left to the end of the process.
         if not team.running():
             context.term()
 
 
 def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
-    """Resolves workspace, checkpoint to start from and first step."""
+    """Resolve the workspace, the checkpoint to start from, and the first step."""
     proto = job.proto
     folder = choose_workspace(job, workspace)
     restore, first = find_start_checkpoint(proto, folder / "checkpoint")
     every = proto.disp_freq or REPORT_EVERY
     resumed = bool(proto.resume and restore is not None and restore == latest_checkpoint(folder / "checkpoint"))
+    # Only a new run starts from averages. A resumed run continues from its own parameters, or it would not be the same
+    # run.
     averages = proto.updater.ema_start and not resumed
     if averages:
         _check_averages(restore)
@@ -154,12 +162,14 @@ def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
 
 
 def local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
-    """The device of each rank where all are on this host; nowhere else can anybody say."""
+    """The device of each rank if all ranks are processes of this host. Empty otherwise: other hosts' GPUs are not known
+    here."""
     return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == "local" else []
 
 
 def _check_averages(restore: Path | None) -> None:
-    """Raises ConfigError without a checkpoint to start from, DataError for one without averages of parameters."""
+    """Raise ConfigError without a checkpoint to start from, DataError for a checkpoint without averages of
+    parameters."""
     if restore is None:
         where = ("updater", "ema_start")
         raise ConfigError(".".join(where), "a checkpoint to start from", "none", "add checkpoint_path", at=where)
@@ -170,27 +180,28 @@ def _check_averages(restore: Path | None) -> None:
 
 
 def find_start_checkpoint(proto: JobProto, checkpoints: Path) -> tuple[Path | None, int]:
-    """The checkpoint to read, if any, and the first step to play. Raises DataError for one that is none."""
+    """The checkpoint to read, if any, and the first step to play. Raises DataError for an invalid checkpoint."""
     newest = latest_checkpoint(checkpoints) if proto.resume else None
     chosen = newest or named_checkpoint(proto)
     if chosen is None:
         return None, proto.step
     with open_checkpoint(chosen) if newest else open_named_checkpoint(proto, chosen) as saved:
-        said = saved.metadata.get("step")
-    return chosen, proto.step if newest is None else _resumed_step(proto, chosen, said)
+        recorded = saved.metadata.get("step")
+    return chosen, proto.step if newest is None else _resumed_step(proto, chosen, recorded)
 
 
-def _resumed_step(proto: JobProto, path: Path, said: str | None) -> int:
-    """The step of the checkpoint that a run goes on from: that of its name, and of its metadata, which have ``said``.
+def _resumed_step(proto: JobProto, path: Path, recorded: str | None) -> int:
+    """The step of the checkpoint ``path`` from which a run resumes: the one in its file name.
 
-    Raises DataError where these differ, and for a step that the job does not come to.
+    ``recorded`` is the step in its metadata, if any. Raises DataError if the two differ, and for a step after the job's
+    last.
     """
     step = parse_step(path)
     end = proto.train_steps or EXTENT
-    if said not in (None, str(step)):
+    if recorded not in (None, str(step)):
         hint = "remove it, or name it in checkpoint_path instead"
-        raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {said!r:.40}; {hint}")
+        raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {recorded!r:.40}; {hint}")
     if step > end:
-        hint = "say --steps for more, or --steps 0 to test it alone"
+        hint = "use --steps for more, or --steps 0 to only test it"
         raise DataError(f"{path}: expected a step from 0 to {end}, where the job ends, got {step}; {hint}")
     return step

@@ -1,6 +1,6 @@
-"""A Timeline in the format of Chrome's tracing and of Perfetto: JSON that https://ui.perfetto.dev opens.
+"""Chrome trace: a Timeline in the format of Chrome's tracing and of Perfetto, JSON that https://ui.perfetto.dev opens.
 
-A process per worker, a thread for computing and one for communicating, an arrow from every send to what took it in. The
+A process per worker, a thread for computing and one for communicating, an arrow from every send to its receive. The
 format: Google, Trace Event Format (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 """
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def to_chrome_trace(timeline: Timeline) -> str:
-    """Writes ``timeline`` as JSON; its first event begins at 0 µs."""
+    """``timeline`` as JSON. Its first event begins at 0 µs."""
     began = min((event.start for event in timeline.events), default=0.0)
     found = [*_track_names(timeline.workers), *(_event_span(event, began) for event in timeline.events)]
     for number, message in enumerate(timeline.messages):
@@ -28,7 +28,7 @@ def to_chrome_trace(timeline: Timeline) -> str:
 
 
 def _track_names(workers: int) -> Iterator[Json]:
-    """What processes and threads are called."""
+    """The names of processes and threads."""
     for worker in range(workers):
         yield {"ph": "M", "name": "process_name", "pid": worker, "args": {"name": f"worker {worker}"}}
         for thread, name in enumerate(THREADS):
@@ -36,7 +36,7 @@ def _track_names(workers: int) -> Iterator[Json]:
 
 
 def _event_span(event: TimelineEvent, began: float) -> Json:
-    """One event."""
+    """One event as a complete event ("X")."""
     name = f"step {event.step}" if event.text == "step" else event.text
     args = {"step": event.step} | ({"channel": event.channel} if event.channel else {})
     return _event_track(event) | {
@@ -47,8 +47,9 @@ def _event_span(event: TimelineEvent, began: float) -> Json:
 
 
 def _message_flow(phase: str, number: int, event: TimelineEvent, began: float) -> Json:
-    """One end of an arrow, in the middle of its event."""
+    """One end of an arrow, in the middle of its event: ``phase`` "s" is its start, "f" its end."""
     at = _to_microseconds((event.start + event.end) / 2 - began)
+    # By default an arrow ends at the next event to begin; "e" binds it to the event that encloses this time.
     binding = {"bp": "e"} if phase == "f" else {}
     return _event_track(event) | {"ph": phase, "id": number, "name": "message", "cat": "message", "ts": at} | binding
 
@@ -59,5 +60,5 @@ def _event_track(event: TimelineEvent) -> Json:
 
 
 def _to_microseconds(seconds: float) -> float:
-    """Microseconds, as the format has them, to the nanosecond."""
+    """Microseconds, the unit of the format, rounded to nanoseconds."""
     return round(seconds * 1e6, 3)

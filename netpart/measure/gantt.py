@@ -33,7 +33,7 @@ from netpart.units import seconds_text
 COLOURS = {
     FORWARD: "#56B4E9", BACKWARD: "#0072B2", UPDATE: "#009E73", MOVE: "#CC79A7", TALK: "#E69F00", WAIT: "#DDDDDD",
 }  # fmt: skip
-"""Of the palette of Okabe and Ito, as the nets' drawings; a wait is pale, as nothing happens in it."""
+"""From the palette of Okabe and Ito, as in the drawings of nets. A wait is pale because nothing happens in it."""
 WORDS = {
     FORWARD: "forward", BACKWARD: "backward", UPDATE: "update", MOVE: "copy, add, clear", TALK: "send, receive",
     WAIT: "wait",
@@ -46,12 +46,12 @@ LANE = 24
 TURN = 16
 GAP = 16
 AXIS = 34
-"""Pixels: of the whole, beside and above the bars, of a lane, of the numbers of micro-batches, between workers, below
-them."""
+"""Pixels: width of the whole; margins left, right and above the bars; height of a lane, of the micro-batch numbers, of
+the gap between workers, and of the axis below."""
 TITLE, TEXT, NAME = 14, 11, 10
-"""Sizes of letters: of the title, of most texts, within bars."""
+"""Letter sizes: of the title, of most texts, and within bars."""
 LEAST = 0.15
-"""Bars that are narrower are not drawn: nobody would see them."""
+"""Minimum width of a bar in pixels. Narrower ones would be invisible and are not drawn."""
 TICKS = 10
 
 STYLE = f"""<style>
@@ -65,7 +65,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 
 
 class GanttChart:
-    """Where things of ``timeline`` stand."""
+    """Positions of the events of ``timeline`` in the drawing."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
@@ -76,20 +76,20 @@ class GanttChart:
         self.height = TOP + timeline.workers * self.each + AXIS
 
     def x(self, seconds: float) -> float:
-        """Pixels from the left of an instant of the timeline."""
+        """Pixels from the left for an instant of the timeline."""
         return LEFT + (seconds - self.began) / self.lasts * (WIDTH - LEFT - RIGHT)
 
     def y(self, event: TimelineEvent) -> float:
-        """Pixels from above of the lane of an event."""
+        """Pixels from the top for the lane of an event."""
         return self.top(event.worker) + self.turn + (LANE if event.kind in (TALK, WAIT) else 0)
 
     def top(self, worker: int) -> float:
-        """Pixels from above of the lanes of a worker."""
+        """Pixels from the top for the lanes of a worker."""
         return TOP + worker * self.each
 
     @property
     def note(self) -> str:
-        """What the axis measures, beside the time of a step that the title has."""
+        """What the axis measures, in addition to the step time in the title."""
         steps = [event.seconds for event in self.timeline.events if event.kind == STEP]
         if not steps:
             return ""
@@ -98,11 +98,13 @@ class GanttChart:
 
 
 def draw_gantt(timeline: Timeline, title: str) -> str:
-    """Draws ``timeline``; what is too short to be seen is left out. Events are named where there is room, and tell
-    their names and times when they are pointed at."""
+    """Draw ``timeline`` as SVG; omit bars that are too short to be visible.
+
+    Events show their names where there is room, and their names and times as tooltips.
+    """
     chart = GanttChart(timeline)
     events = [event for event in timeline.events if event.kind != STEP]
-    events.sort(key=lambda event: -event.seconds)  # what stands within another event is drawn over it
+    events.sort(key=lambda event: -event.seconds)  # shorter ones last: a nested event is drawn over the outer one
     size = f'viewBox="0 0 {WIDTH} {chart.height}" style="max-width: {WIDTH}px"'
     return "\n".join(
         [
@@ -121,7 +123,7 @@ def draw_gantt(timeline: Timeline, title: str) -> str:
 
 
 def _gantt_legend(chart: GanttChart) -> Iterator[str]:
-    """What the colours mean."""
+    """The meaning of the colours."""
     x = 8.0
     for kind, word in WORDS.items():
         yield f'<rect x="{x:.0f}" y="47" width="11" height="11" fill="{COLOURS[kind]}"/>'
@@ -134,7 +136,7 @@ def _gantt_legend(chart: GanttChart) -> Iterator[str]:
 
 
 def _micro_batch_bands(chart: GanttChart, worker: int) -> Iterator[str]:
-    """The numbers of the micro-batches of a worker, each above all that it computes of one in a row."""
+    """Bands with the micro-batch numbers of a worker, each above a run of consecutive events of one micro-batch."""
     events = [event for event in chart.timeline.of_worker(worker) if event.micro >= 0]
     for (kind, micro), found in groupby(events, key=lambda event: (event.kind, event.micro)):
         played = list(found)
@@ -149,7 +151,7 @@ def _micro_batch_bands(chart: GanttChart, worker: int) -> Iterator[str]:
 
 
 def _step_bracket(chart: GanttChart, event: TimelineEvent) -> str:
-    """The step of one worker, below its lanes."""
+    """The bracket of one worker's step, below its lanes."""
     y = chart.top(event.worker) + chart.turn + 2 * LANE
     start = chart.x(event.start)
     end = chart.x(event.end)
@@ -158,7 +160,7 @@ def _step_bracket(chart: GanttChart, event: TimelineEvent) -> str:
 
 
 def _worker_lanes(chart: GanttChart) -> Iterator[str]:
-    """The field of every worker, with its name."""
+    """The background of every worker's lanes, with its name."""
     for worker in range(chart.timeline.workers):
         y = chart.top(worker) + chart.turn
         yield f'<rect x="{LEFT}" y="{y}" width="{WIDTH - LEFT - RIGHT}" height="{2 * LANE}" class="lane"/>'
@@ -179,17 +181,18 @@ def _time_axis(chart: GanttChart) -> Iterator[str]:
 
 def tick_spacing(least: float) -> float:
     """The smallest of 1, 2 and 5 times a power of ten that is not below ``least``."""
+    # The tolerance absorbs rounding in log10, so that an exact power of ten is not rounded up to the next one.
     power: float = 10.0 ** ceil(log10(least) - 1e-9)
     return min(step for step in (power / 5, power / 2, power) if step >= least * (1 - 1e-9))
 
 
 def _bar_width(chart: GanttChart, event: TimelineEvent) -> float:
-    """Pixels of a bar."""
+    """Width of a bar in pixels."""
     return chart.x(event.end) - chart.x(event.start)
 
 
 def _event_bar(chart: GanttChart, event: TimelineEvent) -> str:
-    """One event."""
+    """The bar of one event, with its name if there is room."""
     x = chart.x(event.start)
     y = chart.y(event)
     room = _bar_width(chart, event)
@@ -206,7 +209,7 @@ def _event_bar(chart: GanttChart, event: TimelineEvent) -> str:
 
 
 def _message_arrow(chart: GanttChart, message: TimelineMessage) -> str:
-    """A message, from where it was sent to where it was taken in."""
+    """The arrow of a message, from its send to its receive."""
     start = message.sent
     end = message.taken
     half = LANE / 2

@@ -1,4 +1,4 @@
-"""Profiling: what each layer of the uncut net takes on this host, in this process."""
+"""Layer seconds: how long each layer of the uncut net takes on this host, in this process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ WAYS = ("forward", "backward")
 
 
 def measure_layers(job: JobProto, folder: Path | None = None, steps: int = STEPS) -> dict[str, tuple[float, float]]:
-    """By layer, the seconds of a whole mini-batch forward and backward, medians of ``steps`` steps after a first.
+    """For each layer, the seconds of a whole mini-batch forward and backward: medians of ``steps`` steps after a
+    warm-up step.
 
-    Raises what building the job raises, DataError among it.
+    Raises the errors of building the job, including DataError.
     """
     partition = partition_uncut(job, folder, ("train",))
     ensemble = Ensemble(partition, kernels=job_kernel_class(job))
@@ -30,6 +31,7 @@ def measure_layers(job: JobProto, folder: Path | None = None, steps: int = STEPS
         trace: list[TracedAction] = []
         ensemble.players[0].trace.events = trace
         ensemble.step("train", step)
+        # A kernel that computes two layers is named "forward a+b"; its time counts for the first one.
         for action, start, end, *_ in trace:
             way, _, name = action.partition("+")[0].partition(" ")
             times[way, name].append(end - start)
@@ -38,5 +40,5 @@ def measure_layers(job: JobProto, folder: Path | None = None, steps: int = STEPS
 
 
 def _median_or_zero(seconds: list[float]) -> float:
-    """The median; 0 of what is never done."""
+    """The median; 0 for an empty list."""
     return median(seconds) if seconds else 0.0

@@ -1,4 +1,4 @@
-"""Measures what connects workers of this host: a message passed back and forth between two of them, traced."""
+"""Link speed between workers of this host, measured with a message passed back and forth between two of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
 SMALL, LARGE = 4, 1 << 10
-"""Sides of the squares of floats whose times give overhead and latency, and bandwidth."""
+"""Sides of the squares of floats that are sent. The small one gives overhead and latency, the large one bandwidth."""
 ITEM = 4
 """Bytes of a float32."""
 
 
 def measure_link(transport: str = "auto") -> LinkCost:
-    """The link between two processes of this host, over ``transport``; takes some seconds."""
+    """The link between two processes of this host over ``transport``. Takes some seconds."""
     small, large = (profile_job(_ping_pong_job(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
     overhead = median(m.sent.seconds for m in _hop_messages(small))
     sending = median(m.sent.seconds for m in _hop_messages(large))
@@ -46,13 +46,15 @@ def _hop_messages(timeline: Timeline) -> list[TimelineMessage]:
 
 
 def _link_latency(timeline: Timeline) -> float:
-    """Seconds from the end of a sending to the end of the wait for it. The mean of both directions: what the clocks of
-    the two workers differ by cancels."""
+    """Seconds from the end of a send to the end of the wait for its message: the mean of both directions.
+
+    The difference between the clocks of the two workers cancels in that mean.
+    """
     return sum(median(_wake_delays(timeline, worker)) for worker in range(2)) / 2
 
 
 def _wake_delays(timeline: Timeline, worker: int) -> Iterator[float]:
-    """What each message to ``worker`` took to wake it."""
+    """For each message to ``worker``, the seconds until it woke that worker."""
     waits = [event for event in timeline.events if event.worker == worker and event.kind == WAIT]
     ends = {(wait.step, wait.text.removeprefix("wait ")): wait.end for wait in waits}
     for message in _hop_messages(timeline):

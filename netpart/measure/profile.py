@@ -1,4 +1,4 @@
-"""Profiles a job: plays some of its training steps on real workers and puts together what they did."""
+"""Profile of a job: play some of its training steps on real workers and collect their traces."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 WARM_UP = 3
-"""First steps that do not count."""
+"""Number of first steps that do not count."""
 
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """The figures of a run, and the ``timeline`` of its steps that they are made from."""
+    """The figures of a run, and the ``timeline`` of its steps from which they are computed."""
 
     profile: StepProfile
     timeline: Timeline
@@ -54,11 +54,10 @@ class ProfiledRun:
 def profile_job(
     job: Job, workers: int | None = None, steps: int = 10, *, launcher: str = "local", transport: str = "auto"
 ) -> ProfiledRun:
-    """Trains ``job`` for WARM_UP and then ``steps`` steps, without tests and checkpoints, and tells of the latter.
+    """Train ``job`` for WARM_UP and then ``steps`` steps, without tests and checkpoints, and report on the latter.
 
-    Of several groups it profiles one, which sums its gradients itself.
-
-    ``launcher`` and ``transport`` are those of ``run``, on this host; raises what ``run`` raises.
+    With several groups it profiles one, which sums its gradients itself. ``launcher`` and ``transport`` are those of
+    ``run_job``, on this host. Raises what ``run_job`` raises.
     """
     with TemporaryDirectory() as folder:
         options = replace(make_run_options(job, Path(folder)), trace=True)

@@ -1,4 +1,4 @@
-"""Simulates a job: plays its workers' Programs one after another on this machine, each by a clock of its own."""
+"""Simulation of a job: plays its workers' Programs one after another on this machine, each on a clock of its own."""
 
 from __future__ import annotations
 
@@ -57,10 +57,11 @@ class Simulation:
         return player
 
     def run(self, steps: int) -> Timeline:
-        """Plays training steps; raises what a worker raised."""
+        """Play training steps; raise the first error of a worker."""
         threads = [Thread(target=self.work, args=(w, steps), daemon=True) for w in range(self.cut.workers)]
         for thread in threads:
             thread.start()
+        # Every thread waits for its first turn, so the main thread gives it to the first one.
         self.clocks.pass_on()
         for thread in threads:
             thread.join()
@@ -69,7 +70,7 @@ class Simulation:
         return Timeline(self.cut.workers, tuple(event for w in range(self.cut.workers) for event in self.events(w)))
 
     def work(self, worker: int, steps: int) -> None:
-        """What the thread of a worker does."""
+        """The body of a worker's thread."""
         transport: SimulatedTransport = self.transports[worker]
         try:
             self.clocks.begin(worker)
@@ -79,11 +80,13 @@ class Simulation:
             self.clocks.stop(worker)
             self.clocks.end(worker)
         except BaseException as error:
+            # The error is raised by ``run``, in the main thread. ``fail`` wakes the other workers, which would wait for
+            # this one.
             self.errors.append(error)
             self.clocks.fail(str(error))
 
     def events(self, worker: int) -> list[TimelineEvent]:
-        """What a worker did, steps numbered from 0."""
+        """The events of a worker, with steps numbered from 0."""
         found, step = [], 0
         for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
             key = tuple(map(int, channel)) if channel else ()
@@ -94,11 +97,15 @@ class Simulation:
 
 @dataclass
 class PricedSimulation(Simulation):
-    """A simulation that computes nothing: forward and backward take the FLOPs of their part at ``speeds``, which are in
-    FLOPs a second, and all else within a worker takes no time. ``predict`` has the same prices."""
+    """A simulation that computes nothing. Forward and backward take the time of their part's FLOPs; other work takes
+    none.
+
+    ``speeds`` are in FLOPs per second. ``predict_step`` uses the same costs.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Real computing time is divided by this speed, so it counts as 0; only ``spend`` moves the clocks.
         self.clocks.speeds = [inf] * self.cut.workers
 
     def player(self, worker: int) -> Player:
@@ -110,12 +117,12 @@ class PricedSimulation(Simulation):
         return player
 
     def work(self, worker: int, steps: int) -> None:
-        """The same; numbers that nobody computed are added up without a warning of what they come to."""
+        """The same, without warnings about arithmetic on values that were never computed."""
         with np.errstate(all="ignore"):
             super().work(worker, steps)
 
     def flops(self, instruction: Instruction | None) -> int:
-        """What an instruction computes."""
+        """The number of FLOPs of an instruction."""
         if not isinstance(instruction, Forward | Backward):
             return 0
         graph = self.cut.phases["train"][instruction.micro].graph
@@ -126,7 +133,8 @@ class PricedSimulation(Simulation):
 
 
 def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
-    """The speed of each worker's device; 1 where none are given. Raises ConfigError for more or fewer, or below 0."""
+    """The speed of each worker's device; all 1 if none are given. Raises ConfigError for a wrong number, or a speed not
+    above 0."""
     found = list(speeds) or [1.0] * workers
     if len(found) != workers or min(found) <= 0:
         expected = f"{workers} speeds above 0, one for each worker"
@@ -137,11 +145,11 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
 def simulate_partition(
     cut: Partition, steps: int, link: LinkCost, speeds: Sequence[float] = (), flops: float = 0.0
 ) -> ProfiledRun:
-    """Times a step of ``cut`` without its workers: figures and timeline as ``profile`` finds them on real ones.
+    """Time a step of ``cut`` without real workers; return figures and timeline like ``profile_job`` does for real ones.
 
-    ``speeds`` are those of the workers' devices beside this machine (default: all 1). Needs the memory of all workers
-    together. With ``flops`` kernels are not timed but take what is counted, at so many FLOPs a second. Raises
-    ConfigError where the speeds are not those of the workers.
+    ``speeds`` are those of the workers' devices relative to this machine (default: all 1). Needs the memory of all
+    workers together. With ``flops`` kernels are not timed: their counted operations take time at that many FLOPs per
+    second. Raises ConfigError if there is not one speed per worker.
     """
     speeds = worker_speeds(cut.workers, speeds)
     simulation = (

@@ -1,8 +1,8 @@
-"""Clocks and wires of a simulated run: workers are threads of one process, of which one computes at a time.
+"""Simulated clocks and wires: workers are threads of one process, and only one of them computes at a time.
 
-Each worker has a clock of its own. What it computes is real, and its clock goes on by what that took (divided by the
-speed of its device); what it sends costs and takes what its link says. Whoever is furthest behind goes on, so nobody
-can miss a message that an other worker sends earlier: a conservative simulation of discrete events (Chandy and Misra,
+Each worker has its own clock. Its computation is real, and advances its clock by the time taken divided by the speed of
+its device. A send costs what its link defines. The worker whose clock is furthest behind runs next, so none can miss a
+message that another one sends earlier. This is a conservative simulation of discrete events (Chandy and Misra,
 Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
 """
 
@@ -36,25 +36,27 @@ class SimulatedClocks:
         self.error = ""
 
     def reading(self, worker: int) -> float:
-        """The clock of the worker that computes, now."""
+        """The current time on the clock of the worker that computes."""
         return self.now[worker] + (perf_counter() - self.resumed) / self.speeds[worker]
 
     def stop(self, worker: int) -> None:
-        """Stands the clock of the worker that computes still: what follows is the simulation's work, not its own."""
+        """Stop the clock of the worker that computes: the following work is the simulation's, not the worker's."""
         self.now[worker] = self.reading(worker)
         self.resumed = perf_counter()
 
     def spend(self, worker: int, seconds: float) -> None:
-        """Sets a clock that stands still forward."""
+        """Advance a stopped clock by ``seconds``."""
         self.now[worker] += seconds
         self.resumed = perf_counter()
 
     def yield_until(self, worker: int, wakes: float) -> None:
-        """Lets who is behind go on; returns when it is this worker's turn again, not before ``wakes`` by its clock.
+        """Let the workers that are further behind run; return at this worker's next turn, not before ``wakes`` on its
+        clock.
 
-        A message that comes earlier may set the time to wake forward. Raises TransportError when no worker can go on.
+        A message that arrives earlier may move the wake-up time forward. Raises TransportError when no worker can run.
         """
         self.wakes[worker] = max(wakes, self.now[worker])
+        # Cleared before the turn is passed on: this worker may get it back at once, and that signal must not be lost.
         self.turns[worker].clear()
         self.pass_on()
         self.turns[worker].wait()
@@ -64,41 +66,42 @@ class SimulatedClocks:
         self.resumed = perf_counter()
 
     def wake(self, worker: int, instant: float) -> None:
-        """Lets a worker that waits go on at ``instant`` of its clock, if not earlier; none that has come to its end."""
+        """Let a waiting worker run at ``instant`` of its clock, if not earlier. Has no effect on a worker that has
+        ended."""
         if worker not in self.ended:
             self.wakes[worker] = min(self.wakes[worker], max(instant, self.now[worker]))
 
     def begin(self, worker: int) -> None:
-        """Waits for the first turn of a worker's thread."""
+        """Wait for the first turn of a worker's thread."""
         self.turns[worker].wait()
         self.resumed = perf_counter()
 
     def end(self, worker: int) -> None:
-        """Takes a worker that has come to its end out of the simulation."""
+        """Remove a worker that has finished from the simulation."""
         self.wakes[worker] = inf
         self.ended.add(worker)
         if any(wakes < inf for wakes in self.wakes):
             self.pass_on()
 
     def pass_on(self) -> None:
-        """Gives the turn to the worker that can go on earliest."""
+        """Give the turn to the worker that can run earliest."""
         first = min(range(len(self.wakes)), key=self.wakes.__getitem__)
         if self.wakes[first] == inf:
-            self.fail("simulation: no worker can go on; this is a fault of netpart, please report it with the job")
+            self.fail("simulation: no worker can continue; this is a fault of netpart, please report it with the job")
         self.turns[first].set()
 
     def fail(self, error: str) -> None:
-        """Ends the simulation: every worker raises ``error``, unless another came first."""
+        """End the simulation: every worker raises ``error``, or the first error if there was one before."""
         self.error = self.error or error
         for turn in self.turns:
             turn.set()
 
 
 class SimulatedTransport(Transport):
-    """One worker's end of simulated wires; ``peers`` are those of all workers.
+    """One worker's end of simulated wires; ``peers`` are the ends of all workers.
 
-    Both ends are busy for the link's overhead, the sender for the bytes as well; then the message is on its way for
-    the latency.
+    Both ends are busy for the link's overhead, the sender also for the transfer of the bytes. Then the message is in
+    flight for the latency.
     """
 
     def __init__(self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], link: LinkCost) -> None:
@@ -111,6 +114,7 @@ class SimulatedTransport(Transport):
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self._clocks.stop(self.rank)
+        # The sender may overwrite its array before the receiver's turn comes.
         copied = np.array(array)
         self._clocks.spend(self.rank, self._link.overhead + array.nbytes / self._link.bandwidth)
         header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
@@ -118,7 +122,8 @@ class SimulatedTransport(Transport):
         self._count(channel, array.nbytes, 0)
 
     def put(self, arrives: float, header: FrameHeader, array: Array) -> None:
-        """Notes a message that arrives at an instant of the receiver's clock."""
+        """Queue a message that arrives at the instant ``arrives`` of the receiver's clock."""
+        # The number breaks ties: it keeps messages of the same instant in order, and arrays are never compared.
         heappush(self._coming, (arrives, next(self._numbers), header, array))
         self._clocks.wake(self.rank, arrives)
 
@@ -135,7 +140,7 @@ class SimulatedTransport(Transport):
         self._admit()
 
     def _admit(self) -> None:
-        """Moves what has arrived by this worker's clock into its mailbox."""
+        """Move the messages that have arrived by this worker's clock into its mailbox."""
         while self._coming and self._coming[0][0] <= self._clocks.now[self.rank]:
             _, _, header, array = heappop(self._coming)
             if self.mailbox.accepts(header):
@@ -150,6 +155,7 @@ class SimulatedTransport(Transport):
 def simulated_transports(clocks: SimulatedClocks, link: LinkCost) -> list[SimulatedTransport]:
     """The transports of all workers."""
     peers: list[SimulatedTransport] = []
+    # All ends share this one list, which is complete only after the last of them is made.
     peers += [SimulatedTransport(rank, clocks, peers, link) for rank in range(len(clocks.now))]
     return peers
 

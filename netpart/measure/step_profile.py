@@ -1,4 +1,4 @@
-"""What ``netpart profile`` shows: a traced run in figures, by layer and by worker, each the median over steps."""
+"""Step profile: the figures of a traced run by layer and by worker, each the median over steps."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from netpart.plan.price.cost import owner_names, part_cost
 
 @dataclass(frozen=True)
 class LayerTime:
-    """Seconds of one layer in a step: of the worker that it takes longest, all micro-batches together.
+    """Seconds of one layer in a step, on the worker that takes longest, for all micro-batches together.
 
-    FLOPs are those of all workers; ``rate`` is FLOPs per second of one worker while it computes the layer, forward and
-    backward, and 0 for a layer that counts none.
+    ``flops`` are those of all workers. ``rate`` is FLOPs per second of one worker while it computes the layer, forward
+    and backward; it is 0 for a layer without counted FLOPs.
     """
 
     name: str
@@ -54,12 +54,11 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class WorkerTime:
-    """Seconds of one worker in a step, which add up to about ``step``.
+    """Seconds of one worker in a step. From ``forward`` to ``other`` they add up to about ``step``.
 
-    ``moving`` is copying, adding and clearing within the worker, ``talking`` what it did itself for its messages,
-    ``waiting`` what it waited for those of others.
-
-    ``travelling`` is how long messages to it or from it were on their way, ``overlapped`` how much of that it computed.
+    ``moving`` is copying, adding and clearing within the worker. ``talking`` is its own work for messages; ``waiting``
+    is time spent waiting for messages. ``travelling`` is how long messages to it or from it were in flight.
+    ``overlapped`` is how much of that time it computed.
     """
 
     worker: int
@@ -77,7 +76,7 @@ class WorkerTime:
 
 @dataclass(frozen=True)
 class WorkerMemory:
-    """The memory plan of one worker in bytes; ``peak`` names what fills its arena ``peak_at`` that instruction."""
+    """The memory plan of one worker in bytes. ``peak`` lists what fills its arena at the instruction ``peak_at``."""
 
     worker: int
     parts: dict[str, int]
@@ -86,13 +85,13 @@ class WorkerMemory:
 
     @property
     def total(self) -> int:
-        """All parts together."""
+        """The sum of all parts."""
         return sum(self.parts.values())
 
 
 @dataclass(frozen=True)
 class StepProfile:
-    """A traced run of ``steps`` steps; ``step_seconds`` is the median of what the slowest worker took."""
+    """A traced run of ``steps`` steps. ``step_seconds`` is the median of the slowest worker's time."""
 
     name: str
     rows: int
@@ -104,7 +103,7 @@ class StepProfile:
 
 
 class StepProfiler:
-    """Makes a StepProfile of the ``timeline`` of training steps of ``partition``."""
+    """Computes a StepProfile from the ``timeline`` of training steps of ``partition``."""
 
     def __init__(self, partition: Partition, timeline: Timeline) -> None:
         self.partition = partition
@@ -115,7 +114,7 @@ class StepProfiler:
         self.owners = owner_names(partition)
 
     def profile(self, memory: Iterable[WorkerMemory]) -> StepProfile:
-        """The figures."""
+        """The figures of all layers and workers."""
         net = self.partition.graph.net
         return StepProfile(
             net.name, self.partition.phases["train"][-1].rows[1], len(self.steps),
@@ -126,7 +125,7 @@ class StepProfiler:
 
     @cached_property
     def by_layer(self) -> dict[tuple[str, str], dict[tuple[int, int], float]]:
-        """Seconds by layer and kind, and for each by step and worker."""
+        """Seconds by layer and kind, and within these by step and worker."""
         names = [node.name for node in self.partition.graph.net.nodes]
         found: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
         for event in self.timeline.events:
@@ -148,7 +147,7 @@ class StepProfiler:
         return LayerTime(node.name, type_name(node.conf).removeprefix("k"), forward, backward, update, flops, rate)
 
     def median_of(self, join: Callable[[list[float]], float], seconds: dict[tuple[int, int], float]) -> float:
-        """The median over steps of what ``join`` makes of the seconds of all workers."""
+        """The median over steps of ``join`` applied to the seconds of all workers."""
         return median(join([s for (at, _), s in seconds.items() if at == step] or [0.0]) for step in self.steps)
 
     def flops(self, index: int) -> int:
@@ -173,7 +172,8 @@ class StepProfiler:
         )  # fmt: skip
 
     def overlap(self, worker: int, step: int) -> tuple[float, float]:
-        """Seconds that messages of ``worker`` travelled in ``step``, and how many of these it computed."""
+        """Seconds in ``step`` during which messages of ``worker`` were in flight, and for how many of these it
+        computed."""
         ways = travel_intervals(self.timeline, worker, step)
         busy = merge_intervals(e.interval for e in self.timeline.of_worker(worker) if e.step == step and e.kind in BUSY)
         return total_length(ways), total_length(intersect_intervals(ways, busy))

@@ -1,7 +1,8 @@
-"""Timeline: who did what, when: of a run that was traced or simulated. Drawings and figures are made from it.
+"""Timeline: what each worker did and when, in a run that was traced or simulated. Drawings and figures are made from
+it.
 
-An instant of a worker belongs to the event that began last: a wait within a receive is a wait, a message of a
-collective that is sent while the worker waits for that collective is sending.
+An instant of a worker belongs to the event that began last. So a wait within a receive counts as a wait. A message of a
+collective that is sent while the worker waits for that collective counts as sending.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ KINDS = {
     "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK, "receive": TALK, "start": TALK,
     "wait": WAIT, "step": STEP,
 }  # fmt: skip
-"""What the verb of an event means; every other verb copies, adds or clears within the worker."""
+"""The kind of event for each verb. Every other verb copies, adds or clears within the worker."""
 BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
-"""What goes on while messages travel, if all is well."""
+"""The kinds that can overlap with messages in flight."""
 
 
 class TimelineEvent(NamedTuple):
-    """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds of one clock for all.
+    """What ``worker`` did in ``step`` from ``start`` to ``end``, in seconds on one clock for all workers.
 
-    ``text`` is a verb and what it is done to. ``channel`` is that of the message that was sent or received, else ();
-    its mini-batch began ``delay`` steps earlier. ``micro`` is the micro-batch that is computed, -1 where a step has but
-    one.
+    ``text`` is a verb and its object. ``channel`` is that of the message that was sent or received, else (); the
+    message's mini-batch began ``delay`` steps earlier. ``micro`` is the micro-batch that is computed, -1 if a step has
+    only one.
     """
 
     worker: int
@@ -54,12 +55,12 @@ class TimelineEvent(NamedTuple):
 
     @property
     def object(self) -> str:
-        """What it is done to: "conv1", "bucket 0"."""
+        """The object of the verb: "conv1", "bucket 0"."""
         return self.text.partition(" ")[2]
 
     @property
     def part(self) -> str:
-        """The part that it is done to: of conv1+relu1, a convolution that computes an activation as well, conv1."""
+        """The part that is its object: conv1 for conv1+relu1, a convolution that also computes an activation."""
         return self.object.partition("+")[0]
 
     @property
@@ -69,7 +70,7 @@ class TimelineEvent(NamedTuple):
 
     @property
     def message(self) -> tuple[int, Key]:
-        """What both ends of a message call it: the step in which its mini-batch began, and the channel."""
+        """The key that both ends of a message share: the step in which its mini-batch began, and the channel."""
         return self.step - self.delay, self.channel
 
     @property
@@ -78,12 +79,12 @@ class TimelineEvent(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration of the event."""
         return self.end - self.start
 
 
 class TimelineMessage(NamedTuple):
-    """A message: the event that sent it and the event that took it in."""
+    """A message: the event that sent it and the event that received it."""
 
     sent: TimelineEvent
     taken: TimelineEvent
@@ -91,7 +92,8 @@ class TimelineMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class Timeline:
-    """All events of ``workers`` workers; those of one worker do not overlap but where one stands within the other."""
+    """All events of ``workers`` workers. Events of one worker do not overlap, except that one may be nested in
+    another."""
 
     workers: int
     events: tuple[TimelineEvent, ...]
@@ -103,7 +105,7 @@ class Timeline:
 
     @cached_property
     def messages(self) -> tuple[TimelineMessage, ...]:
-        """Every message that was both sent and taken in."""
+        """Every message that was both sent and received."""
         sent = {e.message: e for e in self.events if e.verb == "send" and e.channel}
         taken = [e for e in self.events if e.verb == "receive" and e.message in sent]
         return tuple(TimelineMessage(sent[e.message], e) for e in taken)
@@ -113,12 +115,13 @@ class Timeline:
         return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
 
     def of_worker(self, worker: int) -> list[TimelineEvent]:
-        """The events of one worker, by their start; an event, which is noted when it ends, stands before those within
-        it."""
+        """The events of one worker by their start; an event comes before those nested in it."""
+        # An event is noted when it ends, so an outer one follows its inner ones. For equal times, sorting the reversed
+        # list, which is stable, puts the outer one first.
         return sorted((e for e in reversed(self.events) if e.worker == worker), key=lambda e: (e.start, -e.end))
 
     def seconds(self, step: int) -> float:
-        """What a step took: on the worker that took longest."""
+        """Duration of a step on the worker that took longest."""
         return max((e.seconds for e in self.events if e.step == step and e.kind == STEP), default=0.0)
 
     def __repr__(self) -> str:
@@ -126,13 +129,14 @@ class Timeline:
 
 
 def own_seconds(events: Iterable[TimelineEvent]) -> dict[str, float]:
-    """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``; no instant counts twice."""
+    """Seconds by kind of the events of one worker, in the order of ``Timeline.of_worker``. No instant counts twice."""
     found = defaultdict[str, float](float)
     within = list[TimelineEvent]()
     for event in events:
         while within and within[-1].end <= event.start:
             within.pop()
         if within:
+            # The enclosing event has already counted this time as its own.
             found[within[-1].kind] -= event.seconds
         found[event.kind] += event.seconds
         within.append(event)
@@ -140,8 +144,11 @@ def own_seconds(events: Iterable[TimelineEvent]) -> dict[str, float]:
 
 
 def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interval]:
-    """When something was on its way to ``worker``, or being sent by it: a message from the start of its sending until
-    it was taken in, a collective from its start until it was complete, once in each micro-batch."""
+    """When a message to ``worker``, or one that it sends, was in flight during ``step``.
+
+    A message counts from the start of its send until it was received. A collective counts from its start until it was
+    complete, once in each micro-batch.
+    """
     events = sorted((e for e in timeline.events if e.worker == worker and e.step == step), key=lambda e: e.start)
     found = [e.interval for e in events if e.verb == "send"]
     begun = defaultdict[str, list[float]](list)
@@ -151,13 +158,14 @@ def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interva
             begun[e.object].append(e.start)
         elif e.verb == "wait" and (starts := begun[e.object]):
             found.append((starts[min(awaited[e.object], len(starts) - 1)], e.end))
+            # The n-th wait for a collective belongs to its n-th start: one start per micro-batch.
             awaited[e.object] += 1
     arrived = [m for m in timeline.messages if m.taken.worker == worker and m.taken.step == step]
     return merge_intervals(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
 
 
 def merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same instants as disjoint intervals, in order."""
+    """The union of ``intervals`` as disjoint intervals, in order."""
     found: list[Interval] = []
     for start, end in sorted(intervals):
         if found and start <= found[-1][1]:
@@ -168,7 +176,7 @@ def merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def intersect_intervals(first: list[Interval], second: list[Interval]) -> Iterator[Interval]:
-    """The instants that are in both of two unions."""
+    """The intersection of two unions of disjoint, sorted intervals."""
     i = j = 0
     while i < len(first) and j < len(second):
         start = max(first[i][0], second[j][0])

@@ -1,4 +1,4 @@
-"""Traces: what workers report of the steps that they have traced, as events and as bytes of memory."""
+"""Traces: what workers report of traced steps, as events and as bytes of memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from netpart.worker.player import Player
 
 
 def decode_trace(message: TraceProto) -> Iterator[TimelineEvent]:
-    """The events of a worker; its steps are numbered from 0."""
+    """The events of a worker. Its steps are numbered from 0."""
     what = [(traced.name, tuple(traced.channel), traced.delay, traced.micro) for traced in message.what]
     step = 0
     for index, start, end in zip(message.index, message.start, message.end, strict=True):
         name, channel, delay, micro = what[index]
         yield TimelineEvent(message.rank, step, name, start, end, channel, delay, micro)
+        # The event of a step is noted at its end, so the following events belong to the next step.
         step += name == STEP
 
 
 def player_memory_plan(player: Player) -> WorkerMemory:
-    """The memory plan of a worker, part by part, and its high-water mark."""
+    """The memory plan of a worker, part by part, and its peak."""
     message = TraceProto(rank=player.program.worker)
     add_memory_plan(message, player)
     return decode_memory_plan(message)

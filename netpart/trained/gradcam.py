@@ -1,13 +1,13 @@
-"""Grad-CAM and HiResCAM: where in a sample, of two or three axes, a net sees what raises the score of a class.
+"""Grad-CAM and HiResCAM: where in a sample, with two or three axes, a net finds what raises the score of a class.
 
-Both add up the channels k of the output A of a layer with channels and space, weighed by g, the score's gradient
-towards A, cut off what is negative, and make the largest value 1:
+Both take the output A of a layer with channels and space, and the score's gradient g with respect to A. They add up the
+channels k of A with weights from g, set negative values to 0, and scale the largest value to 1:
 
     gradcam     relu(sum_k mean(g_k) A_k)     g is averaged over space (Selvaraju et al., 2017)
-    hirescam    relu(sum_k g_k A_k)           g stays where it is (Draelos and Carin, 2020)
+    hirescam    relu(sum_k g_k A_k)           g keeps its positions (Draelos and Carin, 2020)
 
-For the last layer before a mean over space and an inner product, g_k is one number and both are the same. Farther from
-the end g changes from place to place, and a mean over space says nothing of where.
+For the last layer before a mean over space and an inner product, g_k is one number and both methods agree. In earlier
+layers g varies over space, and its mean has lost the positions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
 
 
 class ClassifierLayers(NamedTuple):
-    """The layers between which a net classifies: its samples, and the scores of the classes."""
+    """The two ends of a classifier: the layer of its samples and the layer of the class scores."""
 
     samples: str
     scores: str
@@ -48,8 +48,11 @@ class ClassifierLayers(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleExplanation:
-    """``map`` (*space), 0 to 1, of ``sample`` (channels, *space) in the net's input; ``scan`` is where that came from,
-    if from a scan. ``target`` is the class that is explained, ``label`` what the sample is."""
+    """``map`` (*space), 0 to 1, of ``sample`` (channels, *space) in the net's input.
+
+    ``target`` is the explained class, ``label`` the true class of the sample. ``scan`` is the file of the sample, if it
+    is from a scan.
+    """
 
     map: Values
     sample: Values
@@ -67,8 +70,11 @@ class SampleExplanation:
 
 @dataclass(frozen=True)
 class CamMethod:
-    """How a map is made: ``weigh`` makes the weights of a layer's output of the score's gradient (channels, *space)
-    towards it; ``room`` is the extent along each axis that the layer should have, if none is named."""
+    """How a map is made.
+
+    ``weigh`` turns the score's gradient (channels, *space) with respect to a layer's output into the weights of that
+    output. ``room`` is the extent that the layer should have along each axis, if the user names no layer.
+    """
 
     weigh: Callable[[Values], Values]
     room: int
@@ -81,15 +87,16 @@ def _average_over_space(gradient: Values) -> Values:
 
 GRADCAM, HIRESCAM = CAM_METHODS
 METHODS = {GRADCAM: CamMethod(_average_over_space, 4), HIRESCAM: CamMethod(np.asarray, 16)}
-"""Grad-CAM wants a late layer, for a mean gradient says little of an early one, HiResCAM one that shows places well."""
+"""Grad-CAM needs a late layer, as a mean gradient is less meaningful in earlier ones. HiResCAM uses a layer of high
+resolution."""
 
 
 class SampleExplainer:
-    """The test net of a job, whole, that explains one sample after another.
+    """The whole test net of a job, on one worker, which explains one sample after another.
 
-    ``layer`` is by default the last with as much room as ``method``, one of METHODS, wants. ``checkpoint``: trained
-    parameters, without it initial ones. Raises ConfigError for a net that does not classify or a layer without space;
-    DataError for a checkpoint that cannot be read.
+    ``layer`` is by default the last one with the resolution that ``method``, one of METHODS, asks for. ``checkpoint``
+    has trained parameters; without it they are initial ones. Raises ConfigError for a net that does not classify or a
+    layer without space, DataError for a checkpoint that cannot be read.
     """
 
     def __init__(self, job: Job, checkpoint: Path | None, layer: str = "", method: str = GRADCAM) -> None:
@@ -107,13 +114,15 @@ class SampleExplainer:
         return self._session.input(self._ends.samples).like
 
     def explain(self, number: int, target: int | None = None) -> SampleExplanation:
-        """Explains sample ``number`` of the test data: for class ``target``, by default the most probable one.
+        """Explain sample ``number`` of the test data for class ``target``, by default the most probable one.
 
-        Raises ConfigError for a class or a sample that is none; DataError for data that cannot be read.
+        Raises ConfigError for an invalid class or sample, DataError for data that cannot be read.
         """
         session = self._session
         source = self.source
         sample, label = _read_sample(source, number, self._seed)
+        # Run twice: the target class may depend on the scores, but the backward pass is part of the run and needs the
+        # target first.
         session.run({self._ends.samples: sample})
         scores = session.value(self._ends.scores)[0].astype(np.float64)
         target = int(scores.argmax()) if target is None else target
@@ -123,6 +132,7 @@ class SampleExplainer:
         session.run({})
         found = class_activation_map(session.value(self.layer)[0], session.gradient(self.layer)[0], self.method)
         shape = sample.shape[-found.ndim :]
+        # The shift by the maximum avoids overflow and cancels in the quotient.
         odds = np.exp(scores - scores.max())
         return SampleExplanation(
             _scale_to_one(interpolate_map(found, self._lattice, shape)), sample[0], self.layer, target, label,
@@ -133,25 +143,26 @@ class SampleExplainer:
 def explain_sample(
     job: Job, checkpoint: Path | None, number: int, layer: str = "", target: int | None = None
 ) -> SampleExplanation:
-    """Explains one sample by Grad-CAM: see Explainer."""
+    """Explain one sample by Grad-CAM: see SampleExplainer."""
     return SampleExplainer(job, checkpoint, layer).explain(number, target)
 
 
 def class_activation_map(values: Values, gradient: Values, method: CamMethod = METHODS[GRADCAM]) -> Values:
-    """What ``values`` (channels, *space) and the score's ``gradient`` towards them say for the class, of any scale.
+    """The map (*space), of any scale, from ``values`` (channels, *space) and the score's ``gradient`` with respect to
+    them.
 
-    0 where nothing speaks for it.
+    It is 0 where nothing supports the class.
     """
     return np.asarray(np.maximum((method.weigh(gradient) * values).sum(axis=0), 0))
 
 
 def _scale_to_one(values: Values) -> Values:
-    """``values`` of 0 or more, the largest made 1 unless it is 0."""
+    """``values`` of 0 or more, scaled so that the largest is 1, unless it is 0."""
     return np.asarray(values / max(float(values.max()), float(np.finfo(values.dtype).tiny)))
 
 
 def _find_classifier(job: JobProto) -> ClassifierLayers:
-    """Finds the one kSoftmaxLoss of the test net. Raises ConfigError."""
+    """Find the one kSoftmaxLoss of the test net. Raises ConfigError."""
     confs = [conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)]
     found = [
         ClassifierLayers(c.srclayers[1], c.srclayers[0]) for c in confs if c.type in LOSSES and len(c.srclayers) == 2
@@ -162,7 +173,8 @@ def _find_classifier(job: JobProto) -> ClassifierLayers:
 
 
 def _last_spatial_layer(session: Session, room: int) -> str:
-    """The last layer whose output has ``room`` places along each axis, or as many as any has. Raises ConfigError."""
+    """The last layer whose output has ``room`` positions along each axis, or the maximum that any has. Raises
+    ConfigError."""
     shapes = _spatial_layers(session)
     places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
@@ -172,7 +184,7 @@ def _last_spatial_layer(session: Session, room: int) -> str:
 
 
 def _check_spatial_layer(session: Session, name: str) -> None:
-    """Raises ConfigError unless ``name`` is a layer of the net that has channels and space."""
+    """Raise ConfigError unless ``name`` is a layer of the net that has channels and space."""
     known = _spatial_layers(session)
     if name not in known:
         raise ConfigError("--layer", f"a layer with channels and space: {', '.join(known)}", repr(name))
@@ -185,7 +197,7 @@ def _spatial_layers(session: Session) -> dict[str, Shape]:
 
 
 def _sample_scan(source: Layer, number: int) -> NiftiScan | None:
-    """The file of sample ``number``, if it comes from one."""
+    """The file of sample ``number``, if it is from a scan."""
     return NiftiScan(source.table()[number].path) if isinstance(source, NiftiInput) else None
 
 

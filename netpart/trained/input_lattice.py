@@ -1,8 +1,9 @@
-"""Lattice: where the elements of a layer lie in the input of its net, by the windows that they are computed from.
+"""Input lattice: where the elements of a layer lie in the input of its net, derived from the windows of the layers
+between.
 
-A convolution or pooling of stride 2, kernel 3 and pad 1 has its first element over the first of its input, and its last
-one or two before the end; three of them on end put it 3.5 elements from where it lies if its elements are taken to be
-blocks of 8 that fill the input side by side:
+A convolution or pooling with stride 2, kernel 3 and pad 1 has its first element over the first input element, and its
+last element one or two before the end. If the elements of three such layers in a row were taken as blocks of 8 that
+fill the input side by side, they would be misplaced by 3.5 elements:
 
     input      0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15
     windows    0           .           1           .            element i lies at 8 i
@@ -27,35 +28,38 @@ from netpart.trained.session import Values
 
 
 class LatticeAxis(NamedTuple):
-    """Element i of an axis lies at ``start`` + ``step`` · i, counted in elements of what it is seen from."""
+    """Element i of an axis lies at ``start`` + ``step`` · i, in elements of a reference layer."""
 
     start: float
     step: float
 
     def through(self, window: LatticeAxis) -> LatticeAxis:
-        """Where what lies at ``window`` of these elements lies."""
+        """The composed axis: ``window`` gives positions in this axis, and the result gives them in this axis'
+        reference."""
         return LatticeAxis(self.start + self.step * window.start, self.step * window.step)
 
     def places(self, extent: int) -> NDArray[np.floating[Any]]:
-        """Where each of ``extent`` elements that it is seen from lies, counted in elements of this axis."""
+        """The positions of the ``extent`` elements of the reference layer, in elements of this axis."""
         return (np.arange(extent) - self.start) / self.step
 
 
 Lattice = tuple[LatticeAxis, ...]
-"""One Axis for each axis of space."""
+"""One LatticeAxis for each axis of space."""
 
 
 def layer_lattice(nodes: Mapping[str, Node], samples: str, name: str) -> Lattice:
-    """Where the elements of layer ``name`` (batch, channels, *space) lie in those of the layer ``samples``.
+    """Where the elements of layer ``name`` (batch, channels, *space) lie in the elements of the layer ``samples``.
 
-    ``nodes``: all layers of the net in topological order. What reaches the layer by no way that keeps space, as behind
-    a reshape, is taken to fill the samples.
+    ``nodes``: all layers of the net in topological order. If no path to the layer keeps space, for example after a
+    reshape, its elements are taken as blocks that fill the samples.
     """
     axes = len(nodes[name].layer.output.shape) - 2
     rank = axes + 2
     by_index = {node.index: node for node in nodes.values()}
     found: dict[int, Lattice] = {nodes[samples].index: (LatticeAxis(0.0, 1.0),) * axes}
     for node in nodes.values():
+        # Any source with a known lattice will do: inputs that a layer adds up or concatenates over channels lie at the
+        # same positions.
         source = next((s.node for s in node.sources if s.node in found), None)
         if source is not None and node.layer.output.rank == rank:
             found[node.index] = _lattice_through_layer(
@@ -66,7 +70,7 @@ def layer_lattice(nodes: Mapping[str, Node], samples: str, name: str) -> Lattice
 
 
 def _lattice_through_layer(source: Lattice, layer: Layer, extents: Shape) -> Lattice:
-    """Where the elements of ``layer`` lie, of which the first input lies at ``source``."""
+    """The lattice of ``layer``, whose first input has the lattice ``source``."""
     seen = (
         _window_lattice(layer)
         if isinstance(layer, Convolution | Pooling)
@@ -76,17 +80,18 @@ def _lattice_through_layer(source: Lattice, layer: Layer, extents: Shape) -> Lat
 
 
 def _window_lattice(layer: Convolution | Pooling) -> Lattice:
-    """The middles of sliding windows."""
+    """The centres of sliding windows."""
     fields = zip(layer.sliding.reach, layer.sliding.pad, layer.sliding.stride, strict=True)
     return tuple(LatticeAxis((reach - 1) / 2 - pad, stride) for reach, pad, stride in fields)
 
 
 def block_lattice(source: Shape, target: Shape) -> Lattice:
-    """The middles of ``target`` blocks that fill ``source`` elements side by side."""
+    """The centres of ``target`` blocks that fill ``source`` elements side by side."""
     return tuple(LatticeAxis((n / m - 1) / 2, n / m) for n, m in zip(source, target, strict=True))
 
 
 def interpolate_map(values: Values, at: Lattice, extents: Shape) -> Values:
-    """``values`` (*space) that lie at ``at``, linear between them, on the ``extents`` elements they are seen from."""
+    """Interpolate ``values`` (*space), which lie at ``at``, linearly on the ``extents`` elements of the reference
+    layer."""
     axes = zip(values.shape, at, extents, strict=True)
     return multiply_axes(values, [sampling_matrix(n, axis.places(extent)) for n, axis, extent in axes])

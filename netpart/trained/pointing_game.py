@@ -1,4 +1,4 @@
-"""The pointing game: of how many samples the largest value of the map lies where it should (Zhang et al., 2016)."""
+"""Pointing game: for how many samples the largest value of the map lies within a region (Zhang et al., 2016)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ OPTION = "--region"
 
 @dataclass(frozen=True)
 class PointingHit:
-    """Where in its scan the map of sample ``number`` is largest, in voxels, and if that is ``inside`` the region."""
+    """Where in its scan, in voxels, the map of sample ``number`` is largest, and whether that is ``inside`` the
+    region."""
 
     number: int
     explanation: SampleExplanation
@@ -32,7 +33,7 @@ class PointingHit:
 
 
 class TargetRegion:
-    """The voxels of a NIfTI file that are not 0; raises DataError for a file that cannot be read."""
+    """The voxels of a NIfTI file that are not 0. Raises DataError for a file that cannot be read."""
 
     def __init__(self, path: Path) -> None:
         scan = NiftiScan(path)
@@ -41,35 +42,36 @@ class TargetRegion:
         self.affine = scan.affine
 
     def hit(self, number: int, found: SampleExplanation) -> PointingHit:
-        """Looks up the largest value of a map; one that is 0 everywhere points nowhere.
+        """Test whether the largest value of a map is in the region. A map that is 0 everywhere is never a hit.
 
         Raises ConfigError unless scan and region have the same voxels.
         """
         if found.scan is None:
-            raise ConfigError(OPTION, "a job that reads scans", "another", "leave it out")
+            raise ConfigError(OPTION, "a job that reads scans", "another", "omit it")
         if found.scan.shape != self.voxels.shape or not np.allclose(found.scan.affine, self.affine):
-            said = f"the {found.scan.shape} voxels of {found.scan.path}, placed alike"
-            raise ConfigError(OPTION, said, f"{self.voxels.shape} of {self.path}", "resample the region to the scans")
+            expected = f"the {found.scan.shape} voxels of {found.scan.path}, placed alike"
+            got = f"{self.voxels.shape} of {self.path}"
+            raise ConfigError(OPTION, expected, got, "resample the region to the scans")
         heat = found.in_scan
         place = find_map_peak(heat)
         return PointingHit(number, found, place, bool(heat[place] > 0 and self.voxels[place]))
 
 
 def find_map_peak(heat: NDArray[Any]) -> Shape:
-    """Where a map is largest; the first of several places."""
+    """The position of the largest value of a map; the first of several."""
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
 def play_pointing_game(
     explainer: SampleExplainer, region: TargetRegion, target: int | None = None
 ) -> Iterator[PointingHit]:
-    """Explains every scan of the test data; with ``target`` those of that class, for that class.
+    """Explain every scan of the test data; with ``target``, the scans of that class, for that class.
 
-    Raises ConfigError for a job that reads no scans, and where ``target`` has none.
+    Raises ConfigError for a job that does not read scans, and if no scan has class ``target``.
     """
     source = explainer.source
     if not isinstance(source, NiftiInput):
-        raise ConfigError(OPTION, "a job that reads scans", "another", "leave it out")
+        raise ConfigError(OPTION, "a job that reads scans", "another", "omit it")
     numbers = [n for n, row in enumerate(source.table()) if target is None or row.label == target]
     if not numbers:
         raise ConfigError("--class", "a class that the test data has", str(target))

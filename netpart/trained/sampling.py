@@ -25,21 +25,21 @@ UNIFORM_BITS = 53
 
 @dataclass(frozen=True)
 class SamplingStyle:
-    """How the next byte is chosen: among the ``top_k`` most probable (0: all), of probabilities p^(1/temperature)."""
+    """How the next byte is chosen: among the ``top_k`` most probable (0: all), with probabilities p^(1/temperature)."""
 
     temperature: float = 1.0
     top_k: int = 0
 
 
 class PredictorLayers(NamedTuple):
-    """The layers between which a net predicts: its text, and the logits of the next byte."""
+    """The two ends of a predictor: the layer of its text and the layer of the next byte's logits."""
 
     text: str
     logits: str
 
 
 class TextWriter:
-    """Predicts with the job's test net, one row of it; ``window`` is the number of bytes that it sees."""
+    """Predicts with the job's test net on batches of one row. ``window`` is the number of bytes that the net sees."""
 
     def __init__(self, job: Job, checkpoint: Path | None = None, device: str = "cpu") -> None:
         self.ends = find_predictor(job.proto)
@@ -47,16 +47,16 @@ class TextWriter:
         self.window = self.session.nodes[self.ends.text].layer.output.shape[1]
 
     def logits(self, text: bytes) -> Values:
-        """Scores (up to 256,) of the byte after ``text``, of which the last ``window`` bytes count.
+        """Scores (up to 256,) of the byte after ``text``, of which only the last ``window`` bytes count.
 
-        What stands behind a shorter text does not matter: the net looks back only.
+        A shorter text is padded at its end. The padding has no effect, as the net only looks back.
         """
         seen = np.frombuffer(text[-self.window :], np.uint8)
         self.session.run({self.ends.text: np.pad(seen, (0, self.window - len(seen)))[None]})
         return self.session.value(self.ends.logits)[0, len(seen) - 1, :BYTES]
 
     def write(self, prompt: bytes, count: int, style: SamplingStyle, seed: int) -> Iterator[int]:
-        """``count`` bytes that continue ``prompt`` (at least one byte); which ones depends on ``seed`` alone."""
+        """``count`` bytes that continue ``prompt`` (at least one byte). They depend on ``seed`` alone."""
         key = philox.stream_key(seed, self.ends.logits, "sample")
         text = bytearray(prompt)
         for step in range(count):
@@ -66,18 +66,19 @@ class TextWriter:
 
 
 def sample_byte(logits: Values, style: SamplingStyle, uniform: float) -> int:
-    """The class that ``uniform``, in [0, 1), falls on; the most probable one at temperature 0."""
+    """The class on which ``uniform``, in [0, 1), falls; the most probable one at temperature 0."""
     scores = logits.astype(np.float64)
     if style.temperature == 0:
         return int(scores.argmax())
     if 0 < style.top_k < len(scores):
         scores[scores < np.partition(scores, -style.top_k)[-style.top_k]] = -np.inf
+    # Unnormalised cumulative sums: ``uniform`` is scaled by the total instead, which saves a division and a rounding.
     sums = np.exp((scores - scores.max()) / style.temperature).cumsum()
     return int(np.searchsorted(sums, uniform * sums[-1], side="right"))
 
 
 def find_predictor(job: JobProto) -> PredictorLayers:
-    """Finds the one kSoftmaxLoss of the test net that judges predictions of a kTextInput. Raises ConfigError."""
+    """Find the one kSoftmaxLoss of the test net whose labels are those of a kTextInput. Raises ConfigError."""
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
     found = [
         PredictorLayers(conf.srclayers[1], conf.srclayers[0]) for conf in confs.values() if _is_text_loss(conf, confs)

@@ -1,4 +1,4 @@
-"""Session: a trained net in this process, whole, run forward on values that the caller gives."""
+"""Session: a whole trained net in this process, run forward on values that the caller gives."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Values = np.ndarray[Any, Any]
 
 
 class Session:
-    """The part of a job's test net that the layers ``outputs`` depend on, for mini-batches of ``rows`` rows.
+    """The part of a job's test net on which the layers ``outputs`` depend, for mini-batches of ``rows`` rows.
 
     Parameters are those of ``checkpoint``, or initial ones without it. With ``score``, one of the outputs, a run goes
-    back as well, and ``gradient`` tells what raises the score of a class there. Raises ConfigError for a name that is
-    no layer of the test net and for inputs of opaque records, DataError for a checkpoint that is damaged, or of another
+    backward as well, and ``gradient`` returns the gradient of a class score. Raises ConfigError for a name that is not
+    a layer of the test net and for inputs of opaque records, DataError for a checkpoint that is damaged, or of another
     net.
     """
 
@@ -49,7 +49,7 @@ class Session:
         self, job: Job, outputs: Iterable[str], checkpoint: Path | None = None, rows: int = 1, device: str = "cpu",
         score: str = "",
     ) -> None:  # fmt: skip
-        build_net(job.proto, PHASE, job.folder)  # what is wrong is told with its place in the whole job
+        build_net(job.proto, PHASE, job.folder)  # for its errors: they then refer to lines of the whole job
         net = _replace_inputs(build_net(upstream_job(job.proto, outputs), PHASE, job.folder, rows))
         net = _append_score(net, score) if score else net
         self.nodes = net.by_name
@@ -65,9 +65,10 @@ class Session:
                 fill_from_checkpoint(self.player, saved, {"": self.player.parameters.values})
 
     def run(self, values: Mapping[str, Values], step: int = 0) -> None:
-        """Runs the net forward on ``values``: input layer -> an array that fits its first output.
+        """Run the net forward on ``values``: input layer -> an array that fits its first output.
 
-        An input that is left out keeps what it has, 0 at first. Raises ConfigError for a name that is no input.
+        An input that is omitted keeps its previous value, 0 at first. Raises ConfigError for a name that is not an
+        input.
         """
         for name, value in values.items():
             self.input(name).values[0][...] = value
@@ -75,7 +76,7 @@ class Session:
             raise AssertionError(f"a whole net waits for {waiting}")
 
     def score_of(self, target: int) -> None:
-        """The next runs go back from the score of class ``target``; at first it is class 0."""
+        """Set the class from whose score the next runs go backward; at first it is class 0."""
         for node in self.nodes.values():
             if isinstance(node.layer, Score):
                 node.layer.target = target
@@ -88,13 +89,14 @@ class Session:
         return inputs[name]
 
     def value(self, name: str) -> Values:
-        """The first output of layer ``name`` in the last run: a host array that the next run writes over."""
+        """The first output of layer ``name`` in the last run: a host array that the next run overwrites."""
         return self._host(self._program.values[0, self._part(name), 0])
 
     def gradient(self, name: str) -> Values:
-        """How the score of the last run changes with the first output of layer ``name``: as ``value``.
+        """The gradient of the last run's score with respect to the first output of layer ``name``; a host array like
+        ``value``.
 
-        Raises ConfigError for a layer that has no gradient: one of data, or of which the score does not depend.
+        Raises ConfigError for a layer without a gradient: a layer of data, or one on which the score does not depend.
         """
         found = self._program.gradients.get((0, self._part(name)))
         if found is None:
@@ -125,8 +127,10 @@ def _append_score(net: Net, name: str) -> Net:
 
 
 def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
-    """``job`` with the layers of its test net that ``outputs`` depend on, and those that read a kSlice among them, as
-    their order says who reads which part. Raises ConfigError."""
+    """``job`` with only those layers of its test net on which ``outputs`` depend. Raises ConfigError.
+
+    All readers of a needed kSlice are kept too, because their order determines which reader gets which part.
+    """
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
     wanted = list(outputs)
     found = set[str]()
@@ -149,7 +153,7 @@ def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
 
 
 def _replace_inputs(net: Net) -> Net:
-    """``net`` with its input layers given by the caller."""
+    """``net`` with its input layers replaced by placeholders for the caller's values."""
     nodes = [replace(n, layer=InputPlaceholder(n.layer)) if n.layer.is_input else n for n in net.nodes]
     for node in nodes:
         if node.layer.is_input and not node.layer.output.shape:

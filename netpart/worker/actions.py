@@ -1,4 +1,4 @@
-"""Actions: what a Program becomes when it is bound. A player goes through them, step after step."""
+"""Actions: the bound form of a Program. A player goes through them, step after step."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ RUN, SEND, RECEIVE, START, WAIT = range(5)
 
 @dataclass(slots=True)
 class RunningCollective:
-    """A collective of one worker: its progress, the channel of its messages, which differ in their chunk, the ranks of
-    its members, and what is done as soon as it is complete (``then_replayed``: when nobody traces).
+    """A collective of one worker: its progress, its channels by message index, the ranks of its members, and its
+    follow-up actions.
 
-    Of one that is a ``call``, the bytes of its messages count by their channels as ``counted``, and none is sent.
-    ``number`` is that of its messages, since it was started; ``delay`` that of its mini-batch then.
+    ``then`` are the actions to run as soon as it is complete; ``then_replayed`` are those for a run without a trace. If
+    the collective is a ``call`` of NCCL, no message is sent; ``counted`` lists the bytes that its messages would have,
+    by channel. ``number`` is the sequence number of its messages since the last start; ``delay`` is the delay of its
+    mini-batch then.
     """
 
     name: str
@@ -43,10 +45,14 @@ class RunningCollective:
 
 @dataclass(slots=True)
 class Action:
-    """One bound instruction: what ``kind`` of thing it is and what to call. ``name`` is for people; a graph may repeat
-    what is ``captured``. ``accesses`` is the memory of a GPU that it reads and writes, None if that is not known; of
-    ``scratch`` bytes it has those of its ``lane``. ``take`` brings what is received into ``array``. ``micro`` is the
-    micro-batch that it computes, -1 where a step has but one."""
+    """One bound instruction: its ``kind`` and the function to call.
+
+    - ``name`` is for people. ``captured`` is True if a CUDA graph may repeat the action.
+    - ``accesses`` is the GPU memory that it reads and writes, None if unknown. It gets ``scratch`` bytes of the
+      workspace of its ``lane``.
+    - ``take`` copies a received message into ``array``.
+    - ``micro`` is the micro-batch that it computes, -1 if a step has only one.
+    """
 
     kind: int
     name: str
@@ -64,14 +70,15 @@ class Action:
 
 
 Turn = list[tuple[int, Action]]
-"""The actions of a step, each behind its delay."""
+"""The actions of a step, each with its delay."""
 
 
 @dataclass
 class BoundProgram:
-    """A Program ready to be played. ``metrics`` are the sums that losses add to since they were last read.
+    """A Program ready to be played. ``metrics`` are the sums to which losses add since they were last read.
 
-    ``turns[i]`` are the actions of step i, i + period, .. since no mini-batch was under way, each behind its delay.
+    ``turns[i]`` are the actions of step i, i + period, .. counted from when no mini-batch was in flight, each with its
+    delay.
     """
 
     program: Program
@@ -82,7 +89,7 @@ class BoundProgram:
 
     @property
     def actions(self) -> Iterator[Action]:
-        """All that may be done in a turn, and when a collective is complete."""
+        """All actions of the turns, and those that follow a collective."""
         for turn in self.turns:
             yield from (action for _, action in turn)
         for running in self.running:
@@ -90,10 +97,11 @@ class BoundProgram:
 
 
 def run_kernel_action(action: Action, device: Any, clock: Clock, traced: bool) -> None:
-    """Runs a kernel; where a GPU does, enqueues it, and waits for it only to trace how long it takes."""
+    """Run a kernel. On a GPU this enqueues it, and waits for it only to trace its duration."""
     assert action.run is not None
     if device is None:
         return action.run()
+    # A replayed graph repeats the arguments of its capture, so values that change by step are in device memory.
     device.tell(clock.step)
     action.run()
     if traced:

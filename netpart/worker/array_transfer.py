@@ -1,4 +1,4 @@
-"""Post: sends arrays from where a worker computes, and brings there what arrives."""
+"""ArrayTransfer: sends arrays from the device on which a worker computes, and brings received ones there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 class ArrayTransfer:
-    """What ``transport`` carries from and to arrays of ``kernels``: through the host where a peer takes no others. A
-    worker that is alone needs no transport."""
+    """Connects ``transport`` with arrays of ``kernels``, through the host for a peer that takes no device arrays.
+
+    A worker that is alone needs no transport.
+    """
 
     def __init__(self, transport: Transport | None, kernels: Kernels) -> None:
         self.transport = transport
@@ -27,19 +29,19 @@ class ArrayTransfer:
             transport.copy = DeviceCopies(kernels)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
-        """Sends an array of the device, through the host if the peer takes no others."""
+        """Send an array of the device, through the host if the peer takes no device arrays."""
         assert self.transport is not None
         if self.staging is not None and self.through_host(peer):
             array = self.staging.to_host(array)
         self.transport.send(channel, step, peer, array)
 
     def through_host(self, peer: int) -> bool:
-        """True if what ``peer`` is sent must leave the device, which lets the host wait for it."""
+        """True if an array for ``peer`` must be copied to the host, which makes the host wait for the device."""
         assert self.transport is not None
         return self.staging is not None and peer not in self.transport.device_peers
 
     def on_device(self, arrived: Array) -> Array:
-        """What has arrived, on the device for what is done before something else arrives."""
+        """The received array on the device; valid for work that is enqueued before the next array arrives."""
         if self.staging is None or isinstance(arrived, self.xp.ndarray):
             return arrived
         return self.staging.to_device(arrived)

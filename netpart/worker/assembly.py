@@ -1,4 +1,4 @@
-"""Assembly: a whole tensor from the boxes of it that workers hold."""
+"""TensorAssembly: a whole tensor from the boxes of it that workers hold."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Pick = Callable[[Values, Values], Values]
 
 
 class TensorAssembly:
-    """A tensor of ``shape`` put together from boxes; ``pick`` chooses where several hold an element.
+    """A tensor of ``shape`` assembled from boxes; ``pick`` chooses where several boxes hold an element.
 
-    Copies are equal if all is well: who wants to know takes the maximum and the minimum of them.
+    All copies should be equal. To check that, compare the maximum with the minimum of them.
     """
 
     def __init__(self, shape: Shape, empty: float, pick: Pick, dtype: Any = np.float64) -> None:
@@ -27,7 +27,7 @@ class TensorAssembly:
         self.pick = pick
 
     def add(self, region: Region, values: Values) -> None:
-        """Puts ``values`` in their place."""
+        """Put ``values`` into the box ``region``."""
         box = relative_slices(region, whole_region(self.values.shape))
         self.values[box] = np.where(self.seen[box], self.pick(self.values[box], values), values)
         self.seen[box] = True
@@ -35,4 +35,5 @@ class TensorAssembly:
 
 def sum_arrays(addends: Iterable[Values]) -> Values:
     """The sum of arrays of one shape, in order."""
+    # From left to right: the rounding of a floating-point sum depends on the order.
     return reduce(np.add, addends)

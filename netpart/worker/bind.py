@@ -1,4 +1,5 @@
-"""Binds the instructions of a Program to arrays, kernels and a transport: the last work before step 0."""
+"""Binding: connects the instructions of a Program to arrays, kernels and a transport, as the last work before step
+0."""
 
 from __future__ import annotations
 
@@ -39,14 +40,18 @@ if TYPE_CHECKING:
 def bind_phase(
     machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None
 ) -> BoundProgram:  # fmt: skip
-    """Binds one phase of a Machine, for each mini-batch that may be under way, and tells the transport what to
-    expect. ``communicators`` are those of NCCL."""
+    """Bind one phase of a Machine for each mini-batch in flight, and announce its messages to the transport.
+
+    ``communicators`` are those of NCCL.
+    """
     program = machine.program.phases[phase]
     period = program.period
     metrics = machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
     binders = [PhaseBinder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
+    # In turn t, an instruction of delay d works on mini-batch t - d, and mini-batches reuse the arrays of those
+    # ``period`` before.
     turns = [[(d, bound[(turn - d) % period][at]) for at, d in enumerate(delays)] for turn in range(period)]
     ops = [each for binder in binders for each in binder.ops]
     running = [each for binder in binders for each in binder.messages.running.values()]
@@ -54,7 +59,7 @@ def bind_phase(
 
 
 class PhaseBinder:
-    """Binds one phase of a Machine for one mini-batch of those that are under way."""
+    """Binds one phase of a Machine for one of the mini-batches in flight."""
 
     def __init__(
         self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int,
@@ -71,7 +76,7 @@ class PhaseBinder:
         self.ops: list[tuple[Action, Op]] = []
 
     def action(self, instruction: Instruction) -> Action:
-        """One instruction, bound."""
+        """Bind one instruction."""
         found = self.bound(instruction)
         if isinstance(instruction, Forward | Backward) and len(self.program.micros) > 1:
             found.micro = instruction.micro
@@ -80,8 +85,10 @@ class PhaseBinder:
         return found
 
     def touched(self, instruction: Instruction) -> Iterator[MemorySpan]:
-        """The memory of the device that an instruction touches. Left out is what nothing that is captured writes, and
-        complaints, of which each has its own."""
+        """The device memory that an instruction reads or writes.
+
+        Omitted are memory that no captured action writes, and error records, of which each instruction has its own.
+        """
         left = {id(view) for view in read_only_views(instruction)}
         for view in instruction.views:
             if isinstance(array := self.arrays(view), self.machine.xp.ndarray):
@@ -92,6 +99,7 @@ class PhaseBinder:
             yield memory_span(self.metrics, True)
 
     def bound(self, instruction: Instruction) -> Action:
+        """The action of one instruction, without its micro-batch and memory accesses."""
         match instruction:
             case Forward():
                 return self.op(f"forward {self.layers.name(instruction)}", self.layers.forward(instruction))

@@ -1,4 +1,5 @@
-"""Progress: one place's way through a schedule. It takes arrivals and returns what to send."""
+"""CollectiveProgress: the part of one member in a collective's schedule. It takes received messages and returns what to
+send."""
 
 from __future__ import annotations
 
@@ -15,16 +16,18 @@ from netpart.kernels.verbs import same_memory
 from netpart.spec import Shape
 
 HOST = Arrays(np, np.float32)
-"""The verbs of arrays of the host, of any dtype."""
+"""The operations on arrays of the host, of any dtype."""
 OptionalArray = Array | None
 OutgoingMessage = tuple[int, int, Array]
-"""(place, index of the message, what to send)."""
+"""(place, index of the message, array to send)."""
 
 
 @dataclass(slots=True)
 class MessageArrival:
-    """A message to come: ``takes`` bring its blocks to where they belong, which is ``place`` if there is one alone that
-    is not added to anything."""
+    """A message to come. ``takes`` bring its blocks to their targets.
+
+    ``place`` is the target itself, if the message is a single block that is not added to anything.
+    """
 
     source: int
     index: int
@@ -35,7 +38,7 @@ class MessageArrival:
 
 @dataclass(slots=True)
 class MessageDeparture:
-    """A message to send: ``whole``, in which ``copies`` bring several blocks together."""
+    """A message to send: ``whole``, into which ``copies`` pack several blocks."""
 
     target: int
     index: int
@@ -44,16 +47,16 @@ class MessageDeparture:
 
 
 class CollectiveProgress:
-    """Plays the part of place ``me`` in ``schedule``, again and again.
+    """Plays the part of the member at ``me`` in ``schedule``, again and again.
 
-    ``local[b]`` is what this place brings of block b, ``target[b]`` where the result goes or may be kept while it is
-    passed on; None where there is neither. Both may be the same array. ``pack`` is flat memory for messages of several
-    blocks, and ``verbs`` are those of the device where all these are. All arrays are bound here, so a run allocates
-    nothing but small lists.
+    ``local[b]`` is this member's input of block b. ``target[b]`` is where the result goes, or where it may be kept
+    while it is forwarded. Either may be None, and both may be the same array. ``pack`` is flat memory for messages of
+    several blocks; ``verbs`` are the operations of the device on which all these arrays are. All arrays are bound here,
+    so a run allocates only small lists.
 
-    Whoever sends must be done with one array before asking for the next, and ask until there is none: several blocks
-    are packed when their turn comes. Messages are taken in the order of the schedule, so sums are formed in an order
-    that depends on nothing else.
+    The caller must finish sending one array before it asks for the next, and ask until there is none: several blocks
+    are packed only then. Messages are taken in the order of the schedule, so the order of the sums depends on nothing
+    else.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class CollectiveProgress:
         self._target = target
         self._pack = pack
         self._verbs = verbs
+        # The pass follows the schedule's order, so ``_touched`` holds the last arrival before each message that is
+        # planned.
         for index, message in enumerate(schedule):
             if sum(sizes[b] for b in message.blocks) == 0:
                 continue
@@ -81,7 +86,7 @@ class CollectiveProgress:
         self._at = -1
 
     def _expect(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
-        """Notes a message to come; the first addend that arrives meets this place's own."""
+        """Plan a message to come. The first addend of a block is added to this member's own input."""
         blocks = [b for b in message.blocks if sizes[b]]
         alone = len(blocks) == 1
         arrival = MessageArrival(message.source, index, self._shape(blocks, sizes))
@@ -98,8 +103,9 @@ class CollectiveProgress:
         self._released.append([])
 
     def _plan(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
-        """Notes a message to send as soon as the last of its blocks has arrived."""
+        """Plan a message to send as soon as the last of its blocks has arrived."""
         blocks = [b for b in message.blocks if sizes[b]]
+        # A message of a member's ``own`` input does not depend on what arrived before.
         touched = {} if message.own else self._touched
         views = [self._target[b] if b in touched else self._local[b] for b in blocks]
         whole, copies = (views[0], []) if len(blocks) == 1 else self._packed(views)
@@ -107,7 +113,7 @@ class CollectiveProgress:
         self._released[after + 1].append(MessageDeparture(message.target, index, whole, copies))
 
     def _packed(self, views: Sequence[OptionalArray]) -> tuple[Array, list[Callable[[], None]]]:
-        """Memory for ``views`` side by side, and what copies them there."""
+        """Memory for ``views`` one after another, and the operations that copy them there."""
         assert self._pack is not None, "a message of several blocks needs memory to be packed in"
         copies, start = [], 0
         for view in views:
@@ -118,7 +124,7 @@ class CollectiveProgress:
         return self._pack[:start], copies
 
     def _shape(self, blocks: Sequence[int], sizes: Sequence[int]) -> Shape:
-        """The shape of a message: that of its block, or flat for several."""
+        """The shape of a message: that of its block, or flat for several blocks."""
         if len(blocks) > 1:
             return (sum(sizes[b] for b in blocks),)
         target = self._target[blocks[0]]
@@ -135,55 +141,58 @@ class CollectiveProgress:
         return self._at == len(self._arrivals)
 
     def start(self) -> Iterator[OutgoingMessage]:
-        """Begins a run and returns what can be sent at once; raises RuntimeError while a run is unfinished."""
+        """Begin a run and return what can be sent at once. Raises RuntimeError while a run is unfinished."""
         if not self.done and self._at != -1:
-            raise RuntimeError(f"Progress: start before done, at message {self._at} of {len(self._arrivals)}")
+            at = f"message {self._at} of {len(self._arrivals)}"
+            raise RuntimeError(f"CollectiveProgress: expected a complete run before start, got one at {at}; deliver it")
         self._at = 0
         return self._begin()
 
     def _begin(self) -> Iterator[OutgoingMessage]:
-        """What others wait for goes first; then this place's own blocks go where they belong."""
+        """Yield what other members wait for first; then copy this member's own blocks to their targets."""
         yield from map(_pack_departure, self._released[0])
         for copy in self._own:
             copy()
 
     def expects(self) -> tuple[int, int] | None:
-        """The next message as (place, index); None if there is none to come."""
+        """The next message to come as (place, index); None if there is none."""
         if self.done or self._at == -1:
             return None
         arrival = self._arrivals[self._at]
         return arrival.source, arrival.index
 
     def deliver(self, array: Array) -> Iterator[OutgoingMessage]:
-        """Takes the message that ``expects`` names and returns what can be sent now.
+        """Take the message that ``expects`` names and return what can be sent now.
 
-        Raises TransportError if none is expected or ``array`` has another shape than it should.
+        Raises TransportError if no message is expected or ``array`` has the wrong shape.
         """
         if self.done or self._at == -1:
-            raise TransportError(f"Progress: expected no message, got one of shape {array.shape}; start a run first")
+            got = f"one of shape {array.shape}"
+            raise TransportError(f"CollectiveProgress: expected no message, got {got}; start a run first")
         arrival = self._arrivals[self._at]
         if array.shape != arrival.shape:
+            whose = f"message {arrival.index} from place {arrival.source}"
             raise TransportError(
-                f"Progress: expected {arrival.shape} for message {arrival.index} from place {arrival.source}, got "
-                f"{array.shape}; all members must play the same schedule"
+                f"CollectiveProgress: expected {arrival.shape} for {whose}, got {array.shape}; "
+                "all members must play the same schedule"
             )
         _take_blocks(arrival, array)
         self._at += 1
         return map(_pack_departure, self._released[self._at])
 
     def __repr__(self) -> str:
-        return f"Progress({self._at} of {len(self._arrivals)} messages)"
+        return f"CollectiveProgress({self._at} of {len(self._arrivals)} messages)"
 
 
 def _take_blocks(arrival: MessageArrival, array: Array) -> None:
-    """Brings each block of a message to where it belongs, unless a transport has written it there."""
+    """Bring each block of a message to its target, unless a transport has written it there."""
     if arrival.place is None or not same_memory(arrival.place, array):
         for block in arrival.takes:
             block(array)
 
 
 def _pack_departure(d: MessageDeparture) -> OutgoingMessage:
-    """What to send, packed if it is several blocks."""
+    """The message to send, packed if it has several blocks."""
     for copy in d.copies:
         copy()
     return d.target, d.index, d.whole

@@ -1,8 +1,8 @@
 """Ensemble: all workers of a partition played in one thread, over memory, in any interleaving.
 
-This is the test bench of the laws and the engine of ``verify``: no process, no clock, no chance. Because sends
-are buffered and every worker keeps the one global order, some worker can always go on; if none can, the plan
-itself is wrong and the ensemble says who waits for what.
+It is the test bench of the laws and the engine of ``verify``: it has no processes, no clocks and no randomness but the
+seeded one. Sends are buffered and every worker follows the one global order, so some worker can always continue. If
+none can, the plan itself is wrong, and the ensemble reports which worker waits for what.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Ensemble:
         return Player(program, self.hub[worker], self.xp, rule, seed, poison)
 
     def initialise(self) -> None:
-        """Gives every parameter its first value: of the checkpoint that the job names, or else an initial one."""
+        """Give every parameter its first value: from the checkpoint that the job names, or else an initial one."""
         initialise_players(self.players, self.partition.job)
 
     def step(self, phase: str, step: int, drain: bool = True) -> dict[str, float]:
-        """Plays one step on all workers; returns the mean of each reported metric over the mini-batch.
+        """Play one step on all workers; return the mean of each reported metric over the mini-batch.
 
-        ``drain`` is that of ``Player.play``.
-        Raises NetpartError, naming who waits for what, if no worker can go on.
+        ``drain`` is that of ``Player.play``. Raises NetpartError, with what each worker waits for, if no worker can
+        continue.
         """
         if self.poison:
             self.poison_gradients()
@@ -76,7 +76,7 @@ class Ensemble:
         return self.metrics(phase)
 
     def poison_gradients(self) -> None:
-        """Fills what lives from step to step, but the parameters and what is under way, with NaN: every step must write
+        """Fill all memory that lives across steps with NaN, except parameters and data in flight: every step must write
         it anew."""
         for player in self.players:
             kept = {view.buffer for view in player.program.parameters}
@@ -85,7 +85,7 @@ class Ensemble:
                     array.fill(np.nan)
 
     def play_round(self, running: dict[int, Iterator[WaitReason]]) -> None:
-        """Lets every unfinished worker go as far as it can."""
+        """Let every unfinished worker go as far as it can."""
         before = sum(p.transport.arrivals for p in self.players if p.transport)
         waiting: dict[int, WaitReason] = {}
         for worker in self.turns(running):
@@ -96,6 +96,8 @@ class Ensemble:
                 waiting[worker] = state
         after = sum(p.transport.arrivals for p in self.players if p.transport)
         if running and len(waiting) == len(running) and before == after:
+            # A worker may have stopped before its message arrived in this same round. Only a second try without
+            # progress is a deadlock.
             again = {w: s for w, s in waiting.items() if next(running[w], None) is not None}
             if len(again) == len(running):
                 stuck = "; ".join(f"worker {w} waits for {s}" for w, s in waiting.items())
@@ -110,13 +112,14 @@ class Ensemble:
         return workers
 
     def metrics(self, phase: str) -> dict[str, float]:
-        """What the sums of all workers since the last call say of the rows of one mini-batch."""
+        """Means over the rows of one mini-batch, from the sums of all workers since the last call."""
         sums = np.sum([p.read_metrics(phase) for p in self.players], axis=0)
         rows = self.partition.phases[phase][-1].rows[1]
         return phase_figures(self.partition.phases[phase], sums.tolist(), rows)
 
     def parameter(self, name: str, gradient: bool = False, pick: Pick = np.maximum) -> Values:
-        """The whole of one parameter, put together from its holders, or of its summed gradient, from who updates it."""
+        """The whole of one parameter, assembled from the workers that hold it; or its summed gradient, from those that
+        update it."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
         out = TensorAssembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
@@ -130,7 +133,7 @@ class Ensemble:
         return out.values
 
     def average(self, name: str, pick: Pick = np.maximum) -> Values:
-        """The whole of a parameter's moving average, put together from who updates it (needs ``ema_decay``)."""
+        """The whole moving average of a parameter, assembled from the workers that update it (needs ``ema_decay``)."""
         spec = next(p.spec for p in self.partition.parameters if p.name == name)
         out = TensorAssembly(spec.shape, np.nan, pick, self.dtype)
         for player in self.players:
@@ -168,8 +171,11 @@ class Ensemble:
     def micro_value(
         self, phase: str, m: int, micro: MicroBatch, node: Node, output: int, gradient: bool, pick: Pick
     ) -> Values:
-        """Forward, the replicas of a term are copies and terms add up; backward, terms are copies and so are full
-        replicas, while partial ones add up."""
+        """The value or gradient of a layer in one micro-batch, assembled from its parts.
+
+        Forward, the replicas of a term are copies and terms add up. Backward, terms are copies and so are full
+        replicas, while partial ones add up.
+        """
         terms: dict[Region | None, list[Part]] = {}
         for part in micro.graph.parts:
             if part.kind == LAYER and part.node == node.index:

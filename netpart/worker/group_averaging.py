@@ -1,10 +1,11 @@
-"""Averaging: the parameters of one worker become the mean over the groups, while its steps go on.
+"""Group averaging: the parameters of one worker become the mean over the groups, while its steps go on.
 
-    parameters at the start  ──copy──▶ total ──all-reduce, beside the steps──▶ sum over the groups
-    parameters at the end    = their mean + what they have changed since the start
+    parameters at the start  ──copy──▶ total ──all-reduce during the steps──▶ sum over the groups
+    parameters at the end    = their mean + their change since the start
 
 This is what a group adds to a common model in local SGD with a late average (Wang et al., "Overlap Local-SGD",
-arXiv:2002.09539; Shen et al., "CoCoD-SGD", arXiv:1906.12043); where nothing has changed since, it is the mean exactly.
+arXiv:2002.09539; Shen et al., "CoCoD-SGD", arXiv:1906.12043). Where nothing has changed since the start, it is exactly
+the mean.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class GroupAveraging:
-    """Adds up over the groups what is shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
+    """Sums over the groups arrays that are shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
 
-    One average is on its way at a time: ``start`` is what it began with, and ``total`` becomes the sum. Everybody must
-    begin as many, of the same meaning. ``nbytes`` is what it takes beside the parameters, messages that arrive
-    included.
+    One average is in flight at a time: ``start`` holds its initial values, and ``total`` becomes the sum. All groups
+    must begin the same averages in the same order. ``nbytes`` is the memory that it takes in addition to the
+    parameters, including that of arriving messages.
     """
 
     def __init__(self, player: Player, transport: Transport, cluster: Cluster, rank: int) -> None:
@@ -68,7 +69,7 @@ class GroupAveraging:
 
 
 class GroupAverage:
-    """``arrays`` that become their mean over the groups by ``averaging``: what that takes is bound here."""
+    """``arrays`` that become their mean over the groups. Everything that this needs is bound here."""
 
     def __init__(self, averaging: GroupAveraging, arrays: Sequence[Array]) -> None:
         self.averaging = averaging
@@ -81,13 +82,15 @@ class GroupAverage:
         self._bring_in = chain_ops(*(kernels.bring_in(now, mean, was, groups) for now, mean, was in each)).run
 
     def begin(self) -> None:
-        """Begins; ``arrays`` may change meanwhile."""
+        """Begin an average; ``arrays`` may change meanwhile."""
         averaging = self.averaging
+        # The all-reduce works in place on ``total``; ``start`` keeps the values from which the later change is
+        # measured.
         self._keep()
         averaging.player.collectives.start(averaging.running, averaging.begun)
         averaging.begun += 1
 
     def finish(self) -> Iterator[WaitReason]:
-        """Waits until all groups have begun, and brings the mean into ``arrays``."""
+        """Wait until all groups have begun, and bring the mean into ``arrays``."""
         yield from self.averaging.player.collectives.complete(self.averaging.running, "train")
         self._bring_in()

@@ -1,6 +1,7 @@
-"""Where parameters get their first values from: the checkpoint that a job starts from, or their initialisers.
+"""Initial values of parameters: from the checkpoint that a job starts from, or from their initialisers.
 
-What is read from is looked at before: a checkpoint may come from anywhere."""
+A checkpoint may come from an unknown source, so it is checked before it is used.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from netpart.worker.player import Player
 
 
 def named_checkpoint(job: JobProto) -> Path | None:
-    """The last of the checkpoints that ``job`` names, which wins."""
+    """The last of the checkpoints that ``job`` names; it has precedence."""
     return Path(job.checkpoint_path[-1]) if job.checkpoint_path else None
 
 
 def open_named_checkpoint(job: JobProto, path: Path) -> Checkpoint:
-    """Opens ``path``, which ``job`` names last; raises DataError that says where."""
+    """Open ``path``, which ``job`` names last. Raises DataError with the place in the job."""
     try:
         return open_checkpoint(path)
     except DataError as error:
@@ -38,7 +39,8 @@ def open_named_checkpoint(job: JobProto, path: Path) -> Checkpoint:
 
 
 def restored_names(restore: Path | None) -> Collection[str]:
-    """The parameters whose first values are in the checkpoint ``restore``; raises DataError for one that is none."""
+    """The parameters whose first values are in the checkpoint ``restore``. Raises DataError for an invalid
+    checkpoint."""
     if restore is None:
         return ()
     with open_checkpoint(restore) as saved:
@@ -55,36 +57,36 @@ def job_restored_names(job: JobProto) -> Collection[str]:
 
 
 def checkpoint_shapes(holdings: Iterable[Holding], suffix: str = "") -> dict[str, set[Shape]]:
-    """The tensors of a checkpoint that ``holdings`` take their values from, and the shapes that these may have."""
+    """The tensors of a checkpoint from which ``holdings`` take their values, and the shapes that each may have."""
     specs = {holding.parameter.name: holding.parameter.spec for holding in holdings}
     return {name + suffix: {spec.shape, spec.saved or spec.shape} for name, spec in specs.items()}
 
 
 def check_start(cut: Partition, restore: Path | None, averages: bool) -> None:
-    """Reads once what the workers will read of the checkpoint ``restore`` and its updater's state; with ``averages``
-    they will read these alone.
+    """Read once what the workers will read of the checkpoint ``restore`` and of its updater's state.
 
-    Raises DataError for what is missing, damaged, of another shape or not finite, and for a state of another step.
+    With ``averages`` they read only those. Raises DataError for a tensor that is missing, damaged, of another shape or
+    not finite, and for a state of another step.
     """
     if restore is None:
         return
     holdings = [h for mine in cut.holdings for h in mine]
-    beside = updater_file(restore)
+    state_file = updater_file(restore)
     if averages:
-        with open_checkpoint(beside) as state:
+        with open_checkpoint(state_file) as state:
             return state.verify(checkpoint_shapes(holdings, f".{AVERAGE}"))
     with open_checkpoint(restore) as saved:
         saved.verify(checkpoint_shapes(holdings))
     slots = build_updater(cut.job.updater).states
-    if slots and os.path.exists(beside):
-        with open_checkpoint(beside) as state:
+    if slots and os.path.exists(state_file):
+        with open_checkpoint(state_file) as state:
             _check_state_step(saved, state)
             for slot in slots:
                 state.verify(checkpoint_shapes(holdings, f".{slot}"))
 
 
 def _check_state_step(saved: Checkpoint, state: Checkpoint) -> None:
-    """Raises DataError if ``state`` is of another step than the parameters; other tools may say none."""
+    """Raise DataError if ``state`` is of another step than the parameters. Files of other tools may have no step."""
     step = saved.metadata.get("step")
     other = state.metadata.get("step")
     if None not in (step, other) and step != other:
@@ -94,7 +96,7 @@ def _check_state_step(saved: Checkpoint, state: Checkpoint) -> None:
 
 
 def initialise_players(players: Sequence[Player], job: JobProto) -> None:
-    """Gives the parameters of ``players`` the values of the checkpoint that ``job`` names, or fresh ones.
+    """Give the parameters of ``players`` the values of the checkpoint that ``job`` names, or initial ones.
 
     Raises DataError for a checkpoint that lacks one of them.
     """
@@ -115,10 +117,10 @@ ArrayOf = Callable[[int], Array]
 
 
 def fill_from_checkpoint(player: Player, file: RegionReader, targets: dict[str, ArrayOf]) -> None:
-    """Reads every holding of ``player`` from a checkpoint; on the CPU without a copy beside it.
+    """Read every holding of ``player`` from a checkpoint; on the CPU directly into its array, without a second copy.
 
-    ``targets`` finds the arrays to fill, of a whole holding or of its home, by the suffix of their names in the
-    checkpoint.
+    ``targets`` maps a suffix of tensor names in the checkpoint to a function that finds the array to fill, of a whole
+    holding or of its home.
     """
     for h, holding in enumerate(player.program.holdings):
         for suffix, find in targets.items():

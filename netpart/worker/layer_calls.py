@@ -1,4 +1,4 @@
-"""LayerCalls: what the layers of a phase compute with, forward and then backward."""
+"""LayerCalls: the arguments with which the layers of a phase compute, forward and then backward."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from netpart.worker.machine import Machine, PhaseArrays
 
 
 class LayerCalls:
-    """The calls of the layers of ``program``, bound to ``arrays`` and, of losses, to their sums in ``metrics``. A part
-    comes forward before it comes backward."""
+    """The calls of the layers of ``program``, bound to ``arrays``; those of losses also to their sums in ``metrics``.
+
+    A part must be bound forward before it is bound backward.
+    """
 
     def __init__(self, machine: Machine, program: Program, arrays: PhaseArrays, metrics: Array) -> None:
         self.machine = machine
@@ -42,6 +44,7 @@ class LayerCalls:
         if instruction.then is not None:
             activation = self.layer(instruction.then)
             assert isinstance(activation, ElementwiseActivation)
+            # Bound although it is not run by itself: the backward pass of the activation needs its call.
             self.call(instruction.then)
             call.activation = activation.kind()
         return self.layer(instruction).forward(self.machine.kernels, call)
@@ -50,6 +53,7 @@ class LayerCalls:
         call = self.calls[instruction.micro, instruction.part]
         if instruction.x:
             arrays = map(self.array, instruction.x)
+            # Forward may have used views that do not live until backward; the instruction names those that do.
             call.x = [was if now is None else now for was, now in zip(call.x, arrays, strict=True)]
         call.dy = [self.array(view) for view in instruction.dy]
         call.dx = [self.array(view) for view in instruction.dx]
@@ -64,7 +68,7 @@ class LayerCalls:
         return self.program.micros[instruction.micro].graph.net.nodes[node].layer
 
     def call(self, instruction: Forward) -> Call:
-        """What the part of an instruction computes with, forward and then backward."""
+        """The arguments with which the part of an instruction computes, forward and then backward."""
         micro = self.program.micros[instruction.micro]
         part = self.parts[instruction.micro, instruction.part]
         layer = self.layer(instruction)
@@ -93,7 +97,7 @@ class LayerCalls:
         return None if view is None else self.arrays(view)
 
     def nothing(self, need: Any, rank: int) -> Array:
-        """The zero-extent array that stands for an input of which nothing is needed."""
+        """An array without elements, for an input of which nothing is needed."""
         shape = (0,) * rank if need is None else tuple(max(0, hi - lo) for lo, hi in need)
         return self.machine.xp.empty(shape, self.machine.dtype)
 
@@ -103,7 +107,7 @@ class LayerCalls:
         return self.metrics[instruction.metrics : instruction.metrics + count]
 
     def owned(self, part: Part) -> Array:
-        """Mask of the elements whose loss this part differentiates; None is all of them."""
+        """Mask of the elements whose loss this part differentiates; None means all of them."""
         if part.owned is None:
             return None
         mask = np.zeros(extent(part.region), bool)

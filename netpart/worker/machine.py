@@ -1,4 +1,4 @@
-"""Machine: the memory of one worker, and its Programs bound to kernels and to a transport."""
+"""Machine: the memory of one worker, allocated once, and the arrays of its Programs in that memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ ALIGN = 64
 
 
 class Machine:
-    """Arrays of a WorkerProgram, allocated once. ``clock`` is shared by every Op that depends on the step.
+    """The arrays of a WorkerProgram. ``clock`` is shared by every Op that depends on the step.
 
-    ``transport`` has the memory in which peers may write and read. Raises MemoryRefused, before allocating anything,
-    when the worker may not have what it needs.
+    ``transport`` provides the memory that peers may read and write. Raises MemoryRefused, before allocating anything,
+    if the worker may not have the memory that it needs.
     """
 
     def __init__(
@@ -49,6 +49,8 @@ class Machine:
         self.mapped_bytes = mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)
+        # Buffers that peers access directly must lie in the transport's memory from the start, as their addresses are
+        # fixed.
         shared = self.shared(transport) if transport is not None and transport.xp is xp else {}
         self.versions: dict[int, list[Array]] = {
             b: [shared[b]] if b in shared else [self.zeros(b) for _ in range(program.copies(b))]
@@ -61,7 +63,7 @@ class Machine:
         self.state = [self.begun_state(h) for h in range(len(program.holdings))]
 
     def shared(self, transport: Transport) -> dict[int, Array]:
-        """The arrays of the buffers in which peers may write or read, in one piece of memory of ``transport``."""
+        """The arrays of the buffers that peers may read or write, in one block of the transport's memory."""
         open_to_peers = peer_written_buffers(self.program) | peer_read_buffers(self.program)
         buffers = {b: self.program.buffers[b] for b in sorted(open_to_peers)}
         if not buffers:
@@ -77,8 +79,11 @@ class Machine:
         }
 
     def begun_state(self, h: int) -> dict[str, Array]:
-        """The updater's state of a holding. The average of a running statistic, which no updater moves, is that
-        itself: the same memory, so that it needs no update of its own."""
+        """The updater's state of a holding.
+
+        The average of a running statistic is the statistic itself, as no updater moves it. Both use the same memory, so
+        the average needs no update of its own.
+        """
         holding = self.program.holdings[h]
         view = self.program.parameters[h]
         slots = self.updater.states if self.updater else ()
@@ -88,19 +93,20 @@ class Machine:
         return state
 
     def zeros(self, b: int, shape: Shape | None = None) -> Array:
-        """Memory for a buffer, or of another ``shape`` that lies like it."""
+        """Memory for a buffer, or for another ``shape`` in the same axis order."""
         buffer = self.program.buffers[b]
         shape = buffer.shape if shape is None else shape
         return _in_memory_order(self.xp.zeros(prod(shape), self.element(buffer.dtype)), shape, buffer.order)
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that the plan takes at most: buffers, workspaces, messages on their way, samples on theirs."""
+        """Maximum number of bytes of the plan: buffers, workspaces, messages in flight, and memory held by kernels on
+        the device."""
         held = self.kernels.device.held if self.kernels.device else 0
         return int(self.program.total_bytes + self.workspace_bytes + self.wire_bytes + held)
 
     def refuse_unless_fits(self, coming: int) -> None:
-        """Raises MemoryRefused if the process may not have the ``coming`` bytes and what its messages take."""
+        """Raise MemoryRefused if the process may not have the ``coming`` bytes plus what its messages take."""
         p = self.program
         still = coming + self.wire_bytes + RESERVE
         cpu = self.xp is np
@@ -121,7 +127,7 @@ class Machine:
         )
 
     def free(self, held: int) -> int | None:
-        """Bytes that it may allocate where it computes, besides the ``held`` ones; None if nobody says."""
+        """Bytes that may be allocated where the worker computes, in addition to the ``held`` ones; None if unknown."""
         return available_memory(held, self.mapped_bytes) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
 
     def element(self, dtype: str) -> Any:
@@ -133,12 +139,14 @@ class Machine:
         return array if self.xp is np else self.xp.asnumpy(array)
 
     def held(self, view: View, phase: str) -> Array:
-        """What ``view`` holds after a step of ``phase``, on the host."""
+        """The contents of ``view`` after a step of ``phase``, on the host."""
         return self.to_host(self.arrays(phase)(view))
 
     def arrays(self, phase: str, mini: int = 0) -> PhaseArrays:
-        """The arrays of one phase, and of mini-batch ``mini`` where several are under way: all phases share the arena.
-        Averages stand for parameters where they are tested."""
+        """The arrays of one phase, and of mini-batch ``mini`` if several are in flight. All phases share the arena.
+
+        For tests, averages replace the parameters if the updater tests averages.
+        """
         arrays = PhaseArrays(self, phase, mini)
         if self.program.phases[phase].phase != "train" and self.updater is not None and self.updater.tests_averages:
             averages = (state[AVERAGE] for state in self.state)
@@ -147,19 +155,21 @@ class Machine:
 
 
 def box_slices(view: View) -> tuple[slice, ...]:
-    """Where a view lies in the array of its buffer."""
+    """The position of a view in the array of its buffer."""
     return tuple(slice(lo, hi) for lo, hi in view.box)
 
 
 def _in_memory_order(flat: Array, shape: Shape, order: Order) -> Array:
-    """Memory as an array of ``shape`` that lies in ``order``."""
+    """Flat memory as an array of ``shape`` whose axes are stored in ``order``."""
     order = order or tuple(range(len(shape)))
     return flat.reshape([shape[axis] for axis in order]).transpose([order.index(axis) for axis in range(len(order))])
 
 
 class PhaseArrays:
-    """Turns views into arrays, with the arena laid out for one phase; those of mini-batch ``mini`` counted from when no
-    other was under way."""
+    """Turns views into arrays, with the arena laid out for one phase.
+
+    ``mini`` is the number of the mini-batch, counted from when no other was in flight.
+    """
 
     def __init__(self, machine: Machine, phase: str, mini: int) -> None:
         self.machine = machine
@@ -168,11 +178,13 @@ class PhaseArrays:
         self.offsets = self.program.phases[phase].offsets
         self.copies = self.program.phases[phase].copies
         start = machine.memory.__array_interface__["data"][0] if machine.xp is np else machine.memory.data.ptr
+        # Allocators do not promise this alignment, so the arena has ALIGN spare bytes and starts at the first aligned
+        # one.
         self.base = -start % ALIGN
         self.made: dict[int, Array] = {}
 
     def __call__(self, view: View) -> Array:
-        """The array of ``view``; a one-element list for opaque records."""
+        """The array of ``view``; for opaque records, a list of one element."""
         whole = self.buffer(view.buffer)
         shape = self.program.buffers[view.buffer].shape
         if isinstance(whole, list) or view.shape == shape:
@@ -194,7 +206,7 @@ class PhaseArrays:
         return _in_memory_order(self.flat(b, buffer), buffer.shape, buffer.order)
 
     def flat(self, b: int, buffer: Buffer) -> Array:
-        """The elements of a buffer in the order of memory."""
+        """The elements of a buffer in memory order."""
         count = prod(buffer.shape)
         element = self.machine.element(buffer.dtype)
         if buffer.kind == ALIAS:
@@ -206,7 +218,7 @@ class PhaseArrays:
         return self.machine.memory[start : start + nbytes].view(element)
 
     def lying(self, view: View) -> Array:
-        """The array of ``view`` with its axes in the order of memory: how it travels."""
+        """The array of ``view`` with its axes in memory order, which is how it is sent."""
         order = self.program.buffers[view.buffer].order
         array = self(view)
         return array.transpose(order) if order else array

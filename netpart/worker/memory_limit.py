@@ -1,4 +1,4 @@
-"""What a process may still allocate."""
+"""Memory limit: how much a process may still allocate."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 
 RESERVE = 96 << 20
-"""Bytes of address space for what is not planned: threads, their stacks and arenas, BLAS, ZeroMQ, Python's objects."""
+"""Bytes of address space for everything that is not planned: threads, their stacks and arenas, BLAS, ZeroMQ, Python
+objects."""
 MEMINFO = Path("/proc/meminfo")
 CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Where a container says in bytes what all its processes may have; the second until cgroups version 2."""
+"""Files with the memory limit of a container in bytes; the second one is that of cgroups version 1."""
 
 
 def available_memory(held: int = 0, mapped: int = 0) -> int | None:
-    """Bytes that this process may have besides the ``held`` ones, which it may not have touched yet: what is left of
-    its address space under RLIMIT_AS, where it also sees ``mapped`` ones of others, and no more than its host has for
-    everybody. None if nobody says."""
+    """Bytes that this process may have in addition to the ``held`` ones, which it may not have touched yet; None if
+    unknown.
+
+    The lower of two limits counts. One is the address space left under RLIMIT_AS, which also includes ``mapped`` bytes
+    of other processes. The other is the memory of the host for all its processes.
+    """
     host = host_memory_limit()
     space = free_address_space()
     limits = None if space is None else max(0, space - mapped), None if host is None else max(0, host - held)
@@ -24,7 +28,7 @@ def available_memory(held: int = 0, mapped: int = 0) -> int | None:
 
 
 def free_address_space() -> int | None:
-    """Bytes of address space left under RLIMIT_AS, None without a limit or where it cannot be read."""
+    """Bytes of address space left under RLIMIT_AS; None without a limit or if it cannot be read."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
@@ -36,8 +40,10 @@ def free_address_space() -> int | None:
 
 
 def host_memory_limit() -> int | None:
-    """Bytes that all processes of this host may have together, used or free: what is installed, and what a container
-    that this may be allows of it. None if nobody says."""
+    """Bytes that all processes of this host may have together, used or free; None if unknown.
+
+    It is the installed memory, or the limit of the container if that is lower.
+    """
     limits = _installed_memory(), _container_memory()
     return min((limit for limit in limits if limit is not None), default=None)
 
@@ -52,8 +58,8 @@ def _installed_memory() -> int | None:
 
 
 def _container_memory() -> int | None:
-    """Bytes that the container, if this is one with a limit, may have in all."""
+    """Bytes that the container may have in all, if this is one with a limit."""
     for path in CONTAINER:
-        with suppress(OSError, ValueError):  # "max" is none
+        with suppress(OSError, ValueError):  # "max" means no limit
             return int(path.read_text())
     return None

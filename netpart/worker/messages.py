@@ -1,4 +1,4 @@
-"""Messages: what a worker sends and receives in a phase, bound to arrays and to a transport."""
+"""MessageBinder: binds what a worker sends and receives in a phase to arrays and to a transport."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 
 class MessageBinder:
-    """Binds what ``program`` exchanges, and tells ``transport`` what to expect. ``running`` are the collectives by
-    their channels; those of NCCL are calls of ``communicators``."""
+    """Binds the messages of ``program``, and announces the expected ones to ``transport``.
+
+    ``running`` are the collectives by channel. Those of NCCL are calls of ``communicators``.
+    """
 
     def __init__(
         self, machine: Machine, program: Program, arrays: PhaseArrays, transport: Transport | None,
@@ -65,7 +67,8 @@ class MessageBinder:
             self.transport.expect(channel, peer, shape, dtype, most, place, stays)
 
     def start(self, start: CollectiveStart, then: list[Action]) -> RunningCollective:
-        """Binds a collective to its arrays and tells the transport what its messages bring; ``then`` follows it."""
+        """Bind a collective to its arrays and announce its messages to the transport; ``then`` are the actions
+        after it."""
         found = start.exchange
         place = start.exchange.place(self.machine.program.worker)
         lying = {view: self.arrays.lying(view) for view in (*start.local, *start.target) if view is not None}
@@ -81,6 +84,7 @@ class MessageBinder:
         )
         ranks = tuple(map(self.program.rank, found.members))
         channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
+        # Each message of a collective has a channel of its own, the chunk being its index in the schedule.
         running = RunningCollective(start.name, progress, channels, ranks, then, then)
         self.running[start.channel] = running
         element = np.dtype(self.machine.element(start.dtype))
@@ -89,6 +93,8 @@ class MessageBinder:
             kernels = self.machine.kernels
             running.call = NcclCall(owner, kernels, found, ranks, local, target, element)
             self.machine.wire_bytes += running.call.nbytes
+            # NCCL's traffic is invisible here, so the bytes of the schedule are counted instead, to compare with the
+            # prediction.
             legs = exchange_legs(found, place)
             running.counted = [(channels[leg.message], leg.sent * element.itemsize) for leg in legs if leg.sent]
             return running
@@ -101,7 +107,7 @@ class MessageBinder:
         return running
 
     def keep(self, start: CollectiveStart, lying: Mapping[View, Array]) -> None:
-        """Tells the transport which messages of a collective stay here, and where those lie that need no slot."""
+        """Announce which messages of a collective stay in this memory, and which of these need no slot."""
         program = self.machine.program
         element = self.machine.element(start.dtype)
         places = {index: lying[view] for index, view in peer_read_messages(program, start)}

@@ -1,10 +1,10 @@
-"""Pace: a worker that sends runs ahead of those that it sends to, but not far.
+"""FlowControl: a worker may run ahead of the workers to which it sends, but only by a few steps.
 
     sender     step 0   step 1   wait . . . . step 2         WINDOW = 2
                   │ sent   │ sent   ▲ done       │ sent
     receiver      └─▶ step 0 ───────┘    step 1 ─ …
 
-So what piles up at a slow receiver is bounded.
+So the number of messages queued at a slow receiver is bounded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EMPTY = np.empty(0, np.uint8)
 
 
 class FlowControl:
-    """The messages by which the workers that exchange others tell each other of steps they have finished."""
+    """The messages by which workers that exchange data report the steps that they have finished."""
 
     def __init__(self, program: WorkerProgram, transport: Transport | None, trace: WorkerTrace) -> None:
         self.program = program
@@ -38,7 +38,7 @@ class FlowControl:
         self.writers = {phase: self.finished_for_writers(phase) for phase in program.phases}
 
     def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
-        """(worker, channel) of everyone that this worker sends to, and on which it hears of their finished steps."""
+        """(worker, channel) for each worker to which this one sends; it reports its finished steps on that channel."""
         found = []
         for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
             channel = done_channel(phase, peer, self.program.worker)
@@ -49,13 +49,14 @@ class FlowControl:
         return found
 
     def finished_for_writers(self, phase: str) -> list[tuple[int, Channel]]:
-        """(worker, channel) of everyone that sends to this worker, and hears of the steps it has finished."""
+        """(worker, channel) for each worker that sends to this one, which reports its finished steps on that
+        channel."""
         writers = sorted(self.program.phases[phase].senders(self.program.worker))
         rank = self.program.phases[phase].rank
         return [(rank(peer), done_channel(phase, self.program.worker, peer)) for peer in writers]
 
     def wait(self, phase: str, step: int) -> Iterator[WaitReason]:
-        """Waits until nobody is more than WINDOW steps behind ``step``."""
+        """Wait until no receiver is more than WINDOW steps behind ``step``."""
         if step < WINDOW or self.transport is None:
             return
         for peer, channel in self.readers[phase]:
@@ -65,12 +66,12 @@ class FlowControl:
             self.trace.note(f"wait for worker {peer} to finish an earlier step", began)
 
     def tell(self, phase: str, step: int) -> None:
-        """Tells everyone that sends to this worker that it has finished ``step``."""
+        """Report to each worker that sends to this one that this worker has finished ``step``."""
         for peer, channel in self.writers[phase]:
             assert self.transport is not None
             self.transport.send(channel, step, peer, EMPTY)
 
 
 def done_channel(phase: str, reader: int, writer: int) -> Channel:
-    """The channel on which ``reader`` tells ``writer`` which steps it has finished."""
+    """The channel on which ``reader`` reports its finished steps to ``writer``."""
     return Channel(PHASE_CODES[phase], Way.DONE, 0, reader, writer)

@@ -1,4 +1,4 @@
-"""Parameters: what a worker holds from step to step, as it is known between steps."""
+"""WorkerParameters: the parameters and updater state that a worker holds from step to step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from netpart.worker.machine import Machine, box_slices
 
 
 class WorkerParameters:
-    """The holdings of a Machine by their numbers: values, and the updater's state. Of the ``versions`` of each, as many
-    as steps may be under way, the first is known outside of a step."""
+    """The holdings of a Machine by their numbers: values, and the updater's state.
+
+    Each parameter has as many versions as steps may be in flight. Between steps the first one is valid.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -23,9 +25,9 @@ class WorkerParameters:
         self.settles = [[copy(first, each).run for each in (first, *others)] for first, *others in versions]
 
     def initialise(self) -> None:
-        """Fills every parameter with its initial values: a function of seed, name and global element index.
+        """Fill every parameter with its initial values, a function of seed, name and global element index.
 
-        The updater's state begins with them.
+        Then initialise the updater's state from them.
         """
         for h, holding in enumerate(self.program.holdings):
             spec = holding.parameter.spec
@@ -37,7 +39,7 @@ class WorkerParameters:
         self.begin_state()
 
     def begin_state(self) -> None:
-        """Completes the updater's state of all parameters, once these have their first values."""
+        """Initialise the updater's state of all parameters, once these have their first values."""
         updater = self.machine.updater
         for holding, state in enumerate(self.machine.state):
             if updater is not None:
@@ -48,15 +50,15 @@ class WorkerParameters:
         return self.machine.fixed[self.program.parameters[holding].buffer]
 
     def at_home(self, holding: int) -> Array:
-        """Values of what of a holding this worker updates, on the device."""
+        """Values of the part of a holding that this worker updates, on the device."""
         return self.values(holding)[box_slices(self.program.at_home(self.program.parameters[holding], holding))]
 
     def copy_to_versions(self) -> None:
-        """Makes all versions of every parameter the one that is known."""
+        """Copy the valid version of every parameter to all its versions."""
         for copy in self.spreads:
             copy()
 
     def settle(self, mini: int) -> None:
-        """Makes the version that the update of mini-batch ``mini`` wrote the one that is known."""
+        """Make the version that the update of mini-batch ``mini`` wrote the valid one."""
         for copies in self.settles:
             copies[mini % len(copies)]()

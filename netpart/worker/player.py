@@ -1,7 +1,8 @@
-"""Player: plays the Programs of one worker step by step. Pure of sockets and threads: it yields when it must wait.
+"""Player: plays the Programs of one worker step by step. It uses no sockets and no threads; it yields when it must
+wait.
 
-for waiting in player.play("train", step):   # nothing is yielded while everything has arrived
-    ...                                      # the caller lets others run, or blocks on the transport
+    for waiting in player.play("train", step):   # yields nothing while all messages have arrived
+        ...                                      # the caller lets other workers run, or blocks on the transport
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 class Player:
     """One worker's machine, bound and ready.
 
-    ``doing`` names the action that is being played, for whoever asks meanwhile. ``communicators`` get those that
-    collectives by NCCL need; they are there before a step is played.
+    ``doing`` names the current action, and other threads may read it at any time. ``communicators`` collects those that
+    NCCL collectives need; they are connected before a step is played.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Player:
         }
         self.device = self.machine.kernels.device
         self.replayed = {phase: replay_bound_turns(self.device, bound) for phase, bound in self.bound.items()}
+        # After the graphs are planned: these assign actions to lanes, and each lane has a workspace of its own.
         allot_workspaces(self.machine, self.bound.values())
         joint = next((r for b in self.bound.values() for r in b.running if r.call is not None), None)
         self.marks = StreamMarks(xp, transport.rank if transport is not None else 0, joint, self.machine.clock)
@@ -64,11 +66,11 @@ class Player:
         self.begun = dict.fromkeys(program.phases, 0)
 
     def play(self, phase: str, step: int, drain: bool = True) -> Iterator[WaitReason]:
-        """Plays one step of ``phase``; yields what it waits for whenever a message is missing.
+        """Play one step of ``phase``; yield what it waits for whenever a message is missing.
 
-        Where stages are delayed, it begins mini-batch ``step`` and ends earlier ones. With ``drain`` it then ends all
-        that have begun, and only then are parameters, states and gradients those behind the step; without it the next
-        step must be ``step`` + 1.
+        With delayed stages, this begins mini-batch ``step`` and ends earlier ones. With ``drain`` it then ends all that
+        have begun. Only then do parameters, states and gradients have their values after the step. Without ``drain``
+        the next step must be ``step`` + 1.
         """
         began = self.trace.now()
         mini = self.begun[phase]
@@ -84,14 +86,16 @@ class Player:
         self.trace.note(STEP, began)
 
     def empty(self) -> None:
-        """Before a step in which no mini-batch is under way."""
+        """Prepare for a step before which no mini-batch is in flight."""
         self.parameters.copy_to_versions()
         if self.machine.poisoned:
             self.machine.memory.fill(0xFF)
 
     def turn(self, phase: str, step: int, mini: int, late: int) -> Iterator[WaitReason]:
-        """Plays the instructions once, each for its mini-batch; ``mini``, since none was under way, is the last, and
-        began ``late`` turns before."""
+        """Play the instructions once, each for its mini-batch.
+
+        ``mini`` is the latest mini-batch, counted from when none was in flight; it began ``late`` turns before.
+        """
         trace = self.trace
         clock = self.machine.clock
         device = self.device
@@ -105,10 +109,13 @@ class Player:
             yield waiting
         yield from self.marks.wait(phase, WINDOW - 1)
         for delay, action in turns[turn % len(turns)]:
+            # Below ``late`` the mini-batch would not have begun, as the pipeline is draining; above ``turn`` it would
+            # be before the first.
             if not late <= delay <= turn:
                 continue
             self.doing = action.name
             clock.step = step - (delay - late)
+            # Before every action: received messages of collectives are processed here, as no thread does it.
             if underway.running:
                 underway.advance()
             started = trace.now() if traced else 0.0
@@ -124,11 +131,15 @@ class Player:
         self.sequence[phase] = number + 1
 
     def communicate(self, action: Action, phase: str, number: int, delay: int) -> Iterator[WaitReason]:
-        """Sends, receives, or starts or completes a collective; its messages have this ``number``, and are for the
-        mini-batch of ``delay`` steps before."""
+        """Send, receive, start a collective or wait for one.
+
+        The messages have this ``number``; they belong to the mini-batch of ``delay`` steps before.
+        """
         assert action.channel is not None
         assert self.transport is not None
         if action.kind == SEND:
+            # Copying to the host blocks until the GPU has done its work, which may wait for other GPUs. So wait with
+            # marks first.
             if self.transfer.through_host(action.peer):
                 self.marks.make()
                 yield from self.marks.wait(phase)
@@ -149,13 +160,13 @@ class Player:
             yield from self.collectives.complete(action.running, phase)
 
     def finish(self, phase: str) -> Iterator[WaitReason]:
-        """Waits until the device has done all that it was told; kernels of a CPU are done when they return."""
+        """Wait until the device has done all enqueued work. Kernels of a CPU are done when they return."""
         yield from self.marks.wait(phase)
         if self.device is not None:
             self.device.stream.synchronize()
 
     def read_metrics(self, phase: str) -> Array:
-        """The sums since the last call, as a host array (copied); zeroes them."""
+        """The sums since the last call, as a copy on the host; set them to zero."""
         metrics = self.bound[phase].metrics
         sums = self.machine.to_host(metrics).copy()
         if self.device is not None:

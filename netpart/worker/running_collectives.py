@@ -1,4 +1,5 @@
-"""Underway: collectives that have been started, and go on as messages arrive, whatever is played meanwhile."""
+"""CollectiveRunner: collectives that have been started and progress as messages arrive, while other actions are
+played."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from netpart.worker.wait_reasons import StreamMarks, WaitReason
 
 
 class CollectiveRunner:
-    """The collectives of one worker that are ``running``; those that are calls of NCCL go on by themselves."""
+    """The collectives of one worker that are ``running``. NCCL calls are not among them, as they progress by
+    themselves."""
 
     def __init__(self, machine: Machine, post: ArrayTransfer, trace: WorkerTrace, marks: StreamMarks) -> None:
         self.device = machine.kernels.device
@@ -25,17 +27,17 @@ class CollectiveRunner:
         self.seen = -1
 
     def start(self, running: RunningCollective, number: int, delay: int = 0) -> None:
-        """Starts a collective, whose messages have this ``number``, for the mini-batch of ``delay`` steps before."""
+        """Start a collective, whose messages have this ``number``, for the mini-batch of ``delay`` steps before."""
         running.number = number
         running.delay = delay
         if running.call is not None:
             return self.call(running)
         self.running.append(running)
-        self.seen = -1  # its first message may be here already
+        self.seen = -1  # its first message may have arrived already, so ``advance`` must look
         self.pass_on(running, running.progress.start())
 
     def call(self, running: RunningCollective) -> None:
-        """Lets NCCL begin a collective, and counts what its messages would move."""
+        """Let NCCL begin a collective, and count the bytes that its messages would have."""
         assert running.call is not None
         assert self.post.transport is not None
         running.call.start()
@@ -43,7 +45,7 @@ class CollectiveRunner:
             self.post.transport.count(channel, nbytes)
 
     def complete(self, running: RunningCollective, phase: str) -> Iterator[WaitReason]:
-        """Waits until a collective that was started is complete; of one of NCCL, only the device waits."""
+        """Wait until a started collective is complete. For one of NCCL, only the device waits."""
         if running.call is not None:
             running.call.wait()
             if self.trace.events is not None:
@@ -57,10 +59,11 @@ class CollectiveRunner:
             self.advance()
 
     def advance(self) -> None:
-        """Takes every collective as far as the messages that have arrived allow."""
+        """Advance every collective as far as the received messages allow."""
         transport = self.post.transport
         assert transport is not None
         arrivals = transport.arrivals
+        # Called before every action, so the common case, nothing new, must cost next to nothing.
         if arrivals == self.seen or not self.running:
             return
         self.seen = arrivals
@@ -72,13 +75,14 @@ class CollectiveRunner:
                 began = self.trace.now()
                 self.pass_on(running, running.progress.deliver(self.post.on_device(arrived)))
                 self.trace.note(f"receive {running.name}", began, running.channels[expected[1]], running.delay)
+        # The list is replaced before ``follow`` runs, as that may start further collectives and append to it.
         complete = [running for running in self.running if running.progress.done]
         self.running = [running for running in self.running if not running.progress.done]
         for running in complete:
             self.follow(running)
 
     def follow(self, running: RunningCollective) -> None:
-        """Does what is to be done when a collective is complete."""
+        """Run the actions that follow a complete collective."""
         traced = self.trace.events is not None
         for action in running.then if traced else running.then_replayed:
             began = self.trace.now()
@@ -89,7 +93,7 @@ class CollectiveRunner:
             self.trace.note(PHRASES.get(action.kind, "") + action.name, began, action.channel)
 
     def pass_on(self, running: RunningCollective, sends: Iterator[tuple[int, int, Array]]) -> None:
-        """Sends what a collective may send now."""
+        """Send what a collective can send now."""
         for place, index, view in sends:
             began = self.trace.now()
             channel = running.channels[index]

@@ -1,10 +1,11 @@
-"""Serving: a server takes the gradients of a group as they come, updates what it keeps, and answers with the values.
+"""ServerPlayer: a server takes the gradients of a group as they arrive, updates its parameters, and answers with the
+values.
 
     push of group g ──▶ update (version v becomes v + 1) ──▶ wait, if g must ──▶ values for g
 
-A group computes its next gradient on what it was answered. How many updates the server has made since is the staleness
-of that gradient. Groups meet where something is to be saved or tested: a step behind such a point is not begun before
-every earlier one is in, so what is saved at step c are exactly the updates of the steps below c.
+A group computes its next gradient on the values of the answer. The number of updates that the server has made since
+then is the staleness of that gradient. Groups meet where something is saved or tested. No step after such a point
+begins before all earlier ones are complete, so a checkpoint of step c has exactly the updates of the steps below c.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class AppliedUpdate(NamedTuple):
     """One update: the gradient of ``step`` by ``group``, computed on version ``read``, applied to ``version``.
 
-    Where groups average their parameters: ``group`` has brought in an average that began when it had done ``read``
-    steps, after its step number ``version``.
+    If groups average their parameters: ``group`` has brought in an average that began after its first ``read`` steps,
+    when it had done ``version`` steps.
     """
 
     group: int
@@ -36,15 +37,15 @@ class AppliedUpdate(NamedTuple):
 
     @property
     def staleness(self) -> int:
-        """Updates that were made meanwhile."""
+        """Number of updates made in between."""
         return self.version - self.read
 
 
 @dataclass
 class ServedGroup:
-    """A group as its server sees it: the steps that it will push, how many it has, the version it computes on.
+    """A group as its server sees it: the steps that it pushes, how many it has done, the version on which it computes.
 
-    ``taking`` is its push that comes in, ``owed`` says that it waits for values.
+    ``taking`` is its push while that arrives. ``owed`` is True while it waits for values.
     """
 
     group: int
@@ -63,8 +64,8 @@ class ServedGroup:
 class ServerPlayer:
     """Plays a server for the steps from ``first`` to before ``end``.
 
-    ``meetings`` are the steps at which groups meet, ``end`` among them, ascending. ``applied`` hears of every update,
-    ``reached`` of every version at once, ``first`` included.
+    ``meetings`` are the steps at which groups meet, ascending, including ``end``. ``applied`` is called with every
+    update, ``reached`` with every version at once, including ``first``.
     """
 
     def __init__(
@@ -85,30 +86,33 @@ class ServerPlayer:
         ]
 
     def play(self) -> Iterator[WaitReason]:
-        """Serves until every step is in and answered; yields what it waits for."""
+        """Serve until every step is received and answered; yield what it waits for."""
         self.reached(self.version)
         while any(client.owed or client.step is not None for client in self.clients):
             waiting: WaitReason | None = None
             for client in self.listened():
                 waiting = yield from self.take(client)
                 if waiting is None:
-                    self.clients.append(self.clients.pop(self.clients.index(client)))  # the others come first now
+                    # Moved to the end, so that a fast group cannot starve the others.
+                    self.clients.append(self.clients.pop(self.clients.index(client)))
                     break
             if waiting is not None:
                 yield waiting
 
     def listened(self) -> list[ServedGroup]:
-        """Whose push may be taken now."""
+        """The groups whose push may be taken now."""
         asked = [client for client in self.clients if not client.owed and client.step is not None]
         return [client for client in asked if client.step == self.version] if self.cluster.in_turns else asked
 
     def take(self, client: ServedGroup) -> Generator[WaitReason, None, WaitReason | None]:
-        """Takes the next push of a group, whole; returns what it waits for if nothing of that has come."""
+        """Take the next push of a group, whole. Return what it waits for if no part of the push has arrived."""
         step = client.step
         assert step is not None
         client.taking = client.taking or self.player.play(push_phase(client.group), step)
         first = self.first_channels[client.group]
         for waiting in client.taking:
+            # No part has arrived, so another group may be served first. Once the first message is in, the push must be
+            # completed: all groups share the gradient buffers.
             if waiting.channel in first:
                 return waiting
             yield waiting
@@ -119,7 +123,7 @@ class ServerPlayer:
         return None
 
     def update(self, client: ServedGroup, step: int) -> Iterator[WaitReason]:
-        """Applies what a group has pushed, at the learning rate of its step, and answers whoever may go on."""
+        """Apply what a group has pushed, at the learning rate of its step, and answer every group that may continue."""
         yield from self.player.play(UPDATE, step)
         self.applied(AppliedUpdate(client.group, step, client.read, self.version))
         self.version += 1
@@ -131,7 +135,7 @@ class ServerPlayer:
                 other.read = self.version
 
     def may_go_on(self, client: ServedGroup) -> bool:
-        """True if everybody is where a group's next step may be computed."""
+        """True if the updates and the other groups are far enough for a group's next step."""
         at = bisect_right(self.meetings, self.end if client.step is None else client.step)
         if at and self.version < self.meetings[at - 1]:
             return False

@@ -11,14 +11,14 @@ from netpart.worker.actions import START, WAIT
 
 STEP = "step"
 PHRASES = {START: "start ", WAIT: "wait "}
-"""What a trace says before the name of a collective."""
+"""The words in a trace before the name of a collective."""
 
 
 class TracedAction(NamedTuple):
-    """What was done from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
+    """An action from ``start`` to ``end``, in seconds of this process's clock; ``name`` begins with a verb.
 
-    ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. What was
-    done meanwhile stands before it. ``micro`` is the micro-batch that is computed, -1 where a step has but one.
+    ``channel`` is that of the message that it sent or received, for the mini-batch of ``delay`` steps before. Actions
+    done meanwhile come before it in the list. ``micro`` is the micro-batch that is computed, -1 if a step has only one.
     """
 
     name: str
@@ -30,8 +30,8 @@ class TracedAction(NamedTuple):
 
 
 class WorkerTrace:
-    """``events``, if they are a list, get every action, every message of a collective, every wait and, behind all that,
-    the step, by the clock ``now``."""
+    """``events``, if it is a list, receives every action, every message of a collective, every wait and, after all
+    these, the step; times are from the clock ``now``."""
 
     def __init__(self) -> None:
         self.events: list[TracedAction] | None = None
@@ -40,6 +40,6 @@ class WorkerTrace:
     def note(
         self, name: str, started: float, channel: Channel | None = None, delay: int = 0, micro: int = -1
     ) -> None:  # fmt: skip
-        """Keeps what ends now, if anything is to be kept."""
+        """Record an event that ends now, if events are recorded."""
         if self.events is not None:
             self.events.append(TracedAction(name, started, self.now(), channel, delay, micro))

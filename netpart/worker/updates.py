@@ -1,4 +1,4 @@
-"""Updates: the rule that moves a parameter by its gradient, bound to the arrays of both."""
+"""UpdateBinder: the rule that changes a parameter by its gradient, bound to the arrays of both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netpart.worker.memory_access import MemorySpan, memory_span
 
 
 class UpdateBinder:
-    """The updates of ``program``, which read the values in ``before``, those of the mini-batch before, and write those
+    """The updates of ``program``. They read the values in ``before``, those of the previous mini-batch, and write those
     in ``arrays``."""
 
     def __init__(self, machine: Machine, program: Program, arrays: PhaseArrays, before: PhaseArrays) -> None:
@@ -26,8 +26,10 @@ class UpdateBinder:
         self.before = before
 
     def update(self, holding: int, norm: View | None) -> Op:
-        """Moves what of a holding is updated here, by its gradient; ``norm`` has the squared
-        norm of all gradients, where they are clipped."""
+        """The operation that updates this worker's part of a holding by its gradient.
+
+        ``norm`` is the squared norm of all gradients, if they are clipped.
+        """
         machine = self.machine
         program = self.machine.program
         gradient = program.gradients[holding]
@@ -43,10 +45,11 @@ class UpdateBinder:
         scale = ParameterScale(spec.proto.lr_scale, spec.proto.wd_scale)
         state = list(machine.state[holding].values())
         op = machine.kernels.update(machine.updater, w, g, state, scale, machine.clock, norm and self.arrays(norm))
+        # With several versions, the update works in place on a copy of the previous mini-batch's version.
         return op if before is None else chain_ops(machine.kernels.copy(w, before), op)
 
     def touched(self, update: Update) -> Iterator[MemorySpan]:
-        """What an update touches beside its norm."""
+        """The memory that an update reads or writes, in addition to its norm."""
         program = self.machine.program
         held = update.holding
         value = program.at_home(program.parameters[held], held)
@@ -62,7 +65,10 @@ class UpdateBinder:
         return self.machine.program.holdings[holding].parameter.spec
 
     def follow(self, running: RunningStatistic, holding: int, w: Array, g: Array, before: Array | None) -> Op:
-        """Moves a running statistic by the moments of the mini-batch; its values are in ``before`` unless in ``w``."""
+        """The operation that moves a running statistic by the moments of the mini-batch.
+
+        Its old values are in ``before``, or in ``w`` if that is None.
+        """
         if not running.mean:
             return self.machine.kernels.follow_mean(w, g, running.keep, before)
         centre = self.arrays(self.centre(running, holding))
@@ -70,7 +76,7 @@ class UpdateBinder:
         return self.machine.kernels.follow_variance(w, g, centre, running.keep, count, before)
 
     def rows(self, holding: int) -> int:
-        """Rows of a mini-batch as the layer sees them that owns a parameter."""
+        """Rows of a mini-batch as seen by the layer that owns a parameter."""
         net = self.program.micros[0].graph.net
         micro = self.program.micros[-1]
         name = self.machine.program.holdings[holding].parameter.name
@@ -78,7 +84,7 @@ class UpdateBinder:
         return net.rows_of(net.nodes[owner].layer, micro.rows[1])
 
     def centre(self, running: RunningStatistic, holding: int) -> View:
-        """Where the moments lie that those of a running variance are relative to."""
+        """The view of the means to which the moments of a running variance are relative."""
         program = self.machine.program
         box = program.holdings[holding].box
         return next(

@@ -1,7 +1,7 @@
-"""Waiting: why a player cannot go on, and marks on what its GPU has been told, where that may wait for others.
+"""Wait reasons: why a player cannot continue; and marks in the work of a GPU that may wait for other GPUs.
 
-A host never asks such a GPU to tell it when it is done: nobody could reach the host any more if another GPU never came.
-It looks at the marks, and listens meanwhile.
+The host never blocks on such a GPU: if another GPU never arrived, the host could not be stopped any more. It polls the
+marks instead, and checks for messages meanwhile.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from netpart.worker.actions import RunningCollective
 
 LOOK_SECONDS = 1e-4
-"""How often a host looks at a mark."""
+"""How often a host polls a mark."""
 
 
 class WaitReason(NamedTuple):
-    """Why a player cannot go on: what it waits for, from whom, on which channel; after ``look`` seconds it may go on
-    although nothing has arrived."""
+    """Why a player cannot continue: what it waits for, from which worker, on which channel.
+
+    After ``look`` seconds it may continue although nothing has arrived.
+    """
 
     name: str
     peer: int
@@ -37,8 +39,11 @@ class WaitReason(NamedTuple):
 
 
 class StreamMarks:
-    """Marks of ``rank`` on the current stream of ``xp``, cupy; ``joint`` is one of the collectives that GPUs carry out
-    among themselves. Without any there are no marks, and no waits."""
+    """Marks of ``rank`` on the current stream of ``xp``, cupy.
+
+    ``joint`` is one of the collectives that GPUs carry out among themselves. If there are none, there are no marks and
+    no waits.
+    """
 
     def __init__(self, xp: Any, rank: int, joint: RunningCollective | None, clock: Clock) -> None:
         self.xp = xp
@@ -48,20 +53,20 @@ class StreamMarks:
         self.made: deque[Any] = deque()
 
     def make(self) -> None:
-        """Marks what has been enqueued so far."""
+        """Mark the end of the work enqueued so far."""
         if self.joint is not None:
             event = self.xp.cuda.Event(disable_timing=True)
             self.made.append(self.xp.cuda.get_current_stream().record(event))
 
     def wait(self, phase: str, most: int = 0) -> Iterator[WaitReason]:
-        """Waits until the device has come to all marks but the latest ``most``."""
+        """Wait until the device has reached all marks except the latest ``most``."""
         while len(self.made) > most:
             while not self.made[0].done:
                 yield self.waiting(phase)
             self.made.popleft()
 
     def waiting(self, phase: str) -> WaitReason:
-        """For the other members of a collective; nobody says which of them."""
+        """The wait for another member of the collective. It is not known which one is late, so any is named."""
         assert self.joint is not None
         other = next(rank for rank in self.joint.members if rank != self.rank)
         channel = next(iter(self.joint.channels.values()))

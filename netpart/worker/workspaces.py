@@ -1,4 +1,4 @@
-"""Workspaces: the memory for the scratch of Ops, one for all that are done one after another."""
+"""Workspaces: scratch memory of Ops, shared by all Ops that run one after another."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from netpart.worker.machine import ALIGN, Machine
 
 
 def op_scratch_bytes(op: Op) -> int:
-    """Of its scratch."""
+    """Bytes of the scratch of ``op``, padded."""
     return sum(_padded_bytes(shape, dtype) for shape, dtype in op.scratch)
 
 
 def allot_workspaces(machine: Machine, phases: Collection[BoundProgram]) -> None:
-    """Gives all Ops of a lane one workspace, as large as the hungriest of them needs. Raises MemoryRefused, before
-    allocating anything."""
+    """Give all Ops of a lane one workspace, as large as the largest scratch among them.
+
+    Raises MemoryRefused, before allocating anything.
+    """
     needs = _scratch_by_lane(action for bound in phases for action in bound.actions)
     machine.workspace_bytes = sum(needs.values())
     machine.refuse_unless_fits(machine.workspace_bytes)
@@ -31,7 +33,7 @@ def allot_workspaces(machine: Machine, phases: Collection[BoundProgram]) -> None
 
 
 def _scratch_by_lane(actions: Iterable[Action]) -> dict[int, int]:
-    """By lane, the size of the workspace that ``actions`` can share, one after another."""
+    """For each lane, the size of the workspace that ``actions`` can share, one after another."""
     found: dict[int, int] = {}
     for action in actions:
         found[action.lane] = max(found.get(action.lane, 0), action.scratch)
@@ -39,7 +41,7 @@ def _scratch_by_lane(actions: Iterable[Action]) -> dict[int, int]:
 
 
 def _allocate_workspace(xp: Any, need: int) -> Array:
-    """Memory of ``need`` bytes."""
+    """Aligned memory of ``need`` bytes."""
     memory = xp.empty(need + ALIGN, np.uint8)
     return memory[-memory.__array_interface__["data"][0] % ALIGN if xp is np else 0 :]
 

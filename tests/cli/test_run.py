@@ -46,7 +46,7 @@ def test_a_run_that_fails_says_where_resume_goes_on(tmp_path: Path, netpart: Net
     error, note = answer.err.splitlines()
     assert (answer.code, error[:7]) == (1, "error: ")
     assert note.startswith(f"the latest checkpoint is {tmp_path}/out/checkpoint/step0000")
-    assert note.endswith(".safetensors, --resume goes on from it")
+    assert note.endswith(".safetensors, --resume continues from it")
 
 
 def test_more_threads_than_cores_are_told(tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_workers_without_the_gpu_that_was_asked_for_say_so_in_a_line(
     assert "Traceback" not in answer.err
 
 
-@pytest.mark.parametrize(("first", "note"), [(0, "the latest checkpoint is {}, --resume goes on from it"), (5, NONE)])
+@pytest.mark.parametrize(("first", "note"), [(0, "the latest checkpoint is {}, --resume continues from it"), (5, NONE)])
 def test_a_run_that_diverges_saves_nothing_of_it(tmp_path: Path, netpart: Netpart, first: int, note: str) -> None:
     """The loss is looked at every 50 steps, parameters before each checkpoint."""
     words = "run", "graphs/mlp/column-row.conf", "--launcher", "threads", "--workspace", tmp_path / "out"
@@ -110,9 +110,9 @@ def test_a_workspace_that_is_removed_is_told(tmp_path: Path, netpart: Netpart, m
     error, note = answer.err.splitlines()
     assert answer.code == 1
     assert error.startswith(
-        f"error: workspace {out}: expected metrics.jsonl where this run began it, got nothing there"
+        f"error: workspace {out}: expected metrics.jsonl where this run created it, got nothing there"
     )
-    saved = re.search(r"the latest checkpoint is (\S+), --resume goes on from it", note)
+    saved = re.search(r"the latest checkpoint is (\S+), --resume continues from it", note)
     assert saved
     assert Path(saved[1]).exists()
 

@@ -383,7 +383,7 @@ def test_progress_refuses_what_it_does_not_expect() -> None:
     list(progress.start())
     with pytest.raises(TransportError, match="same schedule"):
         progress.deliver(np.ones(3))
-    with pytest.raises(RuntimeError, match="start before done"):
+    with pytest.raises(RuntimeError, match="expected a complete run before start"):
         progress.start()
 
 

@@ -253,7 +253,9 @@ def test_who_does_not_come_is_named(hosts: Hosts, tmp_path: Path) -> None:
     other = join(hosts, 1, "--rank", "2")
     assert (coordinator.end(), other.end()) == (1, 1)
     message = coordinator.lines[-1]
-    assert message.startswith("error: worker 1: did not come within 10 s of its start, nor did 3; run `netpart worker`")
+    assert message.startswith(
+        "error: worker 1: did not connect within 10 s of its start, nor did 3; run `netpart worker`"
+    )
 
 
 def test_strangers_stay_outside(hosts: Hosts, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_too_many_connections_are_told_and_overcome(here: Here) -> None:
     coordinator.until("waiting for worker 0")
     with ExitStack() as stack:
         silent(address, 2 * FEW, stack)
-        coordinator.until(r"^note: the coordinator has as many open files and connections as it may: who joins now has")
+        coordinator.until(r"^note: the coordinator has as many open files and connections as it may: new workers have")
     coordinator.until(r"^note: the coordinator can take connections again")
     check_it_ends_well(here, address, coordinator)
 

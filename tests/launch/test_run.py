@@ -111,7 +111,7 @@ def test_a_peer_that_never_answers_is_named_after_the_deadline(tmp_path: Path, m
     first, *rest = str(caught.value).splitlines()
     assert re.match(
         r"worker [012]: train step 3, ((?:receive|all-\S+) [^:]+): waited [34]\.\d s for \1 \(edge \d+\) from "
-        r"worker (\d) in train step 3; look at what worker \2 does, or raise the deadline",
+        r"worker (\d) in train step 3; check what worker \2 does, or raise the deadline",
         first,
     )
     assert len(rest) >= 2
@@ -188,7 +188,7 @@ def test_a_run_that_diverges_ends_there(tmp_path: Path) -> None:
     ) as caught:
         launch.run_job(job, 2, launcher="threads", workspace=tmp_path / "out")
     first = tmp_path / "out" / "checkpoint" / "step00000000.safetensors"
-    assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume goes on from it"]
+    assert caught.value.__notes__ == [f"the latest checkpoint is {first}, --resume continues from it"]
 
 
 def test_a_checkpoint_that_cannot_be_read_or_written_is_named_once(

@@ -87,7 +87,7 @@ def test_workers_that_wait_for_each_other_are_told() -> None:
 
     def wait(rank: int) -> None:
         clocks.begin(rank)
-        with pytest.raises(TransportError, match="no worker can go on") as raised:
+        with pytest.raises(TransportError, match="no worker can continue") as raised:
             ends[rank].wait(60)
         errors.append(str(raised.value))
 

@@ -112,7 +112,7 @@ def test_a_step_that_the_job_does_not_come_to_is_refused(folder: Path, step: int
     for end in ("safetensors", "updater"):
         rewrite(folder / f"{NAME}.{end}", nothing, step=str(step))
         (folder / f"{NAME}.{end}").rename(folder / f"step{step:08d}.{end}")
-    with pytest.raises(DataError, match=f"expected a step from 0 to 12, where the job ends, got {step}; say --steps"):
+    with pytest.raises(DataError, match=f"expected a step from 0 to 12, where the job ends, got {step}; use --steps"):
         resume(folder, "train_steps=12")
     if step >= 2**31:
         with pytest.raises(DataError, match="expected a step from 0 to 2147483647"):

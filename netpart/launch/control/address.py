@@ -1,6 +1,6 @@
 """Addresses of hosts: tcp://HOST:PORT, where HOST is a name, an IPv4 address, or an IPv6 address in brackets.
 
-A name that has both kinds of address means the IPv4 one, on every host alike.
+A name with both kinds of address stands for the IPv4 one, on every host.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ TCP = "tcp://"
 LIKE = "an address like tcp://10.0.0.1:5555"
 ANY_PORT = "*"
 DISCARD = 9
-"""A port to ask the way to; nothing is sent there."""
+"""The port used to look up a route. Nothing is sent to it."""
 FAR = "give the one by which the other hosts reach this host, as `ip address` shows it"
 
 
 def is_tcp_address(address: str) -> bool:
-    """True for an address that other hosts may reach, whose links are secured and watched."""
+    """True for an address that other hosts may reach, so that its links are encrypted and monitored."""
     return address.startswith("tcp:")
 
 
 def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]:
-    """Host, without brackets, and port of tcp://HOST:PORT, which ``who`` gives; with ``free`` the port may be *.
+    """Split tcp://HOST:PORT, given by ``who``, into host (without brackets) and port. With ``free`` the port may be *.
 
-    Raises ConfigError for anything else, which says how to write an IPv6 address that lacks its brackets.
+    Raises ConfigError for any other text. If an IPv6 address lacks its brackets, the error shows how to write it.
     """
     host, _, port = address.removeprefix(TCP).rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else ""
@@ -50,7 +50,7 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
 
 
 def _is_malformed_host(host: str) -> bool:
-    """True for what is no name and no IPv4 address."""
+    """True for text that is neither a name nor an IPv4 address."""
     return any(mark in host for mark in ":[]%/ ") or not host.isprintable()
 
 
@@ -62,8 +62,10 @@ def _is_ipv6(host: str) -> bool:
 
 
 def _suggest_address(address: str) -> str:
-    """The address that somebody meant who left out the brackets, the port or the scheme of IPv6; "" if none is seen."""
+    """The address that was probably meant, if ``address`` is an IPv6 address without brackets, port or scheme; ""
+    otherwise."""
     rest = address.removeprefix(TCP)
+    # Two readings: the last group is the port, or the port is missing. The order says which one to try first.
     whole = (rest, "5555")
     parted = rest.rpartition(":")[::2]
     for host, port in (parted, whole) if rest != address or rest.startswith("[") else (whole, parted):
@@ -79,24 +81,30 @@ def tcp_address(host: str, port: str | int) -> str:
 
 
 def resolve_bind_address(address: str, who: str, free: bool = False) -> str:
-    """``address``, which ``who`` gives, by number. Raises ConfigError if other hosts could not use it as it stands,
-    NetpartError for a name that nobody knows."""
+    """``address``, given by ``who``, with a numeric host.
+
+    Raises ConfigError for an address that other hosts could not use, NetpartError for an unknown name.
+    """
     host, port = host_and_port(address, who, free)
     try:
         number = _resolve_host(host)[-1][0]
     except OSError as error:
         raise NetpartError(f"{who}: expected a host that is known, got {error} for {host}; check its name") from None
     known = ip_address(number)
+    # A host's own name may resolve to loopback (127.0.1.1 on Debian), which other hosts cannot reach.
     if known.is_unspecified or (known.is_loopback and not _is_ip_address(host) and host != "localhost"):
         raise ConfigError(who, "an address of this host", number, FAR)
     return tcp_address(number, port)
 
 
 def resolve_peer_address(address: str, who: str) -> str:
-    """``address`` as ZeroMQ takes it, which looks up names in IPv4 alone, again for each attempt: a name that has an
-    IPv6 address only is replaced by it. Raises ConfigError."""
+    """``address`` in a form that ZeroMQ can resolve.
+
+    ZeroMQ looks up names in IPv4 only, again for each attempt. So a name that has only an IPv6 address is replaced by
+    that address. Raises ConfigError.
+    """
     host, port = host_and_port(address, who)
-    with suppress(OSError):  # nobody knows the name yet
+    with suppress(OSError):  # the name may become known later
         family = _resolve_host(host)[0]
         number = _resolve_host(host)[-1][0]
         return tcp_address(number, port) if family == socket.AF_INET6 else address
@@ -104,25 +112,27 @@ def resolve_peer_address(address: str, who: str) -> str:
 
 
 def source_address(host: str, port: str | int = DISCARD) -> str:
-    """The address of this host from which packets to ``host`` leave, as its routes say; nothing is sent.
+    """The address of this host from which packets to ``host`` leave, according to its routes. Nothing is sent.
 
-    Raises OSError where there is no way.
+    Raises OSError if there is no route.
     """
     family, target = _resolve_host(host, port)
     with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        # Connecting a UDP socket sends nothing, but the kernel chooses the route and binds the local address.
         asking.connect(target)
         return numeric_host(asking.getsockname())
 
 
 def _resolve_host(host: str, port: str | int = DISCARD) -> tuple[int, Any]:
-    """Family and socket address of a host, the number first; that of IPv4 if it has one. Raises OSError."""
+    """Address family and socket address of a host, with its numeric form first; the IPv4 one if there is one. Raises
+    OSError."""
     every = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     family, _, _, _, target = min(every, key=lambda each: each[0] != socket.AF_INET)
     return family, (numeric_host(target), *target[1:])
 
 
 def numeric_host(target: Any) -> str:
-    """The number of a socket address, with the name of its interface where it holds on one alone."""
+    """The number of a socket address, with the name of its interface if it is valid on that interface only."""
     number = str(target[0])
     scoped = len(target) > 3 and target[3] and "%" not in number
     return f"{number}%{socket.if_indextoname(target[3])}" if scoped else number
@@ -136,5 +146,5 @@ def _is_ip_address(host: str) -> bool:
 
 
 def is_loopback(number: str) -> bool:
-    """True for 127.0.0.1, ::1 and their like."""
+    """True for 127.0.0.1, ::1 and other loopback addresses."""
     return ip_address(number).is_loopback

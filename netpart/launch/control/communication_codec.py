@@ -1,7 +1,8 @@
-"""What a worker will say and hear, on its way to the coordinator, who rehearses it with what the others have told.
+"""Codec of a worker's communications: what it will send and receive, encoded for the coordinator's deadlock check.
 
-The workers tell because they know: each has compiled its Programs anyway, all at once, so nothing is compiled twice and
-nobody holds all Programs; and what is rehearsed is what will be played, also if one host has another netpart.
+The workers report this because they have it. Each has compiled its own Programs anyway, all at the same time, so
+nothing is compiled twice and no process holds all Programs. What is checked is also exactly what will be played, even
+if a host has another version of netpart.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from netpart.proto.limits import WORKERS as MEMBERS
 
 
 def encode_communications(phases: Phases) -> Iterator[SpokenProto]:
-    """One message per phase."""
+    """Encode the communications, one message per phase."""
     for phase, spoken in phases.items():
+        # Many collectives share a schedule, so each distinct one is sent once and referred to by number.
         numbers: dict[tuple[Leg, ...], int] = {}
         message = SpokenProto(phase=phase)
         message.communication.extend(_encode_communication(c, numbers) for c in spoken)
@@ -26,7 +28,7 @@ def encode_communications(phases: Phases) -> Iterator[SpokenProto]:
 
 
 def _encode_communication(c: Communication, numbers: dict[tuple[Leg, ...], int]) -> CommunicationProto:
-    """One communication; ``numbers`` collects the schedules."""
+    """Encode one communication; ``numbers`` collects the distinct schedules."""
     legs = numbers.setdefault(c.legs, len(numbers)) if c.verb == MessageVerb.START else -1
     return CommunicationProto(
         verb=c.verb, name=c.name, channel=c.channel, peer=c.peer, shape=c.shape, dtype=c.dtype, legs=legs, lag=c.lag
@@ -39,7 +41,7 @@ def decode_communications(messages: Iterable[SpokenProto]) -> Phases:
 
 
 def _decode_phase(message: SpokenProto) -> Iterator[Communication]:
-    """What one phase says and hears."""
+    """The communications of one phase."""
     legs = [tuple(Leg(*each.number[i : i + 4]) for i in range(0, len(each.number), 4)) for each in message.legs]
     for c in message.communication:
         phase, way, micro, edge, chunk = c.channel

@@ -1,4 +1,4 @@
-"""Due: before which steps a run does something beside training."""
+"""Due steps: before which steps a run does something other than training."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def is_due(step: int, freq: int, after: int) -> bool:
-    """True if something that happens every ``freq`` steps from step ``after`` on happens before ``step``."""
+    """True if an event that occurs every ``freq`` steps from step ``after`` on occurs before ``step``."""
     return freq > 0 and step >= after and (step - after) % freq == 0
 
 
 def barrier_steps(job: JobProto, first: int, end: int) -> list[int]:
-    """The steps before which something is saved, validated or tested, and ``end``, ascending."""
+    """The steps before which something is saved, validated or tested, and ``end``; ascending."""
     events = (
         (job.validate_freq, job.validate_after),
         (job.test_freq, job.test_after),
@@ -27,13 +27,16 @@ def barrier_steps(job: JobProto, first: int, end: int) -> list[int]:
     found = {end}
     for freq, after in events:
         if freq > 0:
+            # The first due step from ``first`` on: ``after`` itself, or the next multiple of ``freq`` counted from it.
             found.update(range(max(after, first + (after - first) % freq), end, freq))
     return sorted(found)
 
 
 def must_drain(job: JobProto, phases: Container[str], step: int) -> bool:
-    """True if something is due before ``step`` that needs all steps before it to be over; a job may validate and test
-    without having nets for these ``phases``."""
+    """True if an event before ``step`` needs all earlier steps to be complete.
+
+    A job may set validation and test without having nets for these ``phases``; then nothing is due.
+    """
     return (
         step >= job.train_steps
         or ("val" in phases and is_due(step, job.validate_freq, job.validate_after))
@@ -43,7 +46,10 @@ def must_drain(job: JobProto, phases: Container[str], step: int) -> bool:
 
 
 def is_average_due(cluster: Cluster, first: int, meetings: Sequence[int], step: int) -> bool:
-    """True if an average begins after ``step``: with its round, unless groups meet within that or right behind it."""
+    """True if an average begins after ``step``, the last of its round.
+
+    None begins if the groups meet within the round or right after it: they average there anyway.
+    """
     done = (step - first) // cluster.groups
     start = first + done * cluster.groups
     at = bisect_right(meetings, start)

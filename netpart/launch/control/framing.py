@@ -1,4 +1,4 @@
-"""Words: a message of the control plane as what a socket carries: parts of at most PART_BYTES.
+"""Framing: a message of the control plane as a socket sends it, in parts of at most PART_BYTES.
 
 The parts are small because a connection may send one before it has shown the token.
 """
@@ -16,15 +16,15 @@ from netpart.proto.fields import is_repeated
 
 PART_BYTES = 1 << 16
 FRAME_BYTES = PART_BYTES + 256
-"""A part, and what encryption adds."""
+"""A part, plus the overhead of encryption."""
 REFUSAL = 500
-"""Characters that are shown of why somebody is refused."""
+"""Maximum number of characters shown of the reason for a refusal."""
 MESSAGE_BYTES = 1 << 28
-"""All parts of a message together: 256 MiB; a plan or a trace of some MiB is the largest that is sent."""
+"""Maximum bytes of all parts of a message: 256 MiB. The largest messages sent are plans and traces of some MiB."""
 
 
 class GarbledMessage(NetpartError):
-    """Bytes that are no message of this control plane, or a message that cannot be meant."""
+    """Bytes that are not a message of this control plane, or a message with impossible contents."""
 
 
 def pack_message(message: ControlProto) -> list[bytes]:
@@ -34,7 +34,7 @@ def pack_message(message: ControlProto) -> list[bytes]:
 
 
 def unpack_message(parts: Sequence[bytes]) -> ControlProto:
-    """The inverse of ``pack_message``, for any bytes. Raises Garbled."""
+    """The inverse of ``pack_message``, for any bytes. Raises GarbledMessage."""
     size = sum(map(len, parts))
     if size > MESSAGE_BYTES:
         raise GarbledMessage(f"expected a message of at most {MESSAGE_BYTES} bytes, got {size}")
@@ -49,7 +49,7 @@ def unpack_message(parts: Sequence[bytes]) -> ControlProto:
 
 
 def _check_texts(message: Message) -> None:
-    """Raises Garbled for a text that is not in UTF-8: protobuf lets it pass, and hands out its bytes."""
+    """Raise GarbledMessage for a text that is not UTF-8. Protobuf accepts such a text and returns its bytes."""
     for field, value in message.ListFields():
         values = value if is_repeated(field) else (value,)
         if field.message_type:
@@ -61,15 +61,17 @@ def _check_texts(message: Message) -> None:
 
 @contextmanager
 def refuse_garbled(kind: str, who: str = "") -> Iterator[None]:
-    """Raises Garbled for what is found in a message of ``kind`` that no worker of this netpart sends; ``who`` sent it,
-    if the caller does not know that."""
+    """Raise GarbledMessage for an error caused by the contents of a message of ``kind``.
+
+    Only a faulty or foreign worker sends such a message. ``who`` names the sender, if the caller does not.
+    """
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        said = f"{who}sent a message that cannot be meant, {kind}: {type(error).__name__}: {clip_text(str(error))}"
-        raise GarbledMessage(f"{said}; if all hosts have this netpart, please report it with the job") from error
+        problem = f"{who}sent a message that cannot be meant, {kind}: {type(error).__name__}: {clip_text(str(error))}"
+        raise GarbledMessage(f"{problem}; if all hosts have this netpart, please report it with the job") from error
 
 
 def printable_text(text: str, longest: int = 100) -> str:
-    """What a stranger wrote, as it may be shown on a terminal: one line of printable characters."""
+    """A text from another process, safe to show on a terminal: one line of printable characters."""
     return "".join(each if each.isprintable() else "?" for each in text[:longest])

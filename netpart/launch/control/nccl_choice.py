@@ -1,9 +1,9 @@
-"""Whether the collectives of a run are calls of NCCL.
+"""NCCL choice: whether the collectives of a run are calls of NCCL.
 
-Such a call is carried out when all its members' GPUs have come to it, each in the order of its own stream. Plans only
-promise that whoever waits for a collective has started it, so what NCCL asks for is rehearsed: everybody plays his
-instructions with a collective that nobody leaves before all have entered. If that comes to an end, so does the run,
-where hosts are ahead of GPUs, and collectives beside what is computed.
+An NCCL call runs when the GPUs of all members have reached it, each in the order of its own stream. Plans only
+guarantee that a worker that waits for a collective has started it. So this module checks the stronger condition: it
+plays the instructions of all workers with collectives that no member leaves before all have entered. If that completes,
+the real run completes too, because there hosts run ahead of their GPUs and collectives overlap with computation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from netpart.proto.job_pb2 import Collectives
 
 
 def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
-    """Writes into the job of ``partition`` that its collectives are NCCL's, where they can be and it leaves the choice.
+    """Set the collectives of the job of ``partition`` to NCCL, if NCCL can be used and the job allows the choice.
 
-    ``places`` are the devices of all ranks, of none where they are not processes of this host. Raises ConfigError for a
-    job that asks for NCCL where it cannot be.
+    ``places`` are the devices of all ranks; empty if the ranks are not processes of this host. Raises ConfigError for a
+    job that requires NCCL where it cannot be used.
     """
     job = partition.job
     wanted = [Collectives.NCCL] if partition.workers == 1 else [Collectives.NCCL, Collectives.AUTO]
@@ -39,10 +39,11 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
 
 
 def _nccl_refusal(partition: Partition, places: Sequence[str]) -> str:
-    """Why NCCL cannot carry out the collectives; "" if it can."""
+    """The reason why NCCL cannot be used for the collectives; "" if it can."""
     cluster = partition.cluster
     if not places:
         return "threads, or workers of other hosts"
+    # NCCL refuses two ranks of a communicator on one GPU.
     together = defaultdict[str, list[int]](list)
     for rank, place in enumerate(places):
         if not cluster.is_server(rank):
@@ -60,7 +61,7 @@ def _describe_ranks(ranks: Sequence[int]) -> str:
 
 
 def missing_nccl() -> str:
-    """What CuPy needs for NCCL and has not; "" if it has all."""
+    """What CuPy lacks for NCCL; "" if it has everything."""
     xp, _ = array_module("cuda")
     with catch_warnings(action="ignore"):  # where it is missing CuPy warns, at length
         found = import_module(f"{xp.__name__}.cuda.nccl")
@@ -68,7 +69,7 @@ def missing_nccl() -> str:
 
 
 def _find_start_disorder(partition: Partition) -> str:
-    """Who would wait for whom in NCCL for ever; "" if nobody does."""
+    """Which workers would deadlock with NCCL; "" if none would."""
     from netpart.program.compile import compile_worker
     from netpart.program.messages.communication import list_communications
     from netpart.program.messages.deadlock_check import check_deadlocks

@@ -1,4 +1,5 @@
-"""Limits: what a run takes of what its processes may have, looked at before ZeroMQ is asked, which aborts."""
+"""Process limits: whether a run fits the limits of its processes. Checked before ZeroMQ meets a limit, as it would
+abort."""
 
 from __future__ import annotations
 
@@ -10,12 +11,14 @@ from netpart.units import bytes_text, plural_text
 from netpart.worker.memory_limit import RESERVE, free_address_space
 
 FIXED, PER_MEMBER = 24, 6
-"""File descriptors of a process of a run, and what it has more of for each member: connections, processes, memory."""
+"""File descriptors of a process of a run: a fixed number, and more for each member (connections, processes, memory)."""
 
 
 def check_process_limits(members: int) -> None:
-    """Raises NetpartError if this process, or one that it starts, may not have what a run of ``members`` takes:
-    file descriptors, and address space for threads."""
+    """Raise NetpartError if this process, or one that it starts, may not have the resources of a run of ``members``.
+
+    The resources are file descriptors, and address space for threads (MemoryRefused).
+    """
     _check_descriptors(members)
     left = free_address_space()
     if left is not None and left < RESERVE:
@@ -25,7 +28,7 @@ def check_process_limits(members: int) -> None:
 
 
 def _check_descriptors(members: int) -> None:
-    """Raises NetpartError for a limit of file descriptors that a run of ``members`` would meet."""
+    """Raise NetpartError if the limit of file descriptors is too low for a run of ``members``."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = len(os.listdir("/proc/self/fd")) + FIXED + PER_MEMBER * members
     if limit != resource.RLIM_INFINITY and needed > limit:

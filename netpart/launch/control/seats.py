@@ -1,5 +1,8 @@
-"""Seats: who may speak as which worker. Each has a ticket, a secret that no other worker and no holder of the run's
-token knows, and the names of its sockets are made of it."""
+"""Seats: which process may act as which worker. Each worker has a ticket, and the names of its sockets are derived from
+it.
+
+A ticket is a secret that no other worker and no other holder of the run's token knows.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from netpart.launch.control.token import BYTES, RunToken
 
 
 class WorkerSeats:
-    """Those of ``size`` workers. ``token`` is what somebody shows who asks for one; ``master``, of which all tickets
-    are made, is for who starts all workers at once."""
+    """The seats of ``size`` workers.
+
+    A process that asks for a seat shows ``token``. All tickets are derived from ``master``, which is for a launcher
+    that starts all workers at once.
+    """
 
     def __init__(self, token: RunToken, size: int) -> None:
         self.token = token
@@ -22,20 +28,21 @@ class WorkerSeats:
             self._name(rank)
 
     def ticket(self, rank: int) -> RunToken:
-        """What the worker ``rank`` shows."""
+        """The ticket that worker ``rank`` shows."""
         return self.master.ticket(rank, self.turns[rank])
 
     def free(self, rank: int) -> None:
-        """Takes a ticket back: the next who is worker ``rank`` gets another one."""
+        """Revoke a ticket. The next process that becomes worker ``rank`` gets another one."""
         for which in (VOICE, HEART):
             name = socket_identity(self.ticket(rank).secret, rank, which)
             del self.ranks[name]
             self.left.add(name)
+        # The turn is part of the new ticket, so a process that returns late cannot act as the worker any more.
         self.turns[rank] += 1
         self._name(rank)
 
     def asks_for_seat(self, name: bytes) -> bool:
-        """True if ``name`` is that of somebody who has the token and asks for a seat."""
+        """True if ``name`` belongs to a process that has the token and asks for a seat."""
         return name.startswith(KNOCK + self.token.secret)
 
     def _name(self, rank: int) -> None:
@@ -44,9 +51,10 @@ class WorkerSeats:
 
 
 VOICE, HEART, KNOCK = b"v", b"h", b"k"
-"""The two sockets of a worker: what it says, and that it lives; and the one of somebody who asks to be a worker."""
+"""The two sockets of a worker, for messages and for heartbeats, and the socket of a process that asks to be a
+worker."""
 
 
 def socket_identity(secret: bytes, rank: int, socket: bytes) -> bytes:
-    """The name under which a worker's socket is known to the coordinator."""
+    """The identity under which the coordinator knows a worker's socket."""
     return socket + secret + rank.to_bytes(4, "big")

@@ -1,7 +1,7 @@
-"""Signals that end a process: each of them is raised in it as Interrupted, so that its owners clean up.
+"""Signals that end a process: each is raised in it as SignalInterrupt, so that open resources are cleaned up.
 
-listening   until the block ends, every signal that would end this process raises Interrupted instead
-held_back   a signal that comes in the block is raised at its end: what must not be left half done
+interrupt_on_signals   until the block ends, every signal that would end this process raises SignalInterrupt instead
+defer_signals          a signal during the block is raised at its end: for work that must not be left half done
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from typing import Any
 from netpart.errors import SignalInterrupt
 
 UNSEEN = {"SIGKILL", "SIGSTOP"}
-"""No process can answer them."""
+"""No process can handle these."""
 HARMLESS = {"SIGCHLD", "SIGCONT", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGWINCH", "SIGPIPE", "SIGXFSZ"}
-"""They end no Python process."""
+"""These do not end a Python process."""
 CRASHES = {"SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP"}
-"""Where memory may be broken nothing is cleaned up."""
+"""After these the memory may be corrupt, so nothing is cleaned up."""
 OTHERS = {getattr(signal, name) for name in UNSEEN | HARMLESS | CRASHES if hasattr(signal, name)}
 ENDING = sorted(signal.valid_signals() - OTHERS)
-"""Every other signal ends a process that does not ask for it: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and so on."""
+"""Every other signal ends a process that does not handle it: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and so on."""
 ECHO_SECONDS = 0.5
-"""A signal that comes again within this time is the same one: `timeout` sends it to a process and to its group."""
+"""A signal that arrives again within this time is the same one: `timeout` sends it to a process and to its group."""
 
 Handler = Callable[[int, Any], None] | int | None
 
 
 class SignalListener:
-    """Hears the signals of this process. ``depth`` counts the blocks that hold them back, ``kept`` is one of these."""
+    """Handles the signals of this process.
+
+    ``depth`` counts the active blocks that defer signals; ``kept`` is a deferred signal, 0 if there is none.
+    """
 
     def __init__(self) -> None:
         self.depth = 0
@@ -42,13 +45,13 @@ class SignalListener:
         self.heard = -inf
 
     def hear(self, number: int, _: Any) -> None:
-        """The handler. SIGQUIT also shows on stderr what every thread is doing."""
+        """The signal handler. SIGQUIT also prints on stderr what every thread is doing."""
         now = monotonic()
         if now - self.heard < ECHO_SECONDS:
             return
         self.heard = now
         if number == signal.SIGQUIT:
-            with suppress(OSError, ValueError, AttributeError, RuntimeError):  # no stderr, or one that is no file
+            with suppress(OSError, ValueError, AttributeError, RuntimeError):  # no stderr, or one that is not a file
                 faulthandler.dump_traceback(sys.stderr)
         if not self.depth:
             raise SignalInterrupt(number)
@@ -59,14 +62,15 @@ SIGNAL_LISTENER = SignalListener()
 
 
 def _in_main_thread() -> bool:
-    """True in the thread that Python calls handlers in."""
+    """True in the thread in which Python calls handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 def take_over_signals() -> dict[int, Handler]:
-    """Takes over every signal that would end this process and that nobody answers or ignores; returns what was there.
+    """Handle every signal that would end this process and that is neither handled nor ignored; return the previous
+    handlers.
 
-    In another thread than the main one it takes none.
+    In any thread other than the main one it does nothing.
     """
     theirs = (signal.SIG_DFL, signal.default_int_handler)
     taken = [number for number in ENDING if signal.getsignal(number) in theirs] if _in_main_thread() else []
@@ -74,8 +78,10 @@ def take_over_signals() -> dict[int, Handler]:
 
 
 def ignore_taken_signals() -> None:
-    """Ignores from now on what was taken over: the process has done its work and ends. Python, while it shuts down,
-    would give these signals back their default, which kills."""
+    """Ignore the handled signals from now on, as the process has done its work and ends.
+
+    Otherwise Python would restore their default handlers while it shuts down, and a signal would then kill the process.
+    """
     for number in ENDING:
         if signal.getsignal(number) == SIGNAL_LISTENER.hear:
             signal.signal(number, signal.SIG_IGN)
@@ -83,7 +89,7 @@ def ignore_taken_signals() -> None:
 
 @contextmanager
 def interrupt_on_signals() -> Iterator[None]:
-    """Takes the signals over until the block ends."""
+    """Handle the signals until the block ends."""
     before = take_over_signals()
     try:
         yield
@@ -94,9 +100,10 @@ def interrupt_on_signals() -> Iterator[None]:
 
 @contextmanager
 def defer_signals(ending: bool = False) -> Iterator[None]:
-    """Raises a signal that comes in the block at its end, unless the block raised something itself.
+    """Raise a signal that arrives in the block at its end, unless the block raised an exception itself.
 
-    ``ending``: the block cleans up at the end of a run; what comes then asks for no more than that.
+    ``ending``: the block cleans up at the end of a run. A signal that arrives then asks for no more than that, so it is
+    dropped.
     """
     if not _in_main_thread():
         yield
@@ -106,6 +113,7 @@ def defer_signals(ending: bool = False) -> Iterator[None]:
         yield
     finally:
         SIGNAL_LISTENER.depth -= 1
+        # Only the outermost block raises: an inner one leaves the signal to it.
         kept, SIGNAL_LISTENER.kept = (0, SIGNAL_LISTENER.kept) if SIGNAL_LISTENER.depth else (SIGNAL_LISTENER.kept, 0)
     if kept and not ending:
         raise SignalInterrupt(kept)

@@ -1,9 +1,9 @@
-"""The run's token: the secret that its workers share, and the coordinator's public key, as text.
+"""Token: the secret that the workers of a run share, and the coordinator's public key, as text.
 
-    5f0c…32 hexadecimal digits             made by a person: the coordinator's keys are derived from it
-    5f0c…32 digits:91ab…64 digits          made by netpart: after the colon the public key that it drew for this run
+    5f0c…32 hexadecimal digits             made by the user: the coordinator's keys are derived from it
+    5f0c…32 digits:91ab…64 digits          made by netpart: the random public key for this run follows the colon
 
-It reaches a process through its environment or a file that nobody else can read, never through a command line, which
+A process gets it through its environment or a file that only its user can read. It is never on a command line, which
 every user of a host can see.
 """
 
@@ -22,32 +22,35 @@ from netpart.files import open_file
 VARIABLE = "NETPART_TOKEN"
 BYTES, KEY_BYTES = 16, 32
 LONGEST = 4096
-"""Bytes of a token file that are looked at."""
+"""Maximum number of bytes read from a token file."""
 HINT = "make one with `openssl rand -hex 16`"
-COPY = "copy the whole token, with what follows the colon, from the file that the run wrote it to"
+COPY = "copy the whole token, with the part after the colon, from the file that the run wrote it to"
 
 
 @dataclass(frozen=True, repr=False)
 class RunToken:
-    """``secret`` (16 bytes) is shown to the coordinator; ``key`` (32 bytes) is the public half of the key that it has,
-    b"" if that is derived from the secret."""
+    """``secret`` (16 bytes) is shown to the coordinator. ``key`` (32 bytes) is the coordinator's public key.
+
+    ``key`` is b"" if the coordinator's keys are derived from the secret.
+    """
 
     secret: bytes
     key: bytes = b""
 
     @property
     def text(self) -> str:
-        """What ``parse_token`` reads."""
+        """The text that ``parse_token`` reads."""
         return f"{self.secret.hex()}:{self.key.hex()}" if self.key else self.secret.hex()
 
     def ticket(self, rank: int, turn: int = 0) -> RunToken:
-        """The token of one worker of those that share this one; of each of those that were it in turn, another."""
+        """The token of worker ``rank``, derived from this shared one. Each ``turn``, for the next process in that seat,
+        has its own."""
         place = rank.to_bytes(4, "big") + turn.to_bytes(4, "big")
         return RunToken(blake2b(place, key=self.secret, digest_size=BYTES).digest(), self.key)
 
 
 def find_token(environment: Mapping[str, str], file: Path | None = None) -> RunToken | None:
-    """The token in ``file``, or else in the environment; None where there is none. Raises ConfigError."""
+    """The token in ``file``, or else in the environment; None if there is none. Raises ConfigError."""
     if file is not None:
         return parse_token(_read_token_file(file), str(file))
     text = environment.get(VARIABLE)
@@ -55,13 +58,13 @@ def find_token(environment: Mapping[str, str], file: Path | None = None) -> RunT
 
 
 def parse_token(text: str, who: str) -> RunToken:
-    """The token that ``text`` says. Raises ConfigError, which does not repeat ``text``."""
+    """Parse a token from ``text``. Raises ConfigError, which does not repeat ``text``, as that may be a secret."""
     secret, colon, key = text.strip().partition(":")
     return RunToken(_parse_hex_bytes(secret, BYTES, who), _parse_hex_bytes(key, KEY_BYTES, who, COPY) if colon else b"")
 
 
 def _parse_hex_bytes(text: str, count: int, who: str, hint: str = HINT) -> bytes:
-    """``count`` bytes in hexadecimal digits. Raises ConfigError."""
+    """``count`` bytes from hexadecimal digits. Raises ConfigError."""
     expected = f"{2 * count} hexadecimal digits{'' if hint == HINT else ' after the colon'}"
     try:
         found = bytes.fromhex(text)
@@ -73,15 +76,16 @@ def _parse_hex_bytes(text: str, count: int, who: str, hint: str = HINT) -> bytes
 
 
 def refuse_pinned_token(token: RunToken | None, who: str) -> None:
-    """Raises ConfigError for a token that another coordinator made: nobody else has the other half of its key."""
+    """Raise ConfigError for a token that another coordinator made: only that one has the secret half of its key."""
     if token is not None and token.key:
         raise ConfigError(who, f"{2 * BYTES} hexadecimal digits", "the token that netpart made for another run", HINT)
 
 
 def _read_token_file(file: Path) -> str:
-    """What a token file holds. Raises ConfigError if others can read it, too."""
+    """The contents of a token file. Raises ConfigError if other users can read it too."""
     try:
         with open_file(file) as opened:
+            # fstat of the open file, not stat of the path: the file cannot be replaced between check and read.
             mode = os.fstat(opened.fileno()).st_mode
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
                 got, hint = (
@@ -92,13 +96,14 @@ def _read_token_file(file: Path) -> str:
             return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
         got = os_error_text(error)
-        hint = "the run says where it is"
+        hint = "the run prints where it is"
         raise ConfigError(str(file), "a file with the run's token", got, hint) from None
 
 
 def write_token_file(file: Path, token: RunToken) -> Path:
-    """Writes ``token`` to ``file``, which only its owner can read; returns its absolute path."""
+    """Write ``token`` to ``file``, readable only by its owner; return its absolute path."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    # A new file with O_EXCL: mode 600 holds from the start, and no other process can have it open
     file.unlink(missing_ok=True)
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as out:
         out.write(token.text + "\n")

@@ -1,4 +1,4 @@
-"""Which transport a run uses, and how a worker makes its end of it."""
+"""Transport choice: which transport a run uses, and how a worker makes its end of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.transport import Endpoint, Transport
 
 GIVEN = {"threads": "memory", "mpi": "mpi"}
-"""What the workers of some launchers exchange tensors through; nobody has to ask for it."""
+"""The transport of launchers that have only one."""
 
 
 def choose_transport(wanted: str, launcher: str, places: Sequence[str] = ()) -> str:
     """The transport of a run: "memory", "mpi", or a member of ``netpart.families.TRANSPORTS``.
 
-    ``wanted``: "auto" shares memory between processes of one host that can, that of GPUs between those on GPUs, and
-    uses ZeroMQ between others. ``places`` are the devices of the workers. Raises ConfigError for a transport that this
+    ``wanted``: "auto" uses shared memory between processes of one host if possible, GPU memory between those on GPUs,
+    and ZeroMQ otherwise. ``places`` are the devices of the workers. Raises ConfigError for a transport that this
     launcher, this host or these workers do not have.
     """
     from netpart.transport.host_memory import shared_memory_refusal
@@ -29,7 +29,7 @@ def choose_transport(wanted: str, launcher: str, places: Sequence[str] = ()) -> 
         TRANSPORTS.get(wanted, who="--transport")
     if launcher in GIVEN:
         if wanted != AUTO:
-            raise ConfigError("--transport", f"auto, as --launcher {launcher} has its own", wanted, "leave it away")
+            raise ConfigError("--transport", f"auto, as --launcher {launcher} has its own", wanted, "omit --transport")
         return GIVEN[launcher]
     why = shared_memory_refusal() if launcher == "local" else "workers of other hosts cannot see its memory"
     if wanted in ("shm", "cuda-ipc") and why:

@@ -1,4 +1,4 @@
-"""Which device each worker of a run computes on."""
+"""Worker devices: which device each worker of a run computes on."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ HINT = 'write auto, cpu, cuda or cuda:NUMBER, or several with commas between the
 
 
 def set_devices(job: JobProto, text: str) -> None:
-    """Gives a job what an option says: one device for all workers, or a list that they take in turn.
+    """Set the devices of a job from an option: one device for all workers, or a list that they take in turn.
 
-    In a list, cuda is the next GPU, from 0 on. Raises ConfigError for what is no device.
+    In a list, cuda is the next GPU, from 0 on. Raises ConfigError for an invalid device.
     """
     names = text.split(",")
     if text in DEVICES:
@@ -31,16 +31,16 @@ def set_devices(job: JobProto, text: str) -> None:
     job.device = JobProto.CUDA if max(job.gpu) >= 0 else JobProto.CPU
 
 
-def _parse_gpu_number(said: str, name: str) -> int:
-    """The number of a GPU; -1 for the processor."""
+def _parse_gpu_number(option: str, name: str) -> int:
+    """The number of a GPU; -1 for the CPU. ``option`` is the whole option, for the error."""
     kind, _, digits = name.partition(":")
     if name != CPU and not (kind == CUDA and digits.isdecimal()):
-        raise ConfigError("--device", "devices", repr(said), HINT)
+        raise ConfigError("--device", "devices", repr(option), HINT)
     return -1 if name == CPU else int(digits)
 
 
 def requested_places(job: JobProto) -> list[str]:
-    """Where the workers of a job are to compute, in turn: "auto", "cpu", "cuda", which is the next GPU, or "cuda:N"."""
+    """The devices that a job requests, in turn: "auto", "cpu", "cuda", which is the next GPU, or "cuda:N"."""
     device = JobProto.Device.Name(job.device).lower()
     if not job.gpu or device == CPU or (device != CUDA and not count_gpus()):
         return [device]
@@ -48,28 +48,28 @@ def requested_places(job: JobProto) -> list[str]:
 
 
 def report_unused_gpus(job: JobProto) -> Iterator[str]:
-    """Says so where a job names GPUs that no worker will compute on."""
+    """A notice if a job names GPUs that no worker will use."""
     named = [gpu for gpu in job.gpu if gpu >= 0]
     if named and requested_places(job) in (["auto"], [CPU]):
-        why = "the job says device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
+        why = "the job sets device: CPU" if job.device == JobProto.CPU else "no NVIDIA GPU can be used here"
         listed = " ".join(f"gpu: {gpu}" for gpu in named)
         yield f"{listed} has no effect, as {why}: the processor computes; --device cuda insists on GPUs"
 
 
 def assign_devices(names: Sequence[str], cluster: Cluster) -> list[str]:
-    """The same for every rank; servers compute nothing that a GPU would be faster at."""
+    """The requested device of every rank. Servers use the CPU: they compute nothing that a GPU would speed up."""
     return [CPU if cluster.is_server(rank) else names[rank % len(names)] for rank in range(cluster.size)]
 
 
 def resolve_devices(names: Sequence[str]) -> list[str]:
-    """The device of each rank, all on this host: "cpu" or "cuda:N". Raises ConfigError for a GPU that it has not."""
+    """The device of each rank, all on this host: "cpu" or "cuda:N". Raises ConfigError for a GPU that the host does not
+    have."""
     found = 0 if set(names) == {CPU} else count_gpus()
     turn = count()
     names = [(CUDA if found else CPU) if name == "auto" else name for name in names]
     places = [f"{CUDA}:{next(turn) % max(1, found)}" if name == CUDA else name for name in names]
     for place in places:
-        if place != CPU and _parse_gpu_number(place, place) >= max(
-            1, found
-        ):  # without any, whoever computes says what is missing
+        # Without any GPU, cuda:0 passes: the worker's own error explains better what is missing.
+        if place != CPU and _parse_gpu_number(place, place) >= max(1, found):
             raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "they count from 0")
     return places

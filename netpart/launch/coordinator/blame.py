@@ -1,4 +1,4 @@
-"""Blame: whose fault it is that a run ends, in words that say who, where and why, with the end of his log."""
+"""Blame: which worker caused the end of a run, as an error with its name, host, reason and the end of its log."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from netpart.launch.teams.team import Team
 from netpart.proto.cluster import Cluster
 
 LAST_WORDS_SECONDS = 0.1
-"""What a process said before it died may come in a little after the news of its death."""
+"""A process may have sent a message before it died. That message may arrive slightly after the news of its death."""
 WORDS = 2000
-"""Characters that are shown of what a worker says."""
+"""Maximum number of characters shown of a worker's error text."""
 TOLD: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
-"""Errors of a worker that keep their class; their messages need no log."""
+"""Errors of a worker that keep their class. Their messages need no log."""
 PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *TOLD)
-"""Errors whose messages say enough without the name of their class."""
+"""Errors whose messages are clear without the name of their class."""
 
 
 class Blame:
-    """Finds who of ``members`` is to blame; ``team`` knows their processes and logs. ``certain`` is who has been
-    found: what others say of themselves is a consequence."""
+    """Finds which of ``members`` caused a failure; ``team`` knows their processes and logs.
+
+    ``certain`` is the rank at fault once it is known. Later failures of other workers are consequences and are ignored.
+    """
 
     def __init__(self, members: list[MemberRecord], cluster: Cluster, team: Team) -> None:
         self.members = members
@@ -32,18 +34,20 @@ class Blame:
         self.certain: int | None = None
 
     def hear(self, member: MemberRecord, failed: Any) -> None:
-        """Raises the error that ends the run when a worker says that it has failed."""
+        """Raise the error that ends the run when a worker reports that it has failed."""
         if self.certain in (None, member.rank):
             raise self.failure(member, failed)
 
     def failure(self, member: MemberRecord, failed: Any) -> NetpartError:
-        """The error that ends the run after what a worker says about itself, or the death that explains it."""
+        """The error that ends the run after a worker's failure report, or the death of another worker that explains
+        it."""
         killed = self.killed(member, LAST_WORDS_SECONDS if failed.kind == "TransportError" else 0.0)
+        # A peer's death explains this worker's error, so the peer is blamed instead.
         for rank, how in killed.items():
             return self.failed(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
-        said = failed.message.removeprefix(f"worker {member.rank}: ")
+        reason = failed.message.removeprefix(f"worker {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
-        text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{said}", WORDS)
+        text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
         if failed.kind in TOLD:
             return TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
@@ -55,7 +59,10 @@ class Blame:
         return self.failed(member.rank, text)
 
     def killed(self, member: MemberRecord, seconds: float) -> dict[int, str]:
-        """Who else was killed, and how. A peer may feel a death before it shows here: ``seconds`` are for that."""
+        """Which other workers were killed, and how.
+
+        A peer may notice a death before the coordinator does. So this waits up to ``seconds`` for the news.
+        """
         end = monotonic() + seconds
         while True:
             found = {rank: how for rank, how in self.team.dead().items() if rank != member.rank and "signal" in how}
@@ -65,7 +72,7 @@ class Blame:
             select.select(self.team.descriptors(), [], [], left)
 
     def failed(self, rank: int, text: str) -> WorkerFailed:
-        """The error that ends the run: who, where, why, and the end of the worker's log."""
+        """The error that ends the run: which worker, where, why, and the end of its log."""
         tail = self.team.log_tail(rank)
         where = self.team.where(rank)
         return WorkerFailed(

@@ -1,4 +1,4 @@
-"""CheckpointBook: one file per checkpoint, created by the coordinator, written by all, put in place at the end."""
+"""CheckpointBook: one file per checkpoint, created by the coordinator, written by all workers, renamed at the end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from netpart.updaters import build_updater
 class CheckpointBook:
     """The checkpoints that are being written, and those of this run that are kept.
 
-    ``earlier`` are those that the run goes on from, the oldest first: they are its own. ``restored`` is the one that it
-    began with.
+    ``earlier`` are the checkpoints that a resumed run continues from, oldest first. They count as its own. ``restored``
+    is the one from which the run started.
     """
 
     def __init__(
@@ -37,26 +37,28 @@ class CheckpointBook:
         self.restored = restored
 
     def paths(self, step: int) -> tuple[Path, Path | None]:
-        """Where the checkpoint of ``step`` will lie, and the updater's state if there is any."""
+        """The final path of the checkpoint of ``step``, and that of the updater's state if there is any."""
         path = step_file(self.folder, step)
         return path, updater_file(path) if self.slots else None
 
     def open(self, step: int) -> tuple[Path, Path | None]:
-        """Creates the files of ``step`` at the first call; returns their final paths. Raises DataError if it cannot."""
+        """Create the files of ``step`` at the first call; return their final paths. Raises DataError if that fails."""
         if step not in self.files:
             self.create(step, *self.paths(step))
         return self.paths(step)
 
-    def create(self, step: int, path: Path, beside: Path | None) -> None:
-        """Starts the files of ``step``, under the names of partial ones."""
+    def create(self, step: int, path: Path, state_path: Path | None) -> None:
+        """Start the files of ``step``, under the names of partial files."""
         metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
         shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
+        # The list is registered before a file exists, so that ``abandon`` removes the first file even if creating the
+        # second one fails.
         self.files[step] = []
         self.done[step] = set()
         self.files[step].append(create_checkpoint(path, shapes, metadata))
-        if beside is not None:
+        if state_path is not None:
             states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
-            self.files[step].append(create_checkpoint(beside, states, metadata))
+            self.files[step].append(create_checkpoint(state_path, states, metadata))
 
     def file(self, path: Path) -> CheckpointWriter | None:
         """The open file whose final path is ``path``; None if there is none."""
@@ -66,31 +68,34 @@ class CheckpointBook:
         return next(found, None)
 
     def expect(self, step: int) -> None:
-        """Raises LookupError for a step whose files are not open."""
+        """Raise LookupError for a step whose files are not open."""
         if step not in self.files:
             raise LookupError(f"step {step}, of which no checkpoint is being written")
 
     def written(self, step: int, rank: int) -> Path | None:
-        """Notes that a worker has written its share; once all have, puts the files in place and returns the path.
+        """Note that a worker has written its share. Once all have, put the files in place and return the path.
 
-        Raises Diverged, and puts nothing in place, for values that are not finite.
+        Raises TrainingDiverged, and puts nothing in place, if a value is not finite.
         """
         self.done[step].add(rank)
         if len(self.done[step]) < len(self.partition.cluster.checkpoint_ranks):
             return None
         _refuse_diverged_tensors(step, [name for file in self.files[step] for name in file.seal()])
+        # A signal between the two renames would leave half a checkpoint.
         with defer_signals():
             self.place(step)
             self.forget()
         return self.latest
 
     def place(self, step: int) -> None:
-        """Puts the files of ``step`` in place, that with the parameters last: where it is, the updater's is too.
+        """Put the files of ``step`` in place; the file with the parameters comes last.
 
-        So one of the same step that an earlier run has left goes first.
+        So wherever that file exists, the updater's state exists too. A checkpoint of the same step from an earlier run
+        is removed first.
         """
         path, _ = self.paths(step)
         remove_checkpoint(path)
+        # ``create`` appended the parameters first, so the reversed order puts them in place last.
         for file in reversed(self.files[step]):
             file.place()
         del self.files[step]
@@ -98,29 +103,29 @@ class CheckpointBook:
         self.kept = [*(each for each in self.kept if each != path), path]
 
     def forget(self) -> None:
-        """Removes this run's oldest checkpoints but the newest ``checkpoint_keep``, which are in place by now."""
+        """Remove this run's oldest checkpoints, except the newest ``checkpoint_keep``. Those are in place by now."""
         most = self.partition.job.checkpoint_keep
         while most and len(self.kept) > most:
             remove_checkpoint(self.kept.pop(0))
 
     def left(self) -> str:
-        """What is left of a run that ends early, in words."""
+        """What remains of a run that ends early, in words."""
         if self.latest is None:
             return "no checkpoint was saved" + (f"; the run began with {self.restored}" if self.restored else "")
         newest = None
-        with suppress(DataError):  # a folder that cannot be read any more
+        with suppress(DataError):  # the folder can no longer be read
             newest = latest_checkpoint(self.latest.parent)
         if newest is None:
             return f"the latest checkpoint was {self.latest}, which is no longer there"
         if newest != self.latest:
             other = f"--resume takes {newest}, of an earlier run: remove that first"
             return f"the latest checkpoint is {self.latest}; {other}"
-        return f"the latest checkpoint is {self.latest}, --resume goes on from it"
+        return f"the latest checkpoint is {self.latest}, --resume continues from it"
 
     def abandon(self) -> None:
-        """Removes what is unfinished, also where an interrupt came between a file and its entry here."""
+        """Remove unfinished files, also a file that an interrupt left before it was registered here."""
         for file in self.partial():
-            with suppress(OSError):  # where there can be no folder, nothing lies in it
+            with suppress(OSError):  # a path that cannot exist has no file to remove
                 file.unlink()
         for open_file in (file for files in self.files.values() for file in files):
             with suppress(OSError):
@@ -134,15 +139,17 @@ class CheckpointBook:
 
 
 def _refuse_diverged_tensors(step: int, names: list[str]) -> None:
-    """Raises Diverged if there are ``names`` of tensors that are not finite."""
+    """Raise TrainingDiverged if there are ``names`` of tensors that are not finite."""
     if names:
         others = f" and {len(names) - 1} more" if names[1:] else ""
         raise TrainingDiverged(f"checkpoint of step {step}", "finite numbers", f"nan or infinity in {names[0]}{others}")
 
 
 def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
-    """Per worker, the holdings of which it writes what it updates: of several copies, the one of the lowest rank; of a
-    server, all of them."""
+    """For each worker, the holdings whose home region it writes.
+
+    Of several copies, the worker of the lowest rank writes its copy. With servers, the servers write everything.
+    """
     written: dict[str, list[Region]] = {}
     workers = partition.workers - partition.servers
     result: list[list[int]] = [[] for _ in range(workers)] if partition.servers else []
@@ -152,6 +159,7 @@ def assign_checkpoint_writes(partition: Partition) -> list[list[int]]:
             boxes = written.setdefault(holding.parameter.name, [])
             if not any(contains(b, holding.home) for b in boxes):
                 mine.append(h)
+        # Registered only now, so that holdings of the same worker never exclude each other.
         for h in mine:
             written[holdings[h].parameter.name].append(holdings[h].home)
         result.append(mine)

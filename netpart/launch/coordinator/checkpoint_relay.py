@@ -1,4 +1,4 @@
-"""Relay: reads and writes regions of checkpoints for workers on other hosts."""
+"""CheckpointRelay: reads and writes regions of checkpoints for workers on other hosts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from netpart.spec import extent, size
 
 
 class CheckpointRelay:
-    """Writes into the open files of ``saving`` and reads ``sources``, the files of the restored checkpoint: no other.
+    """Writes into the open files of ``saving`` and reads ``sources``, the files of the restored checkpoint. It touches
+    no other file.
 
-    Raises DataError for another file, and for what a checkpoint refuses.
+    Raises DataError for any other file, and for whatever a checkpoint refuses.
     """
 
     def __init__(self, saving: CheckpointBook, sources: set[str]) -> None:
@@ -25,7 +26,7 @@ class CheckpointRelay:
         self.sources = sources
 
     def write(self, region: RegionProto) -> RegionProto:
-        """Writes the elements that came; returns the empty answer."""
+        """Write the elements in ``region``; return the empty answer."""
         file = self.saving.file(Path(region.path))
         if file is None:
             raise DataError(f"a worker: expected to write to a checkpoint that is open, got {clip_text(region.path)!r}")
@@ -37,11 +38,12 @@ class CheckpointRelay:
         return RegionProto()
 
     def read(self, region: RegionProto) -> RegionProto:
-        """Reads the box that is asked for; returns the same with its elements."""
+        """Read the requested box; return the region with its elements."""
         if region.path not in self.sources:
             raise DataError(
                 f"a worker: expected to read the checkpoint that this run starts from, got {clip_text(region.path)!r}"
             )
+        # The box comes over the network, so its size is checked before memory is allocated for it.
         if (asked := size(region_box(region)) * region_dtype(region).itemsize) > max(
             PIECE_BYTES, region_dtype(region).itemsize
         ):

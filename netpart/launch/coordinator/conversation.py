@@ -1,4 +1,4 @@
-"""Conversation: what the coordinator answers to each message of a worker, and notes of it."""
+"""Conversation: the coordinator's answer to each message of a worker, and what it records of them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ from netpart.worker.server_player import AppliedUpdate
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is run, beyond its job. ``resumed``: it goes on with the run whose newest checkpoint ``restore`` is;
-    ``averages``: parameters start from those that lie beside ``restore``;
-    ``trace``: it only trains, and every worker tells what it did when; ``kernels``: those of the job, in words."""
+    """Options of a run, in addition to its job.
+
+    ``resumed``: the run continues the run whose newest checkpoint is ``restore``. ``averages``: parameters start from
+    the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
+    their times. ``kernels``: the kernels of the job, in words.
+    """
 
     folder: Path
     workspace: Path
@@ -54,8 +57,10 @@ class RunOptions:
 
 
 class Conversation:
-    """Talks with ``members`` through ``send``; ``listener`` hears of every event. ``moved`` is when any of them last
-    got on."""
+    """Exchanges messages with ``members`` through ``send``; ``listener`` receives every event.
+
+    ``moved`` is when any member last made progress.
+    """
 
     def __init__(
         self, partition: Partition, options: RunOptions, members: list[MemberRecord], listener: Hearer,
@@ -77,15 +82,16 @@ class Conversation:
         self.run_id = secrets.token_bytes(8)
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
-        """Handles a message of ``kind`` from a worker that has been welcomed; one that nobody handles is dropped."""
+        """Handle a message of ``kind`` from a welcomed worker. A message without a handler is dropped."""
         handler: Callable[[MemberRecord, Any], None] | None = getattr(self, f"on_{kind}", None)
+        # A heartbeat alone is no progress; ``on_beat`` compares its contents.
         if kind != "beat":
             self.moved = member.heard
         if handler is not None:
             handler(member, said)
 
     def welcome(self, member: MemberRecord) -> None:
-        """Tells a worker its plan and how the run is run."""
+        """Send a worker its plan and the options of the run."""
         options = self.options
         message = ControlProto()
         w = message.welcome
@@ -98,12 +104,12 @@ class Conversation:
         w.deadline = options.deadline
         w.restore = str(options.restore or "")
         w.first_step = options.first_step
-        beside = updater_file(options.restore) if options.restore else None
-        if beside is not None and options.averages:
-            w.restore = str(beside)
+        state_file = updater_file(options.restore) if options.restore else None
+        if state_file is not None and options.averages:
+            w.restore = str(state_file)
             w.restore_suffix = f".{AVERAGE}"
-        elif beside is not None and str(beside) in self.relay.sources:
-            w.restore_updater = str(beside)
+        elif state_file is not None and str(state_file) in self.relay.sources:
+            w.restore_updater = str(state_file)
         if member.rank in self.cluster.checkpoint_ranks:
             w.writes.extend(assign_checkpoint_writes(self.partition)[number])
         w.report_every = options.report_every
@@ -122,6 +128,7 @@ class Conversation:
         member.host = ready.host
         member.cores = frozenset(ready.core)
         member.communicators = list(ready.communicator)
+        # Only the last worker to become ready gets past this line: the check and ``go`` need the data of all.
         if any(m.address is None for m in self.members):
             return
         with refuse_garbled("ready"):
@@ -146,14 +153,18 @@ class Conversation:
         )  # fmt: skip
 
     def rehearse(self) -> None:
-        """Plays what the workers of each group, and the servers, have compiled, before they do; raises
-        ProgramRefused."""
+        """Check before the first step that what the workers of each group, and the servers, have compiled cannot
+        deadlock.
+
+        Raises ProgramRefused.
+        """
         for group in range(self.cluster.groups):
             spoken = [self.members[rank].communications for rank in self.cluster.ranks(group)]
             for number in range(self.cluster.workers, len(spoken)):
                 spoken[number] = {"train": spoken[number][server_group_phase(group)]}
             check_deadlocks(spoken, together=self.partition.job.collectives == Collectives.NCCL)
         for m in self.members:
+            # These lists are large, and nothing needs them after the check.
             m.communications = {}
 
     def on_beat(self, member: MemberRecord, beat: Any) -> None:
@@ -214,7 +225,7 @@ class Conversation:
 
 
 def _refuse_diverged_metrics(phase: str, step: int, metrics: dict[str, float]) -> None:
-    """Raises Diverged for a metric that is not a number."""
+    """Raise TrainingDiverged for a metric that is not finite."""
     for name, value in metrics.items():
         if not isfinite(value):
             raise TrainingDiverged(f"{phase} step {step}", f"{name} to be a number", str(value))

@@ -1,7 +1,8 @@
-"""Coordinator: starts a team, hands out plans, watches, collects. It computes nothing and holds no parameter.
+"""Coordinator: starts a team, distributes plans, watches the workers and collects results. It computes nothing and
+holds no parameters.
 
-Who has the run's token may ask for a seat, and who has the ticket of one is heard as its worker. Whatever others send,
-and what those send who ask, cannot end the run.
+A process with the run's token may ask for a seat. A process with the ticket of a seat is accepted as its worker.
+Messages of any other process, and malformed requests for a seat, cannot end the run.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ from netpart.transport.sockets import bind_socket, limited_socket
 LOOK_MS = 250
 PARTING_SECONDS = 10.0
 FAREWELL_MS = 500
-"""What a stop may take to leave for another host."""
+"""How long a stop message may take to leave for another host."""
 HELLO_SECONDS = 10.0
-"""What a worker that was admitted gets to introduce itself before its seat is free again."""
+"""How long an admitted worker has to introduce itself before its seat is free again."""
 NOTICES = 20
-"""Lines about strangers that a run prints at most."""
+"""Maximum number of lines that a run prints about malformed messages of unknown processes."""
 
 
 class Coordinator:
-    """Runs ``partition`` on a team; ``listener`` hears of every event."""
+    """Runs ``partition`` on a team; ``listener`` receives every event."""
 
     def __init__(
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,
@@ -63,12 +64,12 @@ class Coordinator:
         self.leaving = False
 
     def run(self, team: Team, address: str) -> list[MemberRecord]:
-        """Starts the team and serves it until every worker has finished; returns what each said at the end.
+        """Start the team and serve it until every worker has finished; return the final record of each worker.
 
-        Raises ProgramRefused before the first step for workers that would wait for each other for ever; WorkerFailed
-        for one that died, hung or raised, with the end of its log; MemoryRefused and DataError as it raised them;
-        Diverged; Interrupted, which says how far the run had come, for any signal that would end this process. What
-        else it raises has a note of the latest checkpoint.
+        Raises ProgramRefused before the first step for workers that would deadlock. Raises WorkerFailed, with the end
+        of its log, for a worker that died, hung or raised an error. MemoryRefused and DataError are raised as the
+        worker raised them. Also raises TrainingDiverged, and SignalInterrupt, with the progress of the run, for any
+        signal that would end this process. Other errors carry a note about the latest checkpoint.
         """
         now = monotonic()
         self.watch = Watchdog(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
@@ -86,31 +87,35 @@ class Coordinator:
             raise
         finally:
             with defer_signals(ending=True):
-                self.socket.close(linger=FAREWELL_MS if is_tcp_address(address) else 0)  # first: a context waits for it
+                # Closed in any case, and first: terminating the context would wait for this socket.
+                self.socket.close(linger=FAREWELL_MS if is_tcp_address(address) else 0)
                 self.talk.saving.abandon()
         return self.members
 
     def bind(self, address: str, here: str = "") -> str:
-        """Listens at ``address``, and at ``here``, where only this user's processes on this host come in: what that is
-        needs no key. Returns where the team's own workers come in."""
+        """Listen at ``address`` and, if given, at ``here``; return the address for the team's own workers.
+
+        Only processes of this user on this host can reach ``here``, so it needs no key.
+        """
         if here:
             self.open(here)
+        # ZeroMQ applies the key to what is bound afterwards. ``here`` was bound before, so it stays without one.
         if is_tcp_address(address):
             secure_server(self.socket, self.key)
         endpoint = self.open(address)
         return here or endpoint
 
     def open(self, address: str) -> str:
-        """Listens at ``address``; returns it with its port."""
+        """Listen at ``address``; return it with its port."""
         try:
             return bind_socket(self.socket, address)
         except zmq.ZMQError as error:
-            away = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
-            hint = "use an address of this host" if away else "use a free port"
+            elsewhere = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
+            hint = "use an address of this host" if elsewhere else "use a free port"
             raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
 
     def lead(self, team: Team, control: str) -> None:
-        """Leads the team from its start to its end."""
+        """Start the team, serve it, and dismiss it."""
         parting = team.parting_seconds
         try:
             team.start(control, self.seats)
@@ -120,13 +125,15 @@ class Coordinator:
             for source in [self.socket, *team.descriptors()]:
                 self.poller.register(source, zmq.POLLIN)
             self.serve(team)
+            # Only after success: workers that have finished get time to end by themselves. After a failure they get
+            # what the team allows, which is 0 where they can be killed.
             parting = PARTING_SECONDS
         finally:
             with defer_signals(ending=True):
                 self.dismiss(team, parting)
 
     def serve(self, team: Team) -> None:
-        """Answers and watches until every worker has finished."""
+        """Answer messages and watch the workers until every worker has finished."""
         while not all(m.finished for m in self.members):
             self.poller.poll(LOOK_MS)
             self.read_all(team)
@@ -139,21 +146,21 @@ class Coordinator:
             self.look_for_movement()
 
     def forget_absent(self, team: Team) -> None:
-        """Gives the seats free of those that were admitted and have not said hello since."""
+        """Free the seats of workers that were admitted and have not introduced themselves since."""
         for m in self.members:
             where = team.where(m.rank)
             silent = monotonic() - m.heard
             if where and not m.identity and silent > HELLO_SECONDS:
                 team.leave(m.rank)
                 self.seats.free(m.rank)
-                told = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
-                self.listener(Noticed(told))
+                text = f"worker {m.rank} ({where}) joined and has not been heard for {silent:.0f} s; its seat is free"
+                self.listener(Noticed(text))
 
     def look_for_room(self) -> None:
-        """Says so when this process can open nothing more, connections included, and when it can again."""
+        """Report when this process cannot open any more files or connections, and when it can again."""
         full = not _can_open_files()
         if full != self.full:
-            hint = "who joins now has to wait; raise `ulimit -n`, or see who connects to it"
+            hint = "new workers have to wait; raise `ulimit -n`, or check what connects to it"
             self.listener(Noticed(
                 f"the coordinator has as many open files and connections as it may: {hint}"
                 if full
@@ -162,29 +169,30 @@ class Coordinator:
         self.full = full
 
     def notice(self, text: str) -> None:
-        """Reports what somebody who joined, or wished to, did wrong, not endlessly often."""
+        """Report a malformed message of a process that has joined or asks to join, at most ``NOTICES`` times."""
         self.noticed += 1
         if self.noticed <= NOTICES:
             self.listener(Noticed(text if self.noticed < NOTICES else f"{text} (the last such line)"))
 
     def look_for_movement(self) -> None:
-        """Raises WorkerFailed if groups wait for each other for longer than the deadline and none gets on."""
+        """Raise WorkerFailed if groups wait for each other for longer than the deadline and none makes progress."""
         still = monotonic() - self.talk.moved
         alone = len(self.members) == self.cluster.workers
         if not alone and all(m.beat.phase for m in self.members) and still > self.options.deadline:
             places = "\n".join(f"{self.cluster.name(m.rank)} is in {m.last_moment()}" for m in self.members)
-            hint = "look at whoever does not wait, or raise the deadline with --set deadline=SECONDS"
-            raise WorkerFailed(f"nobody has got on for {still:.1f} s; {hint}\n{places}")
+            hint = "look at the worker that does not wait, or raise the deadline with --set deadline=SECONDS"
+            raise WorkerFailed(f"no worker has made progress for {still:.1f} s; {hint}\n{places}")
 
     def hear_last_words(self, verdict: FailureVerdict, team: Team) -> None:
-        """Lets the worker that will be blamed tell why, if it can; what others say now is a consequence."""
+        """Give the worker that will be blamed a short time to report the reason. Messages of other workers are
+        consequences now."""
         self.blame.certain = verdict.rank
         end = monotonic() + LAST_WORDS_SECONDS
         while (left := end - monotonic()) > 0 and self.socket.poll(int(left * 1000)):
             self.read_all(team)
 
     def dismiss(self, team: Team, seconds: float) -> None:
-        """Tells everybody to stop, also who introduces himself only now, and waits until they have ended."""
+        """Tell all workers to stop, also one that introduces itself only now, and wait until they have ended."""
         self.leaving = True
         end = monotonic() + seconds
         for m in self.members:
@@ -194,8 +202,9 @@ class Coordinator:
             self.read_all(team)
 
     def read_all(self, team: Team) -> None:
-        """Handles what has come; a stranger's messages are dropped."""
+        """Handle all messages that have arrived. Messages of unknown processes are dropped."""
         while self.socket.poll(0):
+            # The identity is derived from the ticket's secret, so knowing it is what authenticates a worker.
             name, *parts = self.socket.recv_multipart()
             rank = self.seats.ranks.get(name)
             if rank is not None:
@@ -207,19 +216,21 @@ class Coordinator:
                 self.socket.send_multipart([name, *pack_message(ControlProto(joined=JoinedProto(refused=late)))])
 
     def take(self, member: MemberRecord, name: bytes, parts: Sequence[bytes], team: Team) -> None:
-        """Handles what the holder of a ticket sent. Raises WorkerFailed for what no worker sends."""
+        """Handle a message of the holder of a ticket. Raises WorkerFailed for a message that no worker sends."""
         try:
             self.handle(member, name, unpack_message(parts), team)
         except GarbledMessage as error:
             if not member.identity:
-                self.notice(f"somebody who joined as worker {member.rank} was not understood: {error}")
+                self.notice(f"a process that joined as worker {member.rank} sent no valid message: {error}")
             elif not self.leaving:
                 raise self.blame.failed(member.rank, str(error)) from error
 
     def handle(self, member: MemberRecord, name: bytes, message: ControlProto, team: Team) -> None:
+        """Handle a message of the holder of a ticket; ``hello`` introduces the worker, and other messages count only
+        after it."""
         kind = str(message.WhichOneof("message"))
         if kind != "hello" and not member.identity:
-            return  # nobody is this worker before its hello
+            return  # a heartbeat or an old message cannot introduce a worker
         member.heard = monotonic()
         if kind == "hello" and message.hello.token == self.seats.ticket(member.rank).secret:
             member.identity = name
@@ -231,7 +242,7 @@ class Coordinator:
             self.talk.hear(member, kind, getattr(message, kind))
 
     def admit(self, name: bytes, parts: Sequence[bytes], team: Team) -> None:
-        """Answers somebody who has the token and asks to be a worker."""
+        """Answer a process that has the token and asks to be a worker."""
         joined = JoinedProto(refused="the run is over") if self.leaving else self.decide(parts, team)
         if not joined.refused:
             member = self.members[joined.rank]
@@ -241,18 +252,19 @@ class Coordinator:
         self.socket.send_multipart([name, *pack_message(ControlProto(joined=joined))])
 
     def decide(self, parts: Sequence[bytes], team: Team) -> JoinedProto:
-        """Whether somebody may take part."""
+        """Decide whether a process may take part."""
         try:
             message = unpack_message(parts)
             if message.WhichOneof("message") != "join":
-                raise GarbledMessage(f"expected a wish to join, got {message.WhichOneof('message')}")
+                raise GarbledMessage(f"expected a request to join, got {message.WhichOneof('message')}")
             return team.admit(message.join)
         except GarbledMessage as error:
-            self.notice(f"somebody who has the token was refused: {error}")
+            self.notice(f"a process that has the token was refused: {error}")
             return JoinedProto(refused=str(error))
 
     def interrupted(self, number: int = signal.SIGINT) -> str:
-        """What a person who pressed Ctrl-C, or sent another signal, wants to know."""
+        """The text for a user who pressed Ctrl-C or sent another signal: the step reached, and the latest
+        checkpoint."""
         saved = self.talk.saving.latest
         step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
         steps = self.talk.partition.job.train_steps
@@ -268,7 +280,7 @@ class Coordinator:
 
 
 def _can_open_files() -> bool:
-    """True if this process may open one more file or connection."""
+    """True if this process can open one more file or connection."""
     try:
         os.close(os.open(os.sep, os.O_RDONLY))
     except OSError as error:

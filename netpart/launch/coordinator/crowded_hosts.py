@@ -1,4 +1,5 @@
-"""Crowd: workers of one host that compute on more threads than they have cores: each waits for the others."""
+"""Oversubscribed hosts: workers of one host that compute on more threads than it has cores, so they slow each other
+down."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from netpart.launch.coordinator.watch import MemberRecord
 
 @dataclass(frozen=True)
 class OversubscribedHost:
-    """Workers ``ranks`` share ``cores``; with ``share`` threads each there would be a core for every thread, or as few
-    threads as can be."""
+    """Workers ``ranks`` that share ``cores``.
+
+    With ``share`` threads per worker there is a core for every thread, or the minimum of one thread each.
+    """
 
     ranks: tuple[int, ...]
     cores: int
@@ -23,7 +26,7 @@ class OversubscribedHost:
 
 
 def find_oversubscribed_hosts(members: Iterable[MemberRecord]) -> tuple[OversubscribedHost, ...]:
-    """The workers of each host that compute on its cores, on too many threads together."""
+    """For each host, its workers on the CPU if they have more threads together than it has cores."""
     hosts: dict[str, list[MemberRecord]] = {}
     for member in members:
         if member.device == CPU:
@@ -32,7 +35,8 @@ def find_oversubscribed_hosts(members: Iterable[MemberRecord]) -> tuple[Oversubs
 
 
 def _oversubscribed_host(members: list[MemberRecord]) -> OversubscribedHost | None:
-    """``members``, who share a host, as a crowd; None if they are none, or each has one thread already."""
+    """``members``, which share a host, as an OversubscribedHost. None if there are enough cores, or each has one thread
+    already."""
     crowd = OversubscribedHost(tuple(m.rank for m in members), len(frozenset().union(*(m.cores for m in members))))
     threads = [m.threads for m in members]
     return crowd if sum(threads) > crowd.cores and max(threads) > 1 else None

@@ -1,4 +1,4 @@
-"""MetricBook: adds up the sums that workers report, and says what they mean over mini-batches."""
+"""MetricBook: adds up the sums that workers report, and turns them into means over mini-batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netpart.proto.control_pb2 import ReportProto
 
 @dataclass(frozen=True)
 class MetricMeans:
-    """What a report says: means and other figures by name, tables, samples per second."""
+    """The contents of a report: means and other figures by name, tables, samples per second."""
 
     metrics: dict[str, float]
     tables: MetricTables
@@ -20,9 +20,9 @@ class MetricMeans:
 
 
 class MetricBook:
-    """Reports of one (phase, step) are complete when every worker has sent its own.
+    """Collects reports. Those of one (phase, step) are complete when every worker has sent its own.
 
-    Of several groups one reports; its rate of samples counts for all of them.
+    Of several groups only one reports. Its rate of samples is multiplied by the number of groups.
     """
 
     def __init__(self, partition: Partition) -> None:
@@ -36,21 +36,21 @@ class MetricBook:
         return self.partition.phases[phase][-1].rows[1]
 
     def add(self, report: ReportProto, workers: int) -> MetricMeans | None:
-        """Takes one worker's report; once all are there, returns what they say together."""
+        """Add one worker's report. Once all reports are there, return their means; None before."""
         key = (report.phase, report.step)
         reports = self.open.setdefault(key, [])
         reports.append(report)
         if len(reports) < workers:
             return None
         del self.open[key]
-        reports.sort(key=lambda r: r.rank)  # a sum must not depend on who came first
+        reports.sort(key=lambda r: r.rank)  # so that rounding of the sums does not depend on the order of arrival
         samples = self.rows(report.phase) * report.batches
         micros, sums = (
             self.partition.phases[report.phase],
             [sum(column) for column in zip(*(r.sum for r in reports), strict=True)],
         )
         now = monotonic()
-        everybody = samples * self.groups if report.phase == "train" else samples
-        rate = everybody / max(now - self.last, 1e-9)
+        processed = samples * self.groups if report.phase == "train" else samples
+        rate = processed / max(now - self.last, 1e-9)
         self.last = now
         return MetricMeans(phase_figures(micros, sums, samples), phase_tables(micros, sums), rate)

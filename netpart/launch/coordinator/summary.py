@@ -1,4 +1,4 @@
-"""The end of a run: what it measured, what it moved, and whether that was what the graph foretold."""
+"""The Summary of a run: what it measured, what it sent, and whether that is what the graph predicted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netpart.layers.inputs.rows import RowInput
 def summarise_run(
     partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float
 ) -> Summary:
-    """Puts the end of a run together."""
+    """Build the Summary at the end of a run."""
     steps = max(0, partition.job.train_steps - options.first_step)
     cluster = partition.cluster
     first = options.first_step
@@ -61,14 +61,15 @@ def _test_accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
 
 
 def _steps_per_epoch(partition: Partition) -> float | None:
-    """Training steps in which every sample comes once; None where the samples have no end."""
+    """Training steps in which every sample is used once; None if the number of samples is unlimited."""
     inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
     counts = [count for count in (layer.records() for layer in inputs) if count is not None]
     return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
 
 
 def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRecord]) -> dict[str, int]:
-    """Payload bytes that were counted, by edge: "train ip1-00:ip2-01"; a message that nobody foresaw goes by number."""
+    """Payload bytes that were counted, by edge: "train ip1-00:ip2-01". A message that was not predicted is named by its
+    numbers."""
     names = {volume.key: volume.name for volume in found}
     counted = dict[str, int]()
     for member in members:
@@ -81,5 +82,5 @@ def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRec
 
 
 def _first_metric_named(metrics: dict[str, float], name: str) -> float | None:
-    """The first metric ``layer/name``."""
+    """The value of the first metric ``layer/name``."""
     return next((value for key, value in metrics.items() if key.split("/")[-1] == name), None)

@@ -1,11 +1,12 @@
-"""Watch: decides who has died, was stopped, fell silent or never came. The clock comes in; nothing is done here.
+"""Watchdog: decides which worker died, was stopped, fell silent or never connected. The caller passes the time and
+acts.
 
-process gone                          -> at once
-stopped (SIGSTOP), or on a host that  -> after SILENT_SECONDS without a heartbeat
-cannot be looked at
-alive and yet silent: something holds -> after ``patience`` seconds
-the interpreter, or the host is busy
-never introduced itself               -> after ``start_seconds``
+    process ended                            -> at once
+    stopped (SIGSTOP), or on a host whose    -> after SILENT_SECONDS without a heartbeat
+    processes cannot be inspected
+    alive but silent: the interpreter is     -> after ``patience`` seconds
+    blocked, or the host is busy
+    never introduced itself                  -> after ``start_seconds``
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from netpart.program.messages.communication import Phases
 from netpart.proto.control_pb2 import BeatProto
 
 SILENT_SECONDS = 3.0
-"""A stopped worker, or a lost link, is taken for good after so long; a heartbeat comes every BEAT_SECONDS."""
+"""After this time without a heartbeat, a stopped worker or a lost link counts as lost. A heartbeat arrives every
+BEAT_SECONDS."""
 GAP_SECONDS = 1.5
-"""If this process was not running for so long, it cannot have heard anybody, and nobody else is to blame."""
+"""If this process was suspended for so long, it could not receive anything, and no worker is to blame."""
 
 
 @dataclass
@@ -44,7 +46,7 @@ class MemberRecord:
     trace: Any = None
 
     def last_moment(self) -> str:
-        """Where it was last heard: phase, step and what it was doing."""
+        """Its last reported phase, step and action."""
         return describe_moment(self.beat.phase, self.beat.step, self.beat.doing or "starting")
 
 
@@ -55,7 +57,7 @@ def describe_moment(phase: str, step: int, doing: str) -> str:
 
 @dataclass(frozen=True)
 class FailureVerdict:
-    """Why the run must end: ``rank`` is at fault, ``text`` says how."""
+    """Why the run must end: ``rank`` is at fault, ``text`` is the reason."""
 
     rank: int
     text: str
@@ -64,8 +66,8 @@ class FailureVerdict:
 class Watchdog:
     """Watches ``members`` from ``now`` on.
 
-    ``patience`` is what a living but silent worker gets, in seconds, ``start_seconds`` what one gets to introduce
-    itself, and ``hint`` what a person can do about one that did not.
+    ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
+    introduce itself. ``hint`` is advice for the user about a worker that did not.
     """
 
     def __init__(
@@ -82,7 +84,12 @@ class Watchdog:
             member.heard = now
 
     def look(self, now: float, dead: Mapping[int, str], stopped: Callable[[int], bool]) -> FailureVerdict | None:
-        """The verdict at ``now``, given who has ended and how, and a way to ask whether a worker is stopped."""
+        """The verdict at ``now``, or None.
+
+        ``dead`` maps each ended worker to how it ended; ``stopped`` returns whether a worker is stopped.
+        """
+        # This process was suspended itself: heartbeats that arrived meanwhile are still unread, so every clock
+        # restarts.
         if now - self.looked > GAP_SECONDS:
             self.began += now - self.looked
             for member in self.members:
@@ -93,7 +100,7 @@ class Watchdog:
         return next(filter(None, (self.silence(member, now, stopped) for member in self.members)), None)
 
     def silence(self, member: MemberRecord, now: float, stopped: Callable[[int], bool]) -> FailureVerdict | None:
-        """The verdict on one worker that lives."""
+        """The verdict on one living worker."""
         silent = now - member.heard
         if silent <= SILENT_SECONDS:
             return None
@@ -107,9 +114,9 @@ class Watchdog:
         return None
 
     def absence(self, member: MemberRecord) -> FailureVerdict:
-        """The verdict on the first worker that did not come; it names the others too."""
+        """The verdict on the first worker that did not connect. It names the others too."""
         others = [str(m.rank) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
         return FailureVerdict(
-            member.rank, f"did not come within {self.start_seconds:g} s of its start{too}; {self.hint}"
+            member.rank, f"did not connect within {self.start_seconds:g} s of its start{too}; {self.hint}"
         )

@@ -1,7 +1,7 @@
-"""Files: how a worker reaches checkpoints: as files of its host, or through the coordinator, whose host has them.
+"""Checkpoint files as a worker reaches them: files of its own host, or files of the coordinator's host over its link.
 
-Workers on other hosts never write a checkpoint themselves, even where they see its folder: a network file system may
-write whole pages, and two hosts whose regions meet in a page would overwrite each other's bytes.
+Workers on other hosts never write a checkpoint directly, even if they see its folder. A network file system may write
+whole pages. Two hosts whose regions share a page would then overwrite each other's bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from netpart.proto.control_pb2 import ControlProto, RegionProto
 from netpart.spec import Region, Shape, extent, relative_slices, size
 
 PIECE_BYTES = 1 << 20
-"""What one message carries; the next is sent when it has been answered, so neither side piles anything up."""
+"""Bytes in one message. The next message is sent after the answer to this one, so neither side accumulates a queue."""
 
 NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
-"""Types of elements that travel."""
+"""Element types that may be sent."""
 
 
 class CheckpointFiles(Protocol):
-    """Where checkpoints are."""
+    """How to open checkpoints for writing (``join``) and reading (``open``)."""
 
     def join(self, path: Path) -> AbstractContextManager[RegionWriter]: ...
 
@@ -58,14 +58,14 @@ class RemoteFiles:
 
 
 class RemoteFile:
-    """One file of the coordinator's host; an error that it meets ends the run there."""
+    """One file of the coordinator's host. An error there ends the run on the coordinator."""
 
     def __init__(self, control: ControlClient, path: Path) -> None:
         self.control = control
         self.path = path
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
-        """Writes a box of a tensor, piece by piece; returns when all of it is written."""
+        """Write a box of a tensor, piece by piece; return when all pieces are written."""
         for piece in split_box_by_bytes(box, array.itemsize):
             message = ControlProto()
             _describe_region(message.region_write, self.path, name, piece, array.dtype, shape or ())
@@ -74,7 +74,7 @@ class RemoteFile:
             self.control.receive("region")
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None:
-        """Reads a box of a tensor into ``out``, piece by piece."""
+        """Read a box of a tensor into ``out``, piece by piece."""
         for piece in split_box_by_bytes(box, out.itemsize):
             message = ControlProto()
             _describe_region(message.region_read, self.path, name, piece, out.dtype, shape or ())
@@ -85,7 +85,7 @@ class RemoteFile:
 def _describe_region(
     region: RegionProto, path: Path, name: str, box: Region, dtype: np.dtype[Any], shape: Shape
 ) -> None:
-    """Says in ``region`` which elements of which tensor are meant."""
+    """Store in ``region`` which elements of which tensor it refers to."""
     region.path = str(path)
     region.name = name
     region.dtype = str(dtype)
@@ -95,25 +95,26 @@ def _describe_region(
 
 
 def region_box(region: RegionProto) -> Region:
-    """The box that ``region`` is about."""
+    """The box that ``region`` refers to."""
     return tuple(zip(region.low, region.high, strict=True))
 
 
 def region_dtype(region: RegionProto) -> np.dtype[Any]:
-    """The type of the elements. Raises ValueError for a type that holds no numbers."""
+    """The element type of ``region``. Raises ValueError for a type that is not numeric."""
+    # The name comes over the network: np.dtype would also accept object and structured types.
     if region.dtype not in NUMBERS:
         raise ValueError(f"expected elements of {', '.join(NUMBERS)}, got {region.dtype[:20]!r}")
     return np.dtype(region.dtype)
 
 
 def region_elements(region: RegionProto) -> NDArray[Any]:
-    """The elements that ``region`` carries, read-only, in the shape of its box."""
+    """The elements in ``region``, read-only, in the shape of its box."""
     values: NDArray[Any] = np.frombuffer(region.data, region_dtype(region)).reshape(extent(region_box(region)))
     return values
 
 
 def split_box_by_bytes(box: Region, itemsize: int, limit: int = PIECE_BYTES) -> Iterator[Region]:
-    """``box`` in parts of at most ``limit`` bytes: halves, and halves of these, along the longest axis."""
+    """Split ``box`` into parts of at most ``limit`` bytes, by halving the longest axis recursively."""
     if size(box) * itemsize <= limit or size(box) <= 1:
         yield box
         return

@@ -1,4 +1,4 @@
-"""Share: what one worker reads and writes of checkpoints: its regions of whole tensors."""
+"""The share of a checkpoint that one worker reads and writes: its regions of whole tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netpart.worker.player import Player
 
 
 class CheckpointShare:
-    """The share of ``player``, as ``welcome`` tells and ``control`` asks for it."""
+    """The checkpoint share of ``player``. ``welcome`` defines it; ``control`` requests the files for it."""
 
     def __init__(self, player: Player, control: ControlClient, welcome: WelcomeProto, files: CheckpointFiles) -> None:
         self.player = player
@@ -23,7 +23,7 @@ class CheckpointShare:
         self.files = files
 
     def begin(self) -> None:
-        """Gives the parameters their first values: those of a checkpoint, or fresh ones."""
+        """Give the parameters their first values: those of a checkpoint, or initial ones."""
         if self.welcome.restore:
             self.player.doing = "reading a checkpoint"
             self.restore(Path(self.welcome.restore))
@@ -32,13 +32,14 @@ class CheckpointShare:
             self.player.parameters.initialise()
 
     def save(self, step: int) -> None:
-        """Writes this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
+        """Write this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
         self.control.status.step = step
         self.player.doing = "waiting to write a checkpoint"
         message = ControlProto()
         message.checkpoint_due.rank = self.control.rank
         message.checkpoint_due.step = step
         self.control.send(message)
+        # The coordinator creates the files before it answers, so every worker writes into existing files of full size.
         opened = self.control.receive("checkpoint_open").checkpoint_open
         self.player.doing = "writing a checkpoint"
         self.write(Path(opened.path), {"": self.player.parameters.at_home})
@@ -50,16 +51,16 @@ class CheckpointShare:
         self.control.send(message)
 
     def states(self) -> dict[str, ArrayOf]:
-        """How to find every state of the updater, by the suffix of its name in a checkpoint."""
+        """For each state of the updater, a function that finds its array, by the suffix of its name in a checkpoint."""
         updater = self.player.machine.updater
         return {f".{slot}": self.state(slot) for slot in (updater.states if updater else ())}
 
     def state(self, slot: str) -> ArrayOf:
-        """Finds updater state ``slot`` of a holding."""
+        """A function that finds the updater state ``slot`` of a holding."""
         return lambda holding: self.player.machine.state[holding][slot]
 
     def write(self, path: Path, sources: dict[str, ArrayOf]) -> None:
-        """Writes the homes that fall to this worker."""
+        """Write the home regions that are assigned to this worker."""
         with self.files.join(path) as file:
             for h in self.welcome.writes:
                 holding = self.player.program.holdings[h]
@@ -70,18 +71,17 @@ class CheckpointShare:
                     )
 
     def restore(self, path: Path) -> None:
-        """Reads this worker's regions of a checkpoint, and the updater's state where it lies beside.
-
-        Parameters come last: the average of a running statistic is that itself; earlier checkpoints have another one.
-        """
+        """Read this worker's regions of a checkpoint, and the updater's state if it lies next to the checkpoint."""
         beside = self.welcome.restore_updater if self.states() else ""
         if beside:
             self.read(Path(beside), self.states())
+        # Parameters are read last. The average of a running statistic shares the statistic's memory, and older
+        # checkpoints store a different value for that average: the parameter must overwrite it.
         self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
         if not beside:
             self.player.parameters.begin_state()
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:
-        """Fills every holding."""
+        """Fill the arrays of every holding from the file ``path``."""
         with self.files.open(path) as file:
             fill_from_checkpoint(self.player, file, targets)

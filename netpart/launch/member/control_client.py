@@ -1,4 +1,4 @@
-"""The worker's end of the control plane: one DEALER for its words, one more for its heartbeat.
+"""ControlClient: the worker's end of the control plane. One DEALER socket carries its messages, a second its heartbeat.
 
     worker                          coordinator
     join                ──────▶                         from another host, under a name of its own
@@ -6,16 +6,17 @@
     hello(token)        ──────▶
                         ◀──────     welcome(plan)
     ready(address, what it will send and receive)
-                        ──────▶     rehearsal
+                        ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
                         ◀──────     checkpoint_open, stop
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
-Every socket carries an identity that is made of a secret: what comes under another one is no word of this run's
-workers. Who asks to be a worker shows the run's token; each worker has a ticket of its own, which it gets with its rank
-(seats.py). Over tcp both know the coordinator's key as well, and a worker whose link is lost is told by its heartbeat.
+Every socket has an identity derived from a secret. The coordinator ignores messages under any other identity. A process
+that asks to be a worker shows the run's token. Each worker then has a ticket of its own, which it receives with its
+rank (seats.py). Over tcp the worker also knows the coordinator's public key, and the heartbeat thread detects a lost
+link.
 """
 
 from __future__ import annotations
@@ -42,12 +43,13 @@ BEAT_SECONDS = 0.25
 
 
 class StopRequested(NetpartError):
-    """The coordinator told this worker to stop."""
+    """The coordinator has requested that this worker stop."""
 
 
 @dataclass
 class WorkerStatus:
-    """Where a worker is; its heartbeat says so. ``doing`` is asked by another thread, at any moment."""
+    """The current position of a worker, as its heartbeat reports it. The heartbeat thread may call ``doing`` at any
+    time."""
 
     phase: str = ""
     step: int = 0
@@ -55,12 +57,10 @@ class WorkerStatus:
 
 
 class ControlClient:
-    """One worker's connection to the coordinator at ``address``. All methods are called by the worker's thread.
+    """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
-    ``ticket`` is what shows that it is worker ``rank``.
-
-    Over tcp, ``lost`` is called by the heartbeat's thread when the link is lost; nothing that this worker could wait
-    for comes any more.
+    ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
+    No message that the worker could wait for arrives after that.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ControlClient:
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
 
     def hello(self) -> ControlProto:
-        """Introduces this worker, starts its heartbeat and waits for the plan."""
+        """Introduce this worker, start its heartbeat and wait for the plan."""
         message = ControlProto()
         message.hello.rank = self.rank
         message.hello.pid = os.getpid()
@@ -92,14 +92,14 @@ class ControlClient:
         return self.receive("welcome")
 
     def send(self, message: ControlProto) -> None:
-        """Sends ``message``; never waits."""
+        """Send ``message`` without blocking."""
         self._socket.send_multipart(pack_message(message))
 
     def receive(self, wanted: str) -> ControlProto:
-        """Waits for the next message, which must be ``wanted``. Raises Stopped if the coordinator says stop,
-        NetpartError for anything else.
+        """Wait for the next message, which must be of kind ``wanted``.
 
-        It waits as long as it takes: a coordinator may have been suspended, and one that dies takes its workers along.
+        There is no timeout: a coordinator may have been suspended, and if it dies, its workers die too. Raises
+        StopRequested if the coordinator requests a stop, NetpartError for any other message.
         """
         message = unpack_message(self._socket.recv_multipart())
         kind = message.WhichOneof("message")
@@ -112,19 +112,20 @@ class ControlClient:
         return message
 
     def check(self) -> None:
-        """Raises Stopped if the coordinator wants this worker to end."""
-        if cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # a tenth of what a poll takes, every step
+        """Raise StopRequested if the coordinator has requested that this worker stop."""
+        if cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # called every step: costs a tenth of a poll
             self.receive("stop")
 
     def await_stop(self) -> None:
-        """Waits until every worker has finished: until then a peer may still need what this one sent."""
+        """Wait until every worker has finished. Until then a peer may still need data that this worker has sent."""
         try:
             self.receive("stop")
         except StopRequested:
             return
 
     def close(self) -> None:
-        """Ends the heartbeat and lets the last words leave."""
+        """End the heartbeat, and give the last messages time to leave."""
+        # The heartbeat thread uses the first socket's monitor, so it must end before that monitor is closed.
         self._ended.set()
         if self._beats.ident is not None:
             self._beats.join()
@@ -133,6 +134,7 @@ class ControlClient:
         self._socket.close(linger=1000)
 
     def _beat(self) -> None:
+        # A ZeroMQ socket belongs to one thread. So the heartbeat opens its own instead of sharing the worker's.
         (socket, link) = self._connect(HEART)
         message = ControlProto()
         links = [link for link in (self._link, link) if link]
@@ -153,16 +155,18 @@ class ControlClient:
         socket.close(linger=0)
 
     def _connect(self, which: bytes) -> tuple[zmq.Socket[bytes], LinkMonitor | None]:
-        """One of this worker's sockets, and the watch over its link if somebody is to be told."""
+        """Open one of this worker's sockets, with a link monitor if a lost link must be reported."""
         name = socket_identity(self.ticket.secret, self.rank, which)
         socket = make_dealer(self.context, self.address, self.ticket, name)
+        # The monitor must be attached before the socket connects, or it would miss the first events.
         link = LinkMonitor(socket, monotonic()) if self.lost and is_tcp_address(self.address) else None
         connect_socket(socket, self.address)
         return socket, link
 
 
 def make_dealer(context: zmq.Context[Any], address: str, token: RunToken, name: bytes) -> zmq.Socket[bytes]:
-    """A DEALER that is to be connected to ``address`` as ``name``; over tcp ``token`` says who must be there."""
+    """Make a DEALER socket with identity ``name``, to be connected to ``address``. Over tcp, ``token`` identifies the
+    coordinator."""
     socket = limited_socket(context, zmq.DEALER, FRAME_BYTES)
     socket.setsockopt(zmq.IDENTITY, name)
     if is_tcp_address(address):

@@ -1,4 +1,4 @@
-"""Join: a worker that goes to a coordinator on another host, asks to take part, and plays its part."""
+"""Joining a run: a worker connects to a coordinator on another host, asks for a seat, and serves as that worker."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from netpart.transport.transport import Transport
 
 LOOK_MS = 100
 WAIT_SECONDS = 600.0
-"""How long a worker tries to reach its coordinator, and a coordinator waits for its workers."""
+"""How long a worker tries to reach its coordinator, and how long a coordinator waits for its workers."""
 
 
 @dataclass(frozen=True)
 class Invitation:
-    """To which run a worker goes, and as whom.
+    """Which run a worker joins, and as which worker.
 
-    ``address`` is the coordinator's, tcp://HOST:PORT. ``rank`` None takes the next that is free, ``listen`` "" the
-    address of the interface that reaches the coordinator. ``folder`` is where relative data paths start on this host,
-    None the same as on the coordinator's. ``wait`` is for how many seconds to knock.
+    ``address`` is the coordinator's, tcp://HOST:PORT. ``rank`` None takes the next free rank. ``listen`` "" uses the
+    address of the interface that reaches the coordinator. ``folder`` is where relative data paths start on this host;
+    None uses the coordinator's path. ``wait`` is how many seconds to wait for an answer.
     """
 
     address: str
@@ -58,10 +58,11 @@ class Invitation:
 
 
 def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
-    """Plays one worker of the run at ``invitation.address`` to its end; ``say`` hears what a person wants to know.
+    """Serve as one worker of the run at ``invitation.address`` until the run ends; ``say`` receives progress messages
+    for the user.
 
-    Raises NetpartError if nobody answers or the run cannot use this worker, WorkerFailed if the run ends early. If the
-    coordinator is lost, the process ends with exit code 1 at once.
+    Raises NetpartError if no coordinator answers or the run cannot use this worker, WorkerFailed if the run ends early.
+    If the coordinator is lost, the process ends at once with exit code 1.
     """
     invitation = replace(invitation, address=resolve_peer_address(invitation.address, "--join"))
     given = resolve_bind_address(invitation.listen, "--listen", free=True) if invitation.listen else ""
@@ -78,7 +79,7 @@ def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
 def _play_joined_worker(
     context: zmq.Context[Any], invitation: Invitation, rank: int, ticket: RunToken, listen: str
 ) -> bool:
-    """Serves as worker ``rank``; True if the run went to its end."""
+    """Serve as worker ``rank``. Return True if the run completed."""
     from netpart.transport.zeromq import ZeroMQTransport
 
     def made(welcome: WelcomeProto) -> Transport:
@@ -95,13 +96,16 @@ def _play_joined_worker(
 
 
 def exit_at_once(message: str) -> NoReturn:
-    """Ends this process from any thread, whatever the others wait for."""
+    """End this process from any thread, regardless of what the other threads wait for."""
+    # sys.exit would only end the calling thread, which is the heartbeat's.
     os.write(sys.stderr.fileno(), f"error: {message}\n".encode())
     os._exit(1)
 
 
 def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int, RunToken]:
-    """Asks to take part, and waits for the answer: this worker's rank and ticket. Raises NetpartError."""
+    """Ask for a seat and wait for the answer. Return this worker's rank and ticket. Raises NetpartError."""
+    # The random suffix keeps two workers with the same token apart: a ROUTER rejects a second peer with the same
+    # identity.
     name = KNOCK + invitation.token.secret + secrets.token_bytes(4)
     door = make_dealer(context, invitation.address, invitation.token, name)
     link = LinkMonitor(door, monotonic())
@@ -118,7 +122,7 @@ def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int
 
 
 def _join_request(invitation: Invitation) -> ControlProto:
-    """Who asks, and for which rank."""
+    """The message that asks for a seat: this host, this netpart version, and the wanted rank if any."""
     message = ControlProto()
     message.join.host = f"{socket.gethostname()}, process {os.getpid()}"
     message.join.version = installed_version()
@@ -128,7 +132,7 @@ def _join_request(invitation: Invitation) -> ControlProto:
 
 
 def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invitation) -> JoinedProto:
-    """The coordinator's answer. Raises NetpartError if none comes in time, or the token is not that of the run."""
+    """The coordinator's answer. Raises NetpartError if none arrives in time, or if the token is not the run's."""
     until = monotonic() + invitation.wait
     while not door.poll(LOOK_MS):
         link.look(monotonic())
@@ -149,7 +153,7 @@ def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invita
 
 
 def _own_address(address: str) -> str:
-    """This host's address on the interface that reaches ``address``, as its routes say; nothing is sent."""
+    """This host's address on the interface that reaches ``address``, according to its routes. Nothing is sent."""
     try:
         return source_address(*host_and_port(address, "--join"))
     except OSError as error:

@@ -1,12 +1,13 @@
-"""Loop: what one worker does from its first step to its last. Every worker keeps the same order of events.
+"""WorkerLoop: what one worker does from its first step to its last. Every worker has the same order of events.
 
-step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
-end:   meet? ─ checkpoint ─ validate ─ test
+    step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+    end:   meet? ─ checkpoint ─ validate ─ test
 
-Of several groups each trains in its own steps; group 0 validates, tests and reports, and the keepers of parameters
-write checkpoints.
+With several groups, each group trains in its own steps. Group 0 validates, tests and reports. The workers in
+``Cluster.checkpoint_ranks`` write checkpoints.
 
-Where stages are delayed, several steps are under way at a time; before anything but training all of them are ended.
+If pipeline stages are delayed, several steps are in flight at a time. All of them are completed before anything other
+than training.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from netpart.worker.server_player import AppliedUpdate
 
 TOLD_TOGETHER = 1000
-"""Numbers of updates that are told in one message."""
+"""How many numbers of updates are collected before they are sent in one message."""
 LATEST_STEPS = 1000
-"""Training steps whose times are kept."""
+"""Number of latest training steps whose times are kept."""
 
 
 class WorkerLoop:
-    """Trains, evaluates and saves on one worker of ``cluster``. ``averages`` are of groups that keep their own
+    """Train, evaluate and save on one worker of ``cluster``. ``averages`` belong to groups that keep their own
     parameters."""
 
     def __init__(
@@ -61,11 +62,13 @@ class WorkerLoop:
         self.step_seconds: deque[float] = deque(maxlen=LATEST_STEPS)
 
     def run(self) -> None:
-        """Plays every step of the job. Raises Overdue when a message does not come by the deadline."""
+        """Play every step of the job. Raises Overdue when a message does not arrive by the deadline."""
         job = self.job
         met = set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
+            # Every worker must follow this order: an evaluation or checkpoint exchanges messages that all workers
+            # expect at the same point between two training steps.
             self.equalise_if(step, step in met)
             self.evaluate_if(step, is_due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
             self.evaluate_if(step, is_due(step, job.test_freq, job.test_after), "test", job.test_steps)
@@ -81,58 +84,61 @@ class WorkerLoop:
         self.flush()
 
     def flush(self) -> None:
-        """Waits until all that was sent leaves by itself: from here on this worker listens to the coordinator alone."""
+        """Wait until everything that was sent leaves without further calls. After this, the worker only listens to the
+        coordinator."""
         self.player.doing = "waiting for its last messages to leave"
         while not self.transport.flush(LOOK_UP_SECONDS):
             self.control.check()
 
     def just_restored(self, step: int) -> bool:
-        """True if what a checkpoint of ``step`` would hold has just been read from one."""
+        """True if the parameters were just read from the checkpoint of ``step``, so that saving it again would change
+        nothing."""
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
     def checkpoint_if(self, step: int, now: bool) -> None:
-        """Writes a checkpoint if this worker keeps parameters, and they were not read from just that one."""
+        """Write a checkpoint, if this worker keeps parameters and has not just read them from that checkpoint."""
         if now and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)
 
     def equalise_if(self, step: int, now: bool) -> None:
-        """Makes the parameters of all groups one, where each has its own."""
+        """Make the parameters of all groups equal, if each group has its own."""
         if now and self.averages is not None:
             self.player.doing = "waiting for the other groups"
             for waiting in self.averages.equalise_groups(step):
                 self.patience.wait(waiting, step)
 
     def train(self, step: int) -> None:
-        """Plays one training step, and whatever is due between groups after it."""
+        """Play one training step, and the averages between groups that are due after it."""
         started = perf_counter()
+        # Delayed stages may stay in flight only until the next event that reads or changes the parameters.
         pausing = must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
         if self.averages is not None:
             for waiting in self.averages.run_due(step):
                 self.patience.wait(waiting, step)
         if pausing or self.reports(step + 1):
-            self.finish("train", step)  # so that what its device still does counts as training
+            self.finish("train", step)  # so that work still queued on the device counts as training time
         self.step_seconds.append(perf_counter() - started)
         self.train_seconds += self.step_seconds[-1]
         self.batches += 1
 
     def finish(self, phase: str, step: int) -> None:
-        """Blocks until its device has done what it was told."""
+        """Block until the device has done all enqueued work."""
         for waiting in self.player.finish(phase):
             self.patience.wait(waiting, step)
 
     def reports(self, done: int) -> bool:
-        """True if it is time to report the metrics, ``done`` steps in."""
+        """True if the metrics are to be reported after ``done`` steps."""
         return done % self.welcome.report_every == 0 or done == self.job.train_steps
 
     def report_if(self, done: int) -> None:
-        """Reports the metrics of group 0 when it is time, ``done`` steps in."""
+        """Report the metrics of group 0 if they are due after ``done`` steps."""
         if self.reports(done) and self.batches and self.control.rank in self.cluster.reporting_ranks:
             self.report("train", done, self.batches)
             self.batches = 0
 
     def evaluate_if(self, step: int, now: bool, phase: str, batches: int) -> None:
-        """Runs a validation or test net over ``batches`` mini-batches, from its first record on."""
+        """Run a validation or test net over ``batches`` mini-batches, from its first record on."""
         if not now or phase not in self.player.program.phases or self.control.rank not in self.cluster.reporting_ranks:
             return
         for batch in range(batches):
@@ -140,7 +146,7 @@ class WorkerLoop:
         self.report(phase, step, batches)
 
     def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
-        """Plays one mini-batch, blocking where the player must wait."""
+        """Play one mini-batch; block where the player must wait."""
         self.control.status.phase = phase
         self.control.status.step = step
         for waiting in self.player.play(phase, batch, drain):
@@ -148,7 +154,7 @@ class WorkerLoop:
         self.control.check()
 
     def report(self, phase: str, step: int, batches: int) -> None:
-        """Sends the metrics since the last report."""
+        """Send the metrics since the last report."""
         self.finish(phase, step)
         message = ControlProto()
         report = message.report
@@ -160,18 +166,18 @@ class WorkerLoop:
         self.control.send(message)
 
     def keep_update(self, update: AppliedUpdate) -> None:
-        """Keeps an update for the coordinator, and now and then tells it."""
+        """Keep an update for the coordinator; send the kept ones when there are ``TOLD_TOGETHER`` numbers."""
         self.applied += update
         if len(self.applied) >= TOLD_TOGETHER:
             self.tell_applied()
 
     def note_shown(self, update: AppliedUpdate) -> None:
-        """The same by one worker of each group."""
+        """Keep an update if this is the first worker of its group, so that each group reports it once."""
         if self.cluster.number_in_group(self.control.rank) == 0:
             self.keep_update(update)
 
     def tell_applied(self) -> None:
-        """Tells the coordinator of the updates since the last time."""
+        """Send the updates since the last time to the coordinator."""
         if self.applied:
             message = ControlProto()
             message.updates.rank = self.control.rank

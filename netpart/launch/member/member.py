@@ -1,4 +1,4 @@
-"""Member: one worker from hello to farewell, the same in a process and in a thread."""
+"""Member: one worker from its first message to its last, the same in a process and in a thread."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ from netpart.shortage import find_shortage
 from netpart.transport.transport import Transport
 
 Connect = Callable[[WelcomeProto], Transport]
-"""Makes the transport of this worker, before anything is expected on it."""
+"""Makes this worker's transport, before any message is expected on it."""
 
 
 @dataclass(frozen=True)
 class RemoteHost:
-    """A worker on another host than the coordinator: where relative data paths start there (None: as the coordinator
-    says), and what to do when the coordinator is lost."""
+    """Settings of a worker on another host than the coordinator's.
+
+    ``folder`` is where relative data paths start there (None: the coordinator's path). ``lost`` is called when the
+    coordinator is lost.
+    """
 
     folder: Path | None
     lost: Callable[[], None]
@@ -39,11 +42,12 @@ def run_member(
     context: zmq.Context[Any], address: str, rank: int, ticket: RunToken, connect: Connect, listen: str, log: TextIO,
     away: RemoteHost | None = None,
 ) -> bool:  # fmt: skip
-    """Plays the part of worker ``rank`` in the run whose coordinator listens at ``address``.
+    """Serve as worker ``rank`` in the run whose coordinator listens at ``address``.
 
-    ``ticket`` shows that it is this one. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory);
-    ``log`` gets what the coordinator quotes if the worker fails; ``away`` says what is different on another host. True
-    if the run went to its end; an error is told to the coordinator and False returned.
+    ``ticket`` proves that this is that worker. Tensors arrive at ``listen`` (see ZeroMQTransport.bind; "" for memory).
+    ``log`` receives the text that the coordinator quotes if the worker fails. ``away`` holds the settings of a worker
+    on another host. Returns True if the run completed. An error is sent to the coordinator, and the result is then
+    False.
     """
     control = ControlClient(context, address, rank, ticket, away.lost if away else None)
     print(f"worker {rank}: process {os.getpid()}", file=log, flush=True)
@@ -70,7 +74,7 @@ def _prepare_and_play(
     log: TextIO,
     away: RemoteHost | None,
 ) -> bool:
-    """Prepares and plays; an error reaches the coordinator before anything is closed."""
+    """Prepare and play. An error reaches the coordinator before anything is closed."""
     from netpart.worker.gpu.communicators import Communicators
 
     communicators = Communicators(control.rank)
@@ -78,7 +82,7 @@ def _prepare_and_play(
     files = RemoteFiles(control) if away else LOCAL
     try:
         loop = prepare_loop(welcome, transport, communicators, control, listen, log, folder, files)
-        with np.errstate(all="ignore"):  # what is not a number shows in the metrics, and ends the run there
+        with np.errstate(all="ignore"):  # nan and infinity show in the metrics, which end the run
             _play_job(loop)
         _tell_finish(control, loop)
         control.await_stop()
@@ -92,11 +96,12 @@ def _prepare_and_play(
         _tell_failure(control, error, log)
         return False
     finally:
+        # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
         communicators.close()
 
 
 def _play_job(loop: WorkerLoop) -> None:
-    """Plays every step of the job, or those that are to be traced."""
+    """Play every step of the job, or trace its training steps if the run is a profile."""
     if not loop.welcome.trace:
         return loop.run()
     from netpart.launch.member.tracing import trace_steps
@@ -105,7 +110,7 @@ def _play_job(loop: WorkerLoop) -> None:
 
 
 def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
-    """Tells what was sent and how long training took."""
+    """Report how many bytes were sent and how long training took."""
     message = ControlProto()
     message.finished.rank = control.rank
     message.finished.train_seconds = loop.train_seconds
@@ -118,7 +123,7 @@ def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
 
 
 def _tell_failure(control: ControlClient, error: Exception, log: TextIO) -> None:
-    """Tells what went wrong and where; for what nobody foresaw, the traceback goes to this worker's log."""
+    """Report what went wrong and where. The traceback of an unforeseen error goes to this worker's log."""
     import traceback
 
     error = find_shortage(error) or error
@@ -137,7 +142,7 @@ def _tell_failure(control: ControlClient, error: Exception, log: TextIO) -> None
 
 
 def run_worker_process(environment: Mapping[str, str]) -> int:
-    """One worker as a process of its own, which ``environment`` tells what ProcessTeam says; its exit code."""
+    """Run one worker as a process of its own; return its exit code. ProcessTeam.variables defines ``environment``."""
     from netpart.launch.control.transport_choice import make_transport
 
     rank = int(environment["NETPART_RANK"])

@@ -1,4 +1,4 @@
-"""Patience: how long a worker waits for what the others send."""
+"""DeadlineWaiter: how long a worker waits for messages of the other workers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from netpart.transport.transport import Transport
 
 LOOK_UP_SECONDS = 0.5
-"""How often a waiting worker looks whether it should stop."""
+"""How often a waiting worker checks whether it should stop."""
 BETWEEN_GROUPS = (Way.PUSH, Way.PULL, Way.AVERAGE)
-"""A group may wait long for another, which tests or is slow: as long as anybody gets on, which the coordinator sees."""
+"""Messages without a deadline here. A group may wait long for another one that tests or is slow. The coordinator ends
+the run if no worker makes progress."""
 
 
 class Overdue(WorkerFailed):
-    """A message that did not come by the deadline."""
+    """A message did not arrive by the deadline."""
 
 
 class DeadlineWaiter:
-    """Waits at most ``deadline`` seconds for the same thing, and listens to the coordinator meanwhile."""
+    """Wait at most ``deadline`` seconds for the same message, and check for messages of the coordinator meanwhile."""
 
     def __init__(self, transport: Transport, control: ControlClient, cluster: Cluster, deadline: float) -> None:
         self.transport = transport
@@ -36,9 +37,9 @@ class DeadlineWaiter:
         self.waited = 0.0
 
     def wait(self, waiting: WaitReason, step: int) -> None:
-        """Blocks until something arrives. Time during which this process itself stood still is not held against it.
+        """Block until something arrives.
 
-        Raises Overdue.
+        Time during which this process itself was suspended does not count. Raises Overdue.
         """
         if waiting != self.last:
             self.waited = 0.0
@@ -50,10 +51,12 @@ class DeadlineWaiter:
             peer = self.cluster.name(waiting.peer)
             raise Overdue(
                 f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from {peer} in "
-                f"{waiting.phase} step {step}; look at what worker {waiting.peer} does, or raise the "
+                f"{waiting.phase} step {step}; check what worker {waiting.peer} does, or raise the "
                 "deadline with --set deadline=SECONDS"
             )
         began = monotonic()
         if not self.transport.wait(min(LOOK_UP_SECONDS, left, waiting.look)):
             self.control.check()
+        # One wait lasts about LOOK_UP_SECONDS. If the clock moved much further, this process was suspended, which is
+        # not the peer's fault; so at most twice that time counts.
         self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)

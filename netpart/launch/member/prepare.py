@@ -1,4 +1,4 @@
-"""Prepare: a worker's Programs compiled and bound, and the other workers met: the way to step 0."""
+"""Preparation of a worker before step 0: compile and bind its Programs, then connect to the other workers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def prepare_loop(
     welcome: WelcomeProto, transport: Transport, communicators: Communicators, control: ControlClient, listen: str,
     log: TextIO, folder: Path, files: CheckpointFiles,
 ) -> WorkerLoop:  # fmt: skip
-    """Compiles and binds this worker's Programs, then meets the other workers.
+    """Compile and bind this worker's Programs, then connect to the other workers.
 
-    Data is at home in ``folder``, and checkpoints are ``files``; the rest as in ``member.serve``.
+    Relative data paths start in ``folder``; ``files`` opens checkpoints. The other arguments are those of
+    ``member.run_member``.
     """
     from netpart.graph.subgraph import decode_partition
     from netpart.kernels.device import array_module
@@ -52,6 +53,7 @@ def prepare_loop(
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing
     loop = _make_loop(player, transport, control, partition, welcome, files)
+    # Parameters are read or initialised before ``ready`` is sent: a damaged checkpoint then ends the run before step 0.
     loop.share.begin()
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
@@ -61,6 +63,7 @@ def prepare_loop(
     ready.host = host_identity()
     ready.core.extend(os.sched_getaffinity(0))
     ready.spoken.extend(encode_communications(list_communications(program)))
+    # Each NCCL id is made by one member and distributed by the coordinator, in ``go``.
     ready.communicator.extend(CommunicatorProto(rank=ranks, id=name) for ranks, name in communicators.begin().items())
     _await_peers(control, transport, communicators, ready, welcome.deadline)
     for ranks in communicators.found:
@@ -69,8 +72,10 @@ def prepare_loop(
 
 
 def _compile_programs(partition: Partition, number: int, group: int, slots: int, device: str) -> WorkerProgram:
-    """The Programs of worker ``number`` in its group on ``device``, or of a server; the updater keeps ``slots`` arrays
-    each."""
+    """Compile the Programs of worker ``number`` in its ``group`` on ``device``, or of a server.
+
+    The updater keeps ``slots`` arrays per parameter.
+    """
     if number >= partition.workers - partition.servers:
         from netpart.program.server import compile_server
 
@@ -78,6 +83,7 @@ def _compile_programs(partition: Partition, number: int, group: int, slots: int,
     from netpart.program.compile import compile_worker
     from netpart.program.kernels import job_kernel_class
 
+    # With servers, the workers only compute gradients: the updater's state is kept on the servers.
     own = 0 if partition.servers else slots
     return compile_worker(partition, number, own, kernels=job_kernel_class(partition.job, device), group=group)
 
@@ -90,7 +96,8 @@ def _make_loop(
     welcome: WelcomeProto,
     files: CheckpointFiles,
 ) -> WorkerLoop:
-    """What this worker does, as its place in the cluster asks."""
+    """The loop of this worker, according to its place in the cluster: that of a server or of a worker, with averages or
+    without."""
     cluster = partition.cluster
     job = partition.job
     if cluster.is_server(control.rank):
@@ -112,15 +119,18 @@ def _make_loop(
 def _await_peers(
     control: ControlClient, transport: Transport, communicators: Communicators, ready: ReadyProto, deadline: float
 ) -> None:  # fmt: skip
-    """Tells the coordinator where this worker listens and what it will say, and waits until everybody has."""
+    """Report to the coordinator where this worker listens and what it will exchange; wait until all workers are
+    ready."""
     control.send(ControlProto(ready=ready))
     control.status.doing = _override_doing(control.status.doing, "waiting for the other workers to get ready")
     go: GoProto = control.receive("go").go
+    # ``go`` arrives only after every worker has bound its address, so connecting cannot fail for a peer that is merely
+    # slow.
     transport.connect({a.rank: a.address for a in go.address if a.rank != control.rank})
     communicators.connect({tuple(c.rank): c.id for c in go.communicator}, deadline)
 
 
 def _override_doing(doing: Callable[[], str], words: str) -> Callable[[], str]:
-    """``words`` as long as ``doing`` says what it says now."""
+    """Return ``words`` as long as ``doing`` returns what it returns now, and the value of ``doing`` afterwards."""
     before = doing()
     return lambda: words if doing() == before else doing()

@@ -1,4 +1,4 @@
-"""ServerLoop: what a server does from the first step to the last."""
+"""ServerLoop: what a parameter server does from the first step to the last."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from netpart.worker.server_player import AppliedUpdate, ServerPlayer
 
 
 class ServerLoop(WorkerLoop):
-    """Applies gradients and saves what it keeps."""
+    """Apply gradients, and save the parameters that this server keeps."""
 
     def run(self) -> None:
-        """Serves every step of the job."""
+        """Serve every step of the job."""
         met = barrier_steps(self.job, self.first, self.end)
         serving = ServerPlayer(self.player, self.cluster, self.first, self.end, met, self.applied_one, self.reached)
         self.control.status.phase = "train"
@@ -22,13 +22,13 @@ class ServerLoop(WorkerLoop):
         self.flush()
 
     def applied_one(self, update: AppliedUpdate) -> None:
-        """Notes an update, and looks whether to stop."""
+        """Note an update, and check whether to stop."""
         self.control.status.step = update.version
         self.keep_update(update)
         self.control.check()
 
     def reached(self, version: int) -> None:
-        """Saves what is to be saved at ``version``."""
+        """Save a checkpoint if one is due at ``version``."""
         job = self.job
         now = is_due(version, job.checkpoint_freq, job.checkpoint_after) or version == self.end
         self.checkpoint_if(version, now)

@@ -1,4 +1,5 @@
-"""Tracing: a worker's side of ``netpart profile``: one clock for all, training alone, and a report of what was done."""
+"""Tracing: a worker's side of ``netpart profile``. It uses one clock for all workers, trains only, and reports its
+actions."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from netpart.worker.player import Player
 
 ROUNDS = 16
-"""Questions for the time. The answer that comes back fastest is the best: it is wrong by no more than half of what it
-took (Cristian, Probabilistic clock synchronization, 1989)."""
+"""Number of requests for the coordinator's time. The fastest round trip gives the best answer: its error is at most
+half of its duration (Cristian, Probabilistic clock synchronization, 1989)."""
 
 
 def trace_steps(loop: WorkerLoop) -> None:
-    """Plays every training step and tells the coordinator what was done when, by its clock."""
+    """Play every training step and send the coordinator all actions with their times on the coordinator's clock."""
     ahead = _measure_clock_offset(loop.control)
     loop.player.trace.events = events = list[TracedAction]()
     for step in range(loop.welcome.first_step, loop.job.train_steps):
@@ -33,19 +34,20 @@ def trace_steps(loop: WorkerLoop) -> None:
 
 
 def _measure_clock_offset(control: ControlClient) -> float:
-    """Seconds that the coordinator's clock is ahead of this process's."""
+    """Seconds that the coordinator's clock is ahead of this process's clock."""
     found = []
     for _ in range(ROUNDS):
         asked = perf_counter()
         control.send(ControlProto(clock=ClockProto()))
-        told = control.receive("clock").clock.seconds
+        theirs = control.receive("clock").clock.seconds
         answered = perf_counter()
-        found.append((answered - asked, told - (asked + answered) / 2))
+        # The best guess is that the coordinator read its clock halfway through the round trip.
+        found.append((answered - asked, theirs - (asked + answered) / 2))
     return min(found)[1]
 
 
 def encode_trace(traced: list[TracedAction], ahead: float) -> TraceProto:
-    """What was done, with every name and channel written once."""
+    """Encode the actions, with every distinct name and channel written once."""
     numbers: dict[tuple[str, tuple[int, ...], int, int], int] = {}
     message = TraceProto()
     for name, start, end, channel, delay, micro in traced:
@@ -61,7 +63,7 @@ def encode_trace(traced: list[TracedAction], ahead: float) -> TraceProto:
 
 
 def add_memory_plan(message: TraceProto, player: Player) -> None:
-    """Tells the memory plan of a worker."""
+    """Add the memory plan of a worker to ``message``, in bytes."""
     program = player.program
     highest = find_arena_peak(player.program)
     parameters = sum(program.buffers[view.buffer].nbytes(program.float_size) for view in program.parameters)

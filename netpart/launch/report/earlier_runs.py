@@ -1,4 +1,4 @@
-"""What a person should know of the checkpoints that earlier runs left in a workspace, before the next run begins."""
+"""Notices about checkpoints that earlier runs left in a workspace, shown before the next run begins."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 
 def earlier_run_notices(job: JobProto, folder: Path) -> Iterator[str]:
-    """Tells where ``--resume`` has nothing to go on from, or nothing left to do, and where a new run stays behind the
-    checkpoints in ``folder``, so that these would be taken for its newest."""
+    """Notices for a job that writes to the checkpoint folder ``folder``.
+
+    There is one if ``--resume`` finds no checkpoint or no step left to train, and one if a new run ends before the
+    checkpoints in ``folder``, so that these would count as its newest.
+    """
     newest = latest_checkpoint(folder)
     if job.resume and newest is None:
         begin = job.checkpoint_path[-1] if job.checkpoint_path else f"step {job.step}"
         yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"
     elif newest is not None and parse_step(newest) >= job.train_steps:
         if job.resume and job.train_steps == parse_step(newest):
-            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; say --steps for more"
+            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; use --steps for more"
         elif not job.resume and parse_step(newest) > job.train_steps:
             yield (
                 f"{newest} is of an earlier run that went further; --resume, sample and gradcam take it for the newest:"

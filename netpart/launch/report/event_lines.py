@@ -1,4 +1,5 @@
-"""event_lines: every event of a run as a line of JSON, for programs that follow it: events.jsonl of the workspace."""
+"""event_lines: every event of a run as a line of JSON in events.jsonl of the workspace, for programs that follow the
+run."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from netpart.launch.report.events import Event, Listener
 
 @contextmanager
 def event_lines(workspace: Path) -> Iterator[Listener]:
-    """The listener "events": writes {"event": "Measured", "phase": "train", ...}, a line for each event, at once."""
+    """The listener "events": write {"event": "Measured", "phase": "train", ...}, one line per event, flushed at
+    once."""
     with open(workspace / "events.jsonl", "w", encoding="utf-8") as file:
 
         def write_line(event: Event) -> None:

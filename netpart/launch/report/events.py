@@ -1,4 +1,4 @@
-"""What a run tells whoever listens: plain values, printed by the command line, written to metrics.jsonl."""
+"""Events: plain values that a run passes to its listeners. The command line prints them; metrics.jsonl stores some."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Invited:
-    """The run waits for workers ``missing`` to join; ``command`` is what to type on their hosts, ``needs`` what must be
-    there before."""
+    """The run waits for workers ``missing``. ``command`` starts one on its host, and ``needs`` is required there
+    first."""
 
     missing: tuple[int, ...]
     command: str
@@ -25,7 +25,7 @@ class Invited:
 
 @dataclass(frozen=True)
 class Joined:
-    """Worker ``rank`` has come, from ``where``; ``missing`` are still to come."""
+    """Worker ``rank`` has joined from ``where``; ``missing`` have not yet."""
 
     rank: int
     where: str
@@ -34,18 +34,18 @@ class Joined:
 
 @dataclass(frozen=True)
 class Noticed:
-    """Something that a person should know, and that does not end the run."""
+    """A notice for the user that does not end the run."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Started:
-    """All workers are ready. ``memory`` is what each one's plan takes in bytes; tensors go through ``transport``.
+    """All workers are ready. ``memory`` is the planned bytes of each worker; tensors are sent through ``transport``.
 
-    ``kernels`` are those of the job in words, ``threads`` how many of them each worker uses on a CPU, ``cluster`` the
-    groups and servers in words, if there are several or any; ``crowds`` are the workers that have too many threads,
-    ``idle`` those of a group that have nothing to compute.
+    ``kernels`` are the kernels of the job in words. ``threads`` is how many threads each worker's kernels use on a CPU.
+    ``cluster`` describes the groups and servers, if there are several groups or any servers. ``crowds`` are the workers
+    with too many threads. ``idle`` are the workers of a group that have nothing to compute.
     """
 
     name: str
@@ -65,8 +65,11 @@ class Started:
 
 @dataclass(frozen=True)
 class Measured:
-    """Means of the metrics of ``phase`` since the last report. ``step`` counts the training steps done; ``tables`` are
-    confusion matrices: rows are classes, columns what they were taken for, in samples."""
+    """Means of the metrics of ``phase`` since the last report.
+
+    ``step`` counts the training steps done. ``tables`` are confusion matrices in samples: rows are classes, columns are
+    predictions.
+    """
 
     phase: str
     step: int
@@ -94,7 +97,7 @@ class Updated:
 
 @dataclass(frozen=True)
 class Staleness:
-    """How stale ``updates`` updates were; ``histogram`` counts them by their staleness, from the least on."""
+    """How stale ``updates`` updates were. ``histogram`` counts them by staleness, in ascending order."""
 
     updates: int
     mean: float
@@ -105,21 +108,21 @@ class Staleness:
 Event = Invited | Joined | Noticed | Started | Measured | Saved
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
-"""Opens a listener of the run whose workspace it gets, for as long as the run lasts; a family of them is
-``netpart.families.LISTENERS``."""
+"""Opens a listener for the run whose workspace is the argument, for the duration of the run. The members of
+``netpart.families.LISTENERS`` are of this type."""
 Hearer = Callable[[Event | Updated], None]
-"""Hears of everything, each single update included."""
+"""Receives all events, including every single update."""
 
 
 @dataclass
 class Summary:
-    """The end of a run. ``loss`` and ``accuracy`` are those of the last test, or else of the last training report.
+    """The result of a run. ``loss`` and ``accuracy`` are those of the last test, or else of the last training report.
 
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
-    ``step_seconds`` are those of the latest 1000 training steps, each of the worker that took longest. ``tables`` are
-    those of the last test; ``accuracies`` the (step, accuracy) of every test; ``steps_per_epoch`` passes over the
-    training data once, where that has an end. ``cluster`` are the groups and servers in words, if there are several or
-    any; ``staleness`` is that of all updates that servers made, or of all averages.
+    ``step_seconds`` holds the latest 1000 training steps, each with the time of its slowest worker. ``tables`` are
+    those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number of
+    steps for one pass over the training data, if that is finite. ``cluster`` describes the groups and servers, if there
+    are several groups or any servers. ``staleness`` covers all updates that servers made, or all averages.
     """
 
     name: str
@@ -149,7 +152,7 @@ class Summary:
     staleness: Staleness | None = None
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         from netpart.launch.report.summary_page import summary_html
 
         return summary_html(self)

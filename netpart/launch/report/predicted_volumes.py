@@ -1,4 +1,4 @@
-"""Volumes: what a whole run will have moved, message by message, from the graph and the events of the job alone."""
+"""Predicted volumes: how much a whole run sends, message by message, from the graph and the job's events alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MessageVolume(NamedTuple):
-    """``nbytes`` that go ``times`` times over one channel; ``key`` is its sender's rank and the channel."""
+    """``nbytes`` bytes sent ``times`` times over one channel; ``key`` is the sender's rank and the channel."""
 
     name: str
     key: tuple[int, ...]
@@ -31,6 +31,7 @@ def predict_volumes(partition: Partition, first_step: int) -> Iterator[MessageVo
     for group in range(cluster.groups):
         ranks = cluster.ranks(group)
         steps = len(cluster.steps(group, first_step, partition.job.train_steps))
+        # Only group 0 validates and tests, so the other groups send nothing in these phases.
         for phase in partition.phases if group == 0 else ("train",):
             times = steps if phase == "train" else counts[phase]
             for e in compute_ledger(partition, phase, group).entries:
@@ -50,16 +51,20 @@ def predict_bytes_by_edge(partition: Partition, first_step: int) -> dict[str, in
 
 
 def _evaluation_batches(job: JobProto, first_step: int) -> dict[str, int]:
-    """Mini-batches that a run validates and tests on."""
+    """Number of mini-batches on which a run validates and tests."""
     steps = range(first_step, job.train_steps)
+    # Plus 1 for the evaluation after the last step, which every run does.
     val = sum(is_due(s, job.validate_freq, job.validate_after) for s in steps) + 1
     test = sum(is_due(s, job.test_freq, job.test_after) for s in steps) + 1
     return {"val": val * job.validate_steps, "test": test * job.test_steps}
 
 
 def _average_count(partition: Partition, first: int) -> int:
-    """Averages of a run: at every meeting one of the parameters and one of each state of the updater, and those
-    between."""
+    """Number of averages in a run.
+
+    Each meeting has one average of the parameters and one of each state of the updater; the rest are the ones between
+    meetings.
+    """
     cluster = partition.cluster
     job = partition.job
     end = max(first, job.train_steps)

@@ -1,5 +1,5 @@
-"""Notes: what is kept of a run as it goes: metrics.jsonl, the latest metrics of every phase, the last checkpoint, and
-updates.jsonl if there are servers or groups that average."""
+"""RunRecord: what is kept of a run while it lasts: metrics.jsonl, the latest metrics of every phase, the last
+checkpoint, and updates.jsonl if there are servers or groups that average."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from netpart.launch.report.workspace import refuse_removal
 
 
 class RunRecord:
-    """Hears every event, notes it, and passes it on. The workspace is this run's alone until ``close``.
+    """Receives every event, records it, and passes it on. No other run can use the workspace until ``close``.
 
-    A run that goes on from step ``first_step`` keeps what is noted up to there; a new one starts a new file.
-    Raises NetpartError for a workspace that cannot be written, or that another run is using.
+    A run resumed at step ``first_step`` keeps the lines up to that step; a new run starts a new file. Raises
+    NetpartError for a workspace that cannot be written, or that another run is using.
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
@@ -39,17 +39,18 @@ class RunRecord:
         self.checkpoint = ""
 
     def noted_until(self, step: int) -> list[str]:
-        """The lines of an earlier run up to ``step``; what it did beyond is done again."""
+        """The lines of an earlier run up to ``step``. The resumed run repeats the later steps."""
         self.file.seek(0)
         lines = []
         for line in self.file:
-            with suppress(ValueError, KeyError, TypeError, RecursionError):  # a line may be torn: its run was killed
+            with suppress(ValueError, KeyError, TypeError, RecursionError):  # a killed run may leave half a line
                 if json.loads(line)["step"] <= step:
                     lines.append(line)
         return lines
 
     def hear(self, event: Event | Updated) -> None:
-        """Takes one event. Updates are many: they are noted, and not passed on. Raises DataError on a full disk."""
+        """Take one event. Updates are recorded but not passed on, as they are many. Raises DataError if the disk is
+        full."""
         if isinstance(event, Updated):
             return self.note_update(event)
         if isinstance(event, Measured):
@@ -63,14 +64,14 @@ class RunRecord:
         for listener in self.listeners:
             listener(event)
         if isinstance(event, Saved):
-            self.refuse_removal()  # only now: what the run has learnt is saved
+            self.refuse_removal()  # only now, so that the error comes after the checkpoint is recorded
 
     def refuse_removal(self) -> None:
-        """Raises DataError if somebody has removed the workspace."""
+        """Raise DataError if the workspace has been removed."""
         refuse_removal(self.file, self.workspace / "metrics.jsonl")
 
     def note_update(self, event: Updated) -> None:
-        """Writes a line of updates.jsonl, which begins with the run."""
+        """Write a line of updates.jsonl, which is created at the first update of the run."""
         if self.updates is None:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
         made = event.update
@@ -80,7 +81,7 @@ class RunRecord:
 
     @property
     def staleness(self) -> Staleness | None:
-        """How stale all updates were; None if nobody told of any."""
+        """How stale all updates were; None if there were none."""
         count = self.stale.total()
         found = sorted(self.stale.items())
         if not count:
@@ -88,8 +89,8 @@ class RunRecord:
         return Staleness(count, sum(stale * n for stale, n in found) / count, found[-1][0], dict(found))
 
     def close(self) -> None:
-        """Gives the workspace free. Raises DataError where the disk has no room for the last updates."""
-        with suppress(OSError):  # it has told what it could not write
+        """Release the workspace. Raises DataError if the disk has no room for the last updates."""
+        with suppress(OSError):  # a failed write has been reported already
             self.file.close()
         if self.updates is not None:
             with _refuse_full_disk(self.updates):
@@ -98,19 +99,20 @@ class RunRecord:
 
 @contextmanager
 def _refuse_full_disk(file: TextIO) -> Iterator[None]:
-    """Turns what a disk that is full says while lines are written to ``file`` into a DataError."""
+    """Raise DataError instead of the OSError of a failed write to ``file``, such as that of a full disk."""
     try:
         yield
     except OSError as error:
         got = os_error_text(error)
-        hint = "free some, and go on with --resume"
+        hint = "free some, and continue with --resume"
         raise DataError(f"{file.name}: expected room for a line, got {got}; {hint}") from error
 
 
 def _open_exclusively(path: Path) -> TextIO:
-    """Opens a file for reading and writing, which no other run has open; its folder is made."""
+    """Open a file for reading and writing that no other run has open; create its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Append mode does not truncate: the file may belong to a running run, which only the lock below shows.
         file = open(path, "a+", encoding="utf-8", errors="replace")  # noqa: SIM115 - its owner closes it
     except OSError as error:
         got = os_error_text(error)
@@ -123,5 +125,5 @@ def _open_exclusively(path: Path) -> TextIO:
         hint = "wait for it, or name another one with --workspace"
         raise NetpartError(f"workspace {path.parent}: expected no other run in it, got one; {hint}") from None
     except OSError:
-        pass  # a file system without locks: nobody else is seen, and nobody is kept out
+        pass  # a file system without locks: two runs in one workspace are not detected
     return file

@@ -1,4 +1,5 @@
-"""A Summary as a notebook shows it: HTML tables of what the run measured and moved, and a chart of its tests."""
+"""Summary page: a Summary as HTML for a notebook, with tables of what the run measured and sent, and a chart of its
+tests."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from netpart.launch.report.events import Summary
 
 EDGES = 12
-"""Edges that are listed: those that moved most."""
+"""Maximum number of edges listed; those with the most bytes."""
 LEFT, RIGHT = 'style="text-align: left"', 'style="text-align: right"'
 
 
 def summary_html(summary: Summary) -> str:
-    """The whole of ``summary``, as one HTML element; every text in it is escaped."""
+    """The whole ``summary`` as one HTML element. Every text in it is escaped."""
     parts = [f"<h4>{escape(_summary_title(summary))}</h4>", _html_table(("", ""), _summary_facts(summary), LEFT)]
     if metrics := list(_metric_rows(summary)):
         parts.append(_html_table(("", "metric", "value"), metrics))
@@ -32,13 +33,13 @@ def summary_html(summary: Summary) -> str:
 
 
 def _summary_title(summary: Summary) -> str:
-    """What was run."""
+    """The job, its steps and its workers."""
     who = summary.cluster or plural_text(summary.workers, "worker")
     return f"{summary.name}: {plural_text(summary.steps, 'step')} on {who}"
 
 
 def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """What there is once of every run."""
+    """The rows that every run has once."""
     for name, value in (("loss", summary.loss), ("accuracy", summary.accuracy)):
         if value is not None:
             yield name, f"{value:.6g}"
@@ -56,7 +57,7 @@ def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
-    """The metrics of every phase: the phase's name stands before its first."""
+    """The metrics of every phase. Only the first row of a phase has the phase's name."""
     phases = {"training": summary.train, "validation": summary.validation, "test": summary.test}
     for phase, metrics in phases.items():
         for k, (name, value) in enumerate(metrics.items()):
@@ -64,13 +65,13 @@ def _metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
 
 
 def _confusion_html(name: str, counts: list[list[int]]) -> str:
-    """A confusion matrix."""
+    """A confusion matrix as an HTML table."""
     headings = (f"{name}: class", *(f"taken for {k}" for k in range(len(counts[0]) if counts else 0)))
     return _html_table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
 
 
 def _edge_rows(summary: Summary) -> Iterator[tuple[str, str]]:
-    """The edges that moved most."""
+    """The edges with the most bytes, and a row for the rest."""
     largest = sorted(summary.bytes_by_edge.items(), key=lambda edge: -edge[1])
     yield from ((name, f"{nbytes:,}") for name, nbytes in largest[:EDGES])
     if rest := largest[EDGES:]:
@@ -78,14 +79,14 @@ def _edge_rows(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def _accuracy_chart(summary: Summary) -> str:
-    """The accuracy of every test by its step, as SVG."""
+    """The accuracy of every test against its step, as SVG."""
     from netpart.draw.chart import Curve, marked_chart
 
     return marked_chart(summary.name, "training steps", "accuracy", {"test": Curve(summary.accuracies)})
 
 
 def _html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], look: str = RIGHT) -> str:
-    """An HTML table whose first column is aligned to the left, the others as ``look`` says."""
+    """An HTML table whose first column is left-aligned. ``look`` is the style of the others."""
     head = "".join(f"<th {look if k else LEFT}>{escape(name)}</th>" for k, name in enumerate(headings))
     body = "".join(
         f"<tr>{''.join(f'<td {look if k else LEFT}>{escape(cell)}</td>' for k, cell in enumerate(row))}</tr>"

@@ -1,7 +1,7 @@
-"""Which folder a run writes to, and that it stays that folder.
+"""Workspace: which folder a run writes to, and a check that it is still that folder.
 
-A person may name any folder: with --workspace, --set cluster.workspace=, or ``workspace`` of the Python API. A job may
-come from somebody else: what is written in it leads nowhere but into the current folder.
+The user may name any folder: with --workspace, --set cluster.workspace=, or ``workspace`` of the Python API. A job may
+come from another person, so a folder named in the job must lie within the current folder.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def job_workspace(job: JobProto) -> Path:
 
 
 def choose_workspace(job: Job, given: Path | None) -> Path:
-    """The folder that a run of ``job`` writes to: ``given``, or else the job's.
+    """The folder to which a run of ``job`` writes: ``given``, or else the job's.
 
-    Raises ConfigError for one outside of the current folder that only the job asks for.
+    Raises ConfigError for a folder outside the current one that only the job asks for.
     """
     if given is not None:
         return given
@@ -41,20 +41,24 @@ def choose_workspace(job: Job, given: Path | None) -> Path:
 
 
 def _leaves_folder(folder: Path) -> bool:
-    """True for a path that, as it is written, may leave the current folder; links in it are the user's own. All lies
-    within the root, so that there an absolute path says nothing."""
+    """True for a path that, as written, may leave the current folder. Links in the path are the user's own, so they are
+    allowed."""
+    # In the root folder every absolute path is within it, so there any absolute path counts as leaving.
     here = Path.cwd()
     return ".." in folder.parts or (folder.is_absolute() and (here == here.parent or not folder.is_relative_to(here)))
 
 
 def refuse_removal(file: IO[str], path: Path) -> None:
-    """Raises DataError unless ``file``, which this run has open, still lies at ``path``, in its workspace."""
+    """Raise DataError unless ``file``, which this run has open, is still the file at ``path`` in its workspace."""
     try:
+        # Compares device and inode: a new file under the same name is not the run's file.
         there = os.path.samestat(os.stat(path), os.fstat(file.fileno()))
         got = "another file"
     except OSError:
         there, got = False, "nothing there"
     if not there:
         lost = f"{path.name}, the logs, and checkpoints that were saved there before are lost, or where it was moved to"
-        told = f"expected {path.name} where this run began it, got {got}; the folder was removed or moved meanwhile"
-        raise DataError(f"workspace {path.parent}: {told}: {lost}")
+        problem = (
+            f"expected {path.name} where this run created it, got {got}; the folder was removed or moved meanwhile"
+        )
+        raise DataError(f"workspace {path.parent}: {problem}: {lost}")

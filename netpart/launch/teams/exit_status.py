@@ -1,4 +1,4 @@
-"""How processes end: their exit status in words, and the last lines of their logs."""
+"""Exit status: how processes end, in words, and the last lines of their logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def read_log_tail(path: Path, lines: int) -> str:
-    """The last lines of a log; "" if there is none."""
+    """The last ``lines`` lines of a log; "" if there is none."""
     try:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
     except OSError:
@@ -15,7 +15,7 @@ def read_log_tail(path: Path, lines: int) -> str:
 
 
 def describe_exit(code: int) -> str:
-    """An exit status in words."""
+    """An exit status in words. A negative ``code`` is a signal number."""
     if code >= 0:
         return f"exit code {code}"
     hint = ": from outside, or the host was out of memory" if -code == signal.SIGKILL else ""

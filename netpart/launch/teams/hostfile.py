@@ -1,4 +1,5 @@
-"""Host files: a host per line, "node1:4" for four workers, # for comments; and the way from here to those hosts."""
+"""Host files: one host per line, "node1:4" for four workers, # for comments; and the address from which they are
+reached."""
 
 from __future__ import annotations
 
@@ -13,8 +14,11 @@ HINT = 'write one, a host per line, as "node1:4"'
 
 
 def read_hostfile(path: Path) -> list[str]:
-    """The names of the hosts in a file. Raises ConfigError if it cannot be read or names none, or for an IPv6 address,
-    which mpiexec takes for a name and a number of workers."""
+    """The names of the hosts in a file.
+
+    Raises ConfigError if it cannot be read or names no host, or for an IPv6 address: mpiexec would read it as a name
+    and a number of workers.
+    """
     try:
         lines = read_file(path).decode().splitlines()
     except OSError as error:
@@ -33,14 +37,14 @@ def read_hostfile(path: Path) -> list[str]:
 
 
 def remote_control_address(path: Path) -> str:
-    """Where the coordinator listens for workers on the hosts of a file: a free port of ``common_source_address``."""
+    """Where the coordinator listens for workers on the hosts of a file: a free port at ``common_source_address``."""
     return tcp_address(common_source_address(read_hostfile(path)), ANY_PORT)
 
 
 def common_source_address(hosts: list[str]) -> str:
-    """The address of this host that all of ``hosts`` reach it at; loopback if they are this host.
+    """The one address of this host at which all of ``hosts`` reach it; loopback if they are all this host.
 
-    Raises NetpartError for a host nobody knows, ConfigError if different hosts are reached from different addresses.
+    Raises NetpartError for an unknown host, ConfigError if different hosts are reached from different addresses.
     """
     found = {way for host in hosts if not is_loopback(way := require_source_address(host))}
     if len(found) > 1:
@@ -50,7 +54,7 @@ def common_source_address(hosts: list[str]) -> str:
 
 
 def require_source_address(host: str) -> str:
-    """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no way."""
+    """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no route."""
     try:
         return address.source_address(host)
     except OSError as error:

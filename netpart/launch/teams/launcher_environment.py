@@ -1,14 +1,15 @@
-"""What a process learns from the launcher that started it with many others: mpirun, srun, an indexed Job.
+"""Rank and size that a process learns from the launcher that started it: mpirun, srun, an indexed Job.
 
 | launcher                      | rank                 | of how many          | where rank 0 is                 |
 |-------------------------------|----------------------|----------------------|---------------------------------|
 | Open MPI                      | OMPI_COMM_WORLD_RANK | OMPI_COMM_WORLD_SIZE | NETPART_MEET                    |
 | MPICH, Intel MPI              | PMI_RANK             | PMI_SIZE             | NETPART_MEET                    |
-| PMIx, whoever speaks it       | PMIX_RANK            | –                    | NETPART_MEET                    |
+| any launcher with PMIx        | PMIX_RANK            | –                    | NETPART_MEET                    |
 | Slurm                         | SLURM_PROCID         | SLURM_NTASKS         | SLURM_LAUNCH_NODE_IPADDR        |
 | Kubernetes, an indexed Job    | JOB_COMPLETION_INDEX | –                    | NETPART_MEET                    |
 
-The first row whose rank is set counts: mpirun inside of a Slurm job sees both, and its own is the right one.
+The first row whose rank is set is used. With mpirun inside a Slurm job both are set, and mpirun's values are the right
+ones.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from netpart.errors import ConfigError
 from netpart.launch.control.address import host_and_port, tcp_address
 
 MEET = "NETPART_MEET"
-"""tcp://HOST:PORT where rank 0 listens; it goes before what a launcher tells."""
+"""The name of the variable with tcp://HOST:PORT, where rank 0 listens. It takes precedence over the launcher's
+variables."""
 FIRST_PORT, PORTS = 20000, 10000
-"""Jobs of Slurm that share a host meet at different ports below those that the kernel gives away by itself."""
+"""Each Slurm job uses its own port in this range, so that jobs on one host do not collide. The range is below the ports
+that the kernel assigns by itself."""
 
 
 class LauncherVariables(NamedTuple):
-    """The names of a launcher's variables; "" for what it does not tell."""
+    """The names of a launcher's variables; "" for a value that it does not provide."""
 
     name: str
     rank: str
@@ -47,7 +50,7 @@ LAUNCHERS = (
 
 @dataclass(frozen=True)
 class LaunchedRank:
-    """Who a process is: ``rank`` of ``size`` (None: not told), which meet at ``meet`` ("": not told)."""
+    """The identity of a process: ``rank`` of ``size`` (None: unknown); all ranks meet at ``meet`` ("": unknown)."""
 
     launcher: str
     rank: int
@@ -56,8 +59,10 @@ class LaunchedRank:
 
 
 def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
-    """What the environment tells; None if no launcher is known by it. Raises ConfigError for what is no number, or no
-    rank."""
+    """Read rank, size and meeting address from the environment; None if it has no variable of a known launcher.
+
+    Raises ConfigError for a value that is not a number, or a rank that is not below the size.
+    """
     for launcher in LAUNCHERS:
         if launcher.rank in environment:
             rank = _read_number_variable(environment, launcher.rank)
@@ -72,7 +77,7 @@ def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
 
 
 def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariables) -> str:
-    """Where a launcher says that rank 0 is, at a port of the job's own."""
+    """The address of rank 0 from the launcher's variables, with a port derived from the job's number."""
     if not launcher.host or launcher.host not in environment:
         return ""
     job = _read_number_variable(environment, launcher.job) if launcher.job in environment else 0
@@ -80,7 +85,7 @@ def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariab
 
 
 def _read_number_variable(environment: Mapping[str, str], name: str) -> int:
-    """A variable that is a number. Raises ConfigError."""
+    """The value of a variable that must be a number. Raises ConfigError."""
     text = environment[name]
     if not (text.isascii() and text.isdecimal()):
         raise ConfigError(name, "a number from 0", repr(text), "unset it if no launcher has set it")
@@ -88,7 +93,8 @@ def _read_number_variable(environment: Mapping[str, str], name: str) -> int:
 
 
 def require_launched_rank(environment: Mapping[str, str]) -> LaunchedRank:
-    """Who this process is among those that run the same command. Raises ConfigError, with what is missing."""
+    """The rank of this process among those that run the same command. Raises ConfigError that names the missing
+    variable."""
     adopted = find_launched_rank(environment)
     if adopted is None:
         names = ", ".join(launcher.rank for launcher in LAUNCHERS)

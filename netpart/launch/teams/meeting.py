@@ -1,4 +1,4 @@
-"""JoinTeam: workers that come from other hosts, and processes on this one beside them.
+"""JoinTeam: workers that join from other hosts, together with processes on this host.
 
 netpart run JOB --workers 3 --local 1 --listen tcp://10.0.0.1:5555     worker 0
 netpart worker --join tcp://10.0.0.1:5555                              worker 1, on another host
@@ -27,8 +27,8 @@ from netpart.resources import installed_version
 class Meeting:
     """Where workers of other hosts join a run, and how many of its workers this host starts itself.
 
-    ``listen`` is tcp://HOST:PORT, by which the others reach this host. ``token`` None makes one and leaves it in the
-    workspace while the run goes on. ``wait`` is for how many seconds to wait for everybody.
+    ``listen`` is tcp://HOST:PORT, at which other hosts reach this one. With ``token`` None a token is made and kept in
+    the workspace while the run lasts. ``wait`` is how many seconds to wait for all workers.
     """
 
     listen: str
@@ -36,21 +36,24 @@ class Meeting:
     token: RunToken | None = None
     wait: float = WAIT_SECONDS
     token_file: Path | None = None
-    """Where ``token`` was read, if that was a file."""
+    """The file from which ``token`` was read, if any."""
 
     def __post_init__(self) -> None:
         refuse_pinned_token(self.token, str(self.token_file or VARIABLE))
 
     @property
     def address(self) -> str:
-        """``listen`` by number. Raises ConfigError if it is none that other hosts could use as it stands."""
+        """``listen`` with a numeric host. Raises ConfigError for an address that other hosts could not use."""
         return resolve_bind_address(self.listen, "--listen")
 
 
 class JoinTeam(ProcessTeam):
-    """``workers``, the first ``meeting.local`` of them processes of this host; ``seats`` are the others, by rank."""
+    """``workers`` workers; the first ``meeting.local`` are processes of this host. ``seats`` are the others, by
+    rank."""
 
     def __init__(self, workers: int, meeting: Meeting, workspace: Path, threads: int = 0) -> None:
+        # The local workers listen on the same interface as the coordinator, at ports of their own: remote workers
+        # connect to both.
         listen = meeting.address.rpartition(":")[0] + ":*"
         super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting = meeting
@@ -59,9 +62,10 @@ class JoinTeam(ProcessTeam):
         self.here = local_address() if self.workers else ""
         self.met_ranks = set[int]()
         self.start_seconds = meeting.wait
-        self.absent_hint = "run `netpart worker` on its host, or look at what it says"
+        self.absent_hint = "run `netpart worker` on its host, or look at its output"
 
     def control_address(self) -> str:
+        """The address at which the workers meet."""
         return self.meeting.address
 
     def start(self, control: str, seats: WorkerSeats) -> None:
@@ -70,7 +74,7 @@ class JoinTeam(ProcessTeam):
         super().start(control, seats)
 
     def invitation(self) -> Invited | None:
-        """A command that can be copied: what a shell would take for something else is quoted."""
+        """The command for the other hosts, quoted so that it can be pasted into a shell."""
         if not self.seats:
             return None
         missing = self.missing()
@@ -83,13 +87,15 @@ class JoinTeam(ProcessTeam):
         return Invited(missing, f"{command} --token-file {shlex.quote(given.name)}", f"a copy of {given.absolute()}")
 
     def fetching(self) -> str:
-        """The command that shows another host the token; a shell there reads it once more."""
+        """The command that prints the token on another host."""
         host, _ = host_and_port(self.meeting.listen, "--listen")
+        # Quoted twice: the local shell removes one level, and the shell that ssh starts on the other side reads the
+        # rest.
         file = str(self.token_file.absolute())
         return f"ssh {host} cat {file if shlex.quote(file) == file else shlex.quote(shlex.quote(file))}"
 
     def missing(self) -> tuple[int, ...]:
-        """Ranks that nobody has taken."""
+        """Ranks that no worker has taken."""
         return tuple(rank for rank, where in self.seats.items() if not where)
 
     def admit(self, wish: JoinProto) -> JoinedProto:
@@ -99,7 +105,7 @@ class JoinTeam(ProcessTeam):
             other = printable_text(wish.version)
             return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
         if not missing:
-            return JoinedProto(refused="expected fewer workers: everybody is there; raise --workers to use more")
+            return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
         rank = wish.rank if wish.HasField("rank") else missing[0]
         if rank not in missing:
             some = ", ".join(map(str, missing))
@@ -120,7 +126,8 @@ class JoinTeam(ProcessTeam):
         return self.seats.get(rank, "")
 
     def stopped(self, rank: int) -> bool:
-        """Nobody can look at a process of another host: if it is not heard, it is lost."""
+        """True for a silent worker of another host that has introduced itself: its process cannot be inspected, so it
+        counts as lost."""
         return rank in self.met_ranks if rank in self.seats else super().stopped(rank)
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
@@ -134,5 +141,5 @@ class JoinTeam(ProcessTeam):
 
 def join_team(plan: TeamPlan) -> JoinTeam:
     """The launcher "join"."""
-    assert plan.meeting is not None, "check_launcher has asked for it"
+    assert plan.meeting is not None, "run._check_launcher has checked this"
     return JoinTeam(plan.size, plan.meeting, plan.workspace, plan.threads)

@@ -1,11 +1,11 @@
-"""MpiTeam: workers that mpiexec starts, on this host or on those of a host file, and that exchange tensors through MPI.
+"""MpiTeam: workers that mpiexec starts, on this host or those of a host file, and that exchange tensors through MPI.
 
     netpart run ── mpiexec ─┬─ proxy of host 1 ─┬─ guard ── worker 0
         ▲                   │                   └─ guard ── worker 1
         │                   └─ proxy of host 2 ─── guard ── worker 2
         └──── control plane: every worker connects here
 
-mpiexec ends all workers, stopped ones too, when one ends badly or when it ends itself, and it dies with this process.
+mpiexec ends all workers, stopped ones included, when one fails or when mpiexec itself ends. It dies with this process.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
 RANK = (sys.executable, "-P", "-m", "netpart.launch.teams.mpi_entry")
 END_SECONDS = 1.0
-"""What mpiexec gets to end its workers before it is killed, and they with it."""
+"""How long mpiexec has to end its workers before it is killed; its workers die with it."""
 
 
 class MpiTeam(Team):
     """``workers`` ranks, on ``hosts`` (a host file) or on this host; their logs are ``log_folder``/worker-N.log.
 
-    Each computes on ``threads``; 0 is a share of the cores of its host, which it works out there.
-    Starting it raises NetpartError if mpiexec or mpi4py is missing.
+    Each computes on ``threads`` threads; 0 is a share of its host's cores, determined on that host. ``start`` raises
+    NetpartError if mpiexec or mpi4py is missing.
     """
 
     parting_seconds = 0.0
@@ -62,7 +62,7 @@ class MpiTeam(Team):
         self.watches: list[int] = []
 
     def control_address(self) -> str:
-        """A port that the hosts of the file reach, or that of the meeting where a person has named one."""
+        """A port that the hosts of the file can reach, or the address of the meeting if the user named one."""
         if self.meeting is not None:
             return self.meeting.address
         return hostfile.remote_control_address(self.hosts) if self.hosts else super().control_address()
@@ -71,27 +71,29 @@ class MpiTeam(Team):
         found = mpiexec.find_mpiexec()
         self.log_folder.mkdir(parents=True, exist_ok=True)
         for rank in range(self.workers):
+            # An old log could end with the exit line of an earlier run's guard, which ``end`` would read.
             self.log(rank).unlink(missing_ok=True)
         options = mpiexec.mpiexec_arguments(self.workers, self.log_folder, self.hosts, urlsplit(control).hostname or "")
         variables = {
+            # mpiexec gives all ranks the same environment. So each rank derives its own ticket from the master token.
             "NETPART_CONTROL": control, VARIABLE: seats.master.text, "NETPART_WORKERS": str(self.workers),
             "NETPART_THREADS": str(self.threads),
         }  # fmt: skip
-        with open(self.said, "wb") as said, defer_signals():
+        with open(self.said, "wb") as own_log, defer_signals():
             self.process = subprocess.Popen(
                 [*TETHER, str(os.getpid()), found, *options, *self.rank], stdin=subprocess.DEVNULL,
-                stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=own_log, stderr=subprocess.STDOUT, start_new_session=True,
                 env=os.environ | process_environment() | variables,
             )  # fmt: skip
             self.watches = [os.pidfd_open(self.process.pid)]
 
     @property
     def said(self) -> Path:
-        """Where mpiexec's own words go."""
+        """The log of mpiexec itself."""
         return self.log_folder / "mpiexec.log"
 
     def log(self, rank: int) -> Path:
-        """Where a worker's words go."""
+        """The log file of a worker."""
         return self.log_folder / f"worker-{rank}.log"
 
     def note_process(self, rank: int, pid: int) -> None:
@@ -101,6 +103,8 @@ class MpiTeam(Team):
                 self.watches.append(os.pidfd_open(pid))
 
     def descriptors(self) -> list[int]:
+        # Only mpiexec's end wakes the coordinator. When one worker ends, its guard writes the reason and mpiexec ends
+        # too.
         return self.watches[:1]
 
     def dead(self) -> dict[int, str]:
@@ -108,13 +112,14 @@ class MpiTeam(Team):
         if code is None:
             return {}
         found = {rank: end for rank in range(self.workers) if (end := self.end(rank))}
+        # A signal names the worker that died first; workers with an exit code often failed because of that death.
         signals = {rank: end for rank, end in found.items() if "signal" in end}
         return signals | found or {0: f"mpiexec, that is: {describe_exit(code)}, see {self.said}"}
 
     def end(self, rank: int) -> str:
-        """How a worker has ended, as its guard says in its log; "" for one that was ended with the others."""
-        said = re.search(r"^process \d+ ended: (.+)$", read_log_tail(self.log(rank), 1))
-        return said[1] if said else ""
+        """How a worker ended, as its guard logged it; "" for a worker that mpiexec ended with the others."""
+        found = re.search(r"^process \d+ ended: (.+)$", read_log_tail(self.log(rank), 1))
+        return found[1] if found else ""
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -128,6 +133,8 @@ class MpiTeam(Team):
             status = Path(f"/proc/{self.pids[rank]}/stat").read_text(encoding="utf-8")
         except OSError:
             return True
+        # The second field is the program's name in brackets, which may contain spaces and brackets; the state follows
+        # the last one.
         return status.rpartition(")")[2].split()[0] in "Tt"
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
@@ -141,6 +148,7 @@ class MpiTeam(Team):
             self.process.kill()
             self.process.wait()
         for watch in self.watches:
+            # Workers are not children of this process, so ``wait`` does not cover them; their pidfds do.
             select.select([watch], [], [], END_SECONDS)
             os.close(watch)
         self.watches = []

@@ -1,9 +1,9 @@
-"""Entry of a worker that mpiexec has started: its number is its rank in MPI, and its tensors travel through MPI.
+"""Entry point of a worker that mpiexec starts. Its number is its MPI rank, and its tensors are sent through MPI.
 
-    mpiexec ── proxy ── guard ── worker        one guard per worker: it waits for it and says how it has ended
+    mpiexec ── proxy ── guard ── worker        one guard per worker: it waits for the worker and logs how it ended
 
-mpiexec ends all processes as soon as one has ended, and cannot tell afterwards which was the first. The guard writes it
-to the worker's log before it ends itself.
+mpiexec ends all processes as soon as one has ended, and cannot report afterwards which was the first. So the guard
+writes it to the worker's log before the guard itself ends.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from netpart.launch.teams.worker_entry import die_with_parent
 
 
 def main() -> int:
-    """Runs one worker, with a guard; 0 if it went to its end, and MPI with it.
+    """Run one worker with a guard; return 0 if the worker completed, and MPI with it.
 
-    A worker that fails does not end MPI: mpiexec then ends the others, who would wait for it.
+    A worker that fails does not finalise MPI. mpiexec then ends the other workers, which would wait for it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
     try:
         os.environ.update(own_thread_variables(os.environ, int(os.environ["NETPART_THREADS"])))
         fork_guarded_worker()
@@ -35,10 +35,12 @@ def main() -> int:
 
 
 def fork_guarded_worker() -> None:
-    """Goes on as a process that dies with this one; this one waits for it, tells how it ended, and ends likewise.
+    """Fork. The child continues as the worker and dies with the parent; the parent waits, logs how it ended, and ends
+    too.
 
-    A bad end is told in the log, and to mpiexec by a signal: it overlooks exit codes while MPI starts.
+    A failure is written to the log, and reported to mpiexec by a signal: mpiexec ignores exit codes while MPI starts.
     """
+    # Before the fork: the guard must not outlive mpiexec's proxy.
     die_with_parent(os.getppid())
     guard, worker = os.getpid(), os.fork()
     if not worker:
@@ -53,13 +55,13 @@ def fork_guarded_worker() -> None:
 
 
 def _run_mpi_worker(environment: Mapping[str, str]) -> bool:
-    """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
+    """Run the worker that ``environment`` describes (see MpiTeam.start). Return True if it completed."""
     from netpart.transport.mpi import MpiTransport
     from netpart.transport.mpi_world import end_mpi, start_mpi
 
-    world = (
-        start_mpi()
-    )  # before anybody is heard: it holds the interpreter until all ranks are there, heartbeat included
+    # Before the first heartbeat: MPI_Init holds the interpreter lock until all ranks have started, so the thread that
+    # sends heartbeats could not run meanwhile.
+    world = start_mpi()
     if world.size != int(environment["NETPART_WORKERS"]):
         raise TransportError(
             f"expected MPI to have {environment['NETPART_WORKERS']} ranks, got {world.size}; "

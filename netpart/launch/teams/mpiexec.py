@@ -1,4 +1,4 @@
-"""mpiexec: where MPI's launcher is and how it is called."""
+"""mpiexec: where MPI's launcher is, and its command line."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ INSTALL = "pip install 'netpart[mpi]'"
 
 
 def find_mpiexec() -> str:
-    """The path of mpiexec: beside this python, where the wheel of MPICH puts it, or else in PATH.
+    """The path of mpiexec: in the folder of this python, where the MPICH wheel installs it, or else in PATH.
 
-    Raises NetpartError if it, or mpi4py, is missing.
+    Raises NetpartError if mpiexec or mpi4py is missing.
     """
     if find_spec("mpi4py") is None:
-        raise NetpartError(f"launcher mpi: expected mpi4py beside {sys.executable}, got none; {INSTALL}")
+        raise NetpartError(f"launcher mpi: expected mpi4py installed for {sys.executable}, got none; {INSTALL}")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     found = shutil.which("mpiexec", path=path)
     if found is None:
-        raise NetpartError(f"launcher mpi: expected mpiexec beside {sys.executable} or in PATH, got none; {INSTALL}")
+        raise NetpartError(f"launcher mpi: expected mpiexec next to {sys.executable} or in PATH, got none; {INSTALL}")
     return found
 
 
 def mpiexec_arguments(workers: int, logs: Path, hosts: Path | None, address: str) -> list[str]:
-    """The options for ``workers`` processes, which write to ``logs``/worker-RANK.log.
+    """The options of mpiexec for ``workers`` processes, which write to ``logs``/worker-RANK.log.
 
-    They run on this host, or on those of the host file ``hosts``, which reach this one at ``address``.
+    They run on this host, or on the hosts of the host file ``hosts``, which reach this host at ``address``.
     """
     pattern = str(logs.absolute() / "worker-%r.log")
     where = ["-f", str(hosts), "-localhost", address] if hosts else ["-launcher", "fork"]

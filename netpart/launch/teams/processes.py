@@ -1,4 +1,4 @@
-"""ProcessTeam: one process per worker on this host, spawned anew, dying with their parent."""
+"""ProcessTeam: one newly started process per worker on this host; the processes die with their parent."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from netpart.launch.teams.exit_status import describe_exit, read_log_tail
 from netpart.launch.teams.team import Team, TeamPlan
 
 ROOT = Path(__file__).resolve().parents[3]
-"""Where this netpart is imported from; workers must run the same one, whatever folder they are started in."""
+"""The folder from which this netpart is imported. Workers must import the same one, whatever their working
+directory."""
 COMMAND = (sys.executable, "-P", "-m", "netpart.launch.teams.worker_entry")
 
 
 class ProcessTeam(Team):
-    """``workers`` processes, their logs ``log_folder``/worker-N.log, of ``threads`` each (0: a share of the cores)."""
+    """``workers`` processes with logs ``log_folder``/worker-N.log, of ``threads`` threads each (0: a share of the
+    cores)."""
 
     parting_seconds = 0.0
 
@@ -42,17 +44,18 @@ class ProcessTeam(Team):
                 raise NetpartError(f"worker {rank}: expected to be started, got {os_error_text(error)}") from error
 
     def spawn(self, rank: int, environment: dict[str, str]) -> None:
-        """Starts one worker. Raises OSError."""
-        with open(self.log(rank), "wb") as log, defer_signals():  # until somebody knows the process, to end it
+        """Start one worker. Raises OSError."""
+        with open(self.log(rank), "wb") as log, defer_signals():  # until ``processes`` has it, so that it can be ended
             process = subprocess.Popen(
                 COMMAND, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
             self.processes.append(process)
+            # A pidfd becomes readable when the process ends, so the coordinator's poll wakes at once.
             self.watches.append(os.pidfd_open(process.pid))
 
     def variables(self, rank: int, control: str, ticket: RunToken) -> dict[str, str]:
-        """What a worker must know before it can ask."""
+        """The environment of a worker: everything that it needs before it can ask the coordinator."""
         own = {
             "NETPART_RANK": str(rank),
             "NETPART_CONTROL": control,
@@ -63,7 +66,7 @@ class ProcessTeam(Team):
         return process_environment() | child_thread_variables(self.workers, self.threads) | own
 
     def log(self, rank: int) -> Path:
-        """Where a worker's words go."""
+        """The log file of a worker."""
         return self.log_folder / f"worker-{rank}.log"
 
     def descriptors(self) -> list[int]:
@@ -78,6 +81,8 @@ class ProcessTeam(Team):
 
     def stopped(self, rank: int) -> bool:
         try:
+            # WNOWAIT leaves the state in place, so the process is reported as stopped at every call, and ``poll`` can
+            # still reap it.
             found = os.waitid(os.P_PID, self.processes[rank].pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return False
@@ -103,9 +108,11 @@ def local_team(plan: TeamPlan) -> ProcessTeam:
 
 
 def process_environment() -> dict[str, str]:
-    """Environment that every process of a run has: this netpart, and what it says at once."""
+    """Environment of every process of a run: it imports this netpart, and its output is not buffered."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
+        # glibc makes up to eight arenas per core by default. Each takes address space that the memory plan does not
+        # count.
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",

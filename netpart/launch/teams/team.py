@@ -1,4 +1,4 @@
-"""Team: the workers of a run as the coordinator sees them: who is dead, what they last said, how to end them."""
+"""Team: the workers of a run as the coordinator sees them: which are dead, their last output, how to end them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ START_SECONDS = 60.0
 
 
 class Team(ABC):
-    """Started workers. Leaving the context ends them all and leaves nothing behind.
+    """Started workers. Leaving the context ends them all and removes everything that the team has created.
 
-    ``parting_seconds`` is how long they get to end by themselves after a failure: 0 where they can be killed.
-    ``start_seconds`` is how long they may take to introduce themselves, ``absent_hint`` what to do about one that did
-    not. ``here`` is where the workers that it starts on this host find the coordinator, "" for where all others do.
+    ``parting_seconds`` is how long they have to end by themselves after a failure: 0 if they can be killed.
+    ``start_seconds`` is how long they may take to introduce themselves. ``absent_hint`` is advice for the user about
+    one that did not. ``here`` is the address at which the workers of this host reach the coordinator; "" for the same
+    as all others.
     """
 
     parting_seconds: float
@@ -37,40 +38,43 @@ class Team(ABC):
     here: str = ""
 
     def control_address(self) -> str:
-        """Where the coordinator listens for the workers: nothing on disk, nothing beyond this host."""
+        """The address at which the coordinator listens for workers. By default it has no file and is not reachable from
+        other hosts."""
         return local_address()
 
     @abstractmethod
     def start(self, control: str, seats: WorkerSeats) -> None:
-        """Starts every worker; each connects to the coordinator at ``control`` and shows the ticket of its seat."""
+        """Start every worker. Each connects to the coordinator at ``control`` and shows the ticket of its seat."""
 
     def note_process(self, rank: int, pid: int) -> None:
-        """Hears of which process a worker is, from the worker itself; for teams that do not start them one by one."""
+        """Note the process id of a worker, as the worker reported it. For teams that do not start the workers one by
+        one."""
         return
 
     def invitation(self) -> Invited | None:
-        """Whom the team waits for, and how they come; None where it starts everybody itself. Asked after ``start``."""
+        """The workers that the team waits for, and how to start them. None if it starts all itself. Called after
+        ``start``."""
         return None
 
     def admit(self, wish: JoinProto) -> JoinedProto:
-        """The answer to somebody who knows the token and asks to be a worker."""
-        return JoinedProto(refused="expected nobody: this run starts its workers itself")
+        """The answer to a process that has the token and asks to be a worker."""
+        return JoinedProto(refused="expected no request to join: this run starts its workers itself")
 
     def leave(self, rank: int) -> None:
-        """Hears that a worker which was admitted has not introduced itself: its place is free again."""
+        """Free the seat of a worker that was admitted but has not introduced itself."""
         return
 
     def missing(self) -> tuple[int, ...]:
-        """Ranks that nobody has taken."""
+        """Ranks that no worker has taken."""
         return ()
 
     def where(self, rank: int) -> str:
-        """The place of a worker in words; "" if it is this host."""
+        """The host of a worker in words; "" for this host."""
         return ""
 
     @abstractmethod
     def descriptors(self) -> list[int]:
-        """File descriptors that become readable when a worker ends; they wake the coordinator."""
+        """File descriptors that become readable when a worker ends. They wake the coordinator."""
 
     @abstractmethod
     def dead(self) -> dict[int, str]:
@@ -78,19 +82,19 @@ class Team(ABC):
 
     @abstractmethod
     def running(self) -> bool:
-        """True while a worker that was started has not ended."""
+        """True while a started worker has not ended."""
 
     @abstractmethod
     def stopped(self, rank: int) -> bool:
-        """True if a worker that is not heard must be taken for stopped or lost; False if it is seen to run."""
+        """True if a silent worker must count as stopped or lost; False if its process is known to run."""
 
     @abstractmethod
     def log_tail(self, rank: int, lines: int = 12) -> str:
-        """The last lines that a worker wrote."""
+        """The last lines of a worker's log."""
 
     @abstractmethod
     def kill(self) -> None:
-        """Ends every worker at once, also stopped ones, and waits until they are gone."""
+        """End every worker at once, stopped ones included, and wait until they are gone."""
 
     def __enter__(self) -> Self:
         return self
@@ -103,10 +107,10 @@ class Team(ABC):
 
 
 class TeamPlan(NamedTuple):
-    """What a launcher starts: a team of ``size`` workers and servers, whose logs go to ``workspace``/log.
+    """What a launcher starts: a team of ``size`` workers and servers, with logs in ``workspace``/log.
 
-    ``context`` is the coordinator's; each process computes with ``threads`` threads (0: a share of the cores). Workers
-    of other hosts come to ``meeting``, or are started on those of the host file ``hosts``.
+    ``context`` is the coordinator's. Each process computes on ``threads`` threads (0: a share of the cores). Workers of
+    other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``.
     """
 
     size: int
@@ -118,10 +122,10 @@ class TeamPlan(NamedTuple):
 
 
 TeamMaker = Callable[[TeamPlan], Team]
-"""Makes the team of a run, which starts nothing yet; a family of them is ``netpart.families.LAUNCHERS``."""
+"""Makes the team of a run without starting anything. The members of ``netpart.families.LAUNCHERS`` are of this type."""
 
 
 def local_address(scheme: str = "ipc") -> str:
-    """An address of this host, or with the scheme "inproc" of this process, that nobody else has."""
+    """A new unique address of this host, or, with the scheme "inproc", of this process."""
     name = f"netpart-control-{secrets.token_hex(8)}"
     return f"inproc://{name}" if scheme == "inproc" else f"ipc://@{name}"

@@ -1,4 +1,4 @@
-"""Tether: runs a command that dies with the process that started it, also by kill -9.
+"""Tether: runs a command that dies with the process that started it, even if that is killed by SIGKILL.
 
 python -m netpart.launch.teams.tether PARENT COMMAND …      PARENT: id of that process
 """
@@ -12,7 +12,7 @@ from netpart.launch.teams.worker_entry import die_with_parent
 
 
 def main() -> None:
-    """Becomes the command; the kernel keeps the tie across exec."""
+    """Become the command. The kernel keeps the parent-death signal across exec."""
     parent, *command = sys.argv[1:]
     die_with_parent(int(parent))
     os.execvp(command[0], command)

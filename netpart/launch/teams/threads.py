@@ -18,7 +18,8 @@ from netpart.transport.transport import Transport
 
 
 class ThreadTeam(Team):
-    """``workers`` threads. A failing thread tells the coordinator itself; none can be killed, all are told to stop."""
+    """``workers`` threads. A failing thread reports to the coordinator itself. Threads cannot be killed; they are asked
+    to stop."""
 
     parting_seconds = 10.0
 
@@ -40,7 +41,7 @@ class ThreadTeam(Team):
             thread.start()
 
     def serve(self, control: str, rank: int, ticket: RunToken) -> None:
-        """Runs one worker to its end."""
+        """Run one worker to its end."""
 
         def connect(welcome: WelcomeProto) -> Transport:
             return self.hub[rank]
@@ -63,7 +64,7 @@ class ThreadTeam(Team):
         return "\n".join(self.logs[rank].getvalue().splitlines()[-lines:])
 
     def kill(self) -> None:
-        """Threads cannot be killed: those that have not ended by now are daemons and end with the process."""
+        """Do nothing: threads cannot be killed. Those that still run are daemons and end with the process."""
 
 
 def thread_team(plan: TeamPlan) -> ThreadTeam:

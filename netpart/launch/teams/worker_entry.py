@@ -1,4 +1,4 @@
-"""Entry of a worker process. It ties its life to its parent's first, before it imports anything that takes time."""
+"""Entry point of a worker process. It ties itself to its parent before any import that takes time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Asks the kernel to kill this process when its parent dies, also by kill -9; exits if it is dead already."""
+    """Ask the kernel to kill this process when its parent dies, even by SIGKILL; exit if the parent is dead already."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # Checked after prctl: a parent that died before that call sends no signal any more.
     if os.getppid() != parent:
         os._exit(1)
 
 
 def main() -> int:
-    """Runs one worker; what it needs to know comes through its environment. 0 if it went to its end."""
+    """Run one worker, configured by environment variables. Return 0 if it completed."""
     die_with_parent(int(os.environ["NETPART_PARENT"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the coordinator hears it and tells the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
     from netpart.launch.member.member import run_worker_process
 
     return run_worker_process(os.environ)

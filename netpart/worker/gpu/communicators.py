@@ -1,6 +1,7 @@
-"""Communicators: through which the GPU of one rank does collectives of NCCL with those of others.
+"""Communicators: through these the GPU of one rank takes part in NCCL collectives with other ranks.
 
-The first of its members makes an id for each, which goes round before step 0; then all make theirs together.
+The first member of each makes an id, which is distributed before step 0. Then all members make the communicator
+together.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from typing import Any
 from netpart.errors import TransportError
 
 Ranks = tuple[int, ...]
-HINT = "see what NCCL says with NCCL_DEBUG=WARN, or run with --collectives direct"
+HINT = "read NCCL's log with NCCL_DEBUG=WARN, or run with --collectives direct"
 
 
 class Communicators:
-    """The communicators of ``rank``, one for each set of ranks that it shares collectives with.
+    """The communicators of ``rank``, one for each set of ranks with which it shares collectives.
 
-    They are made when all ranks are bound, and whoever made them closes them: only that ends what waits on a GPU for a
-    rank that is gone.
+    They are made when all ranks are bound. The code that made them must close them: only that ends work on a GPU that
+    waits for a rank that is gone.
     """
 
     def __init__(self, rank: int) -> None:
@@ -31,28 +32,31 @@ class Communicators:
         self.found: dict[Ranks, Any] = {}
 
     def want(self, xp: Any, ranks: Ranks) -> None:
-        """Of one among ``ranks`` there will be need; ``xp`` is cupy."""
+        """Request a communicator among ``ranks``; ``xp`` is cupy."""
         self.xp = xp
         self.found.setdefault(ranks, None)
 
     @property
     def nccl(self) -> Any:
-        """CuPy's module."""
+        """CuPy's module of NCCL."""
         return import_module(f"{self.xp.__name__}.cuda.nccl")
 
     @cached_property
     def stream(self) -> Any:
-        """That of all calls, made when first asked for."""
+        """The stream of all NCCL calls, made at the first access."""
         return self.xp.cuda.Stream(non_blocking=True)
 
     def begin(self) -> dict[Ranks, bytes]:
-        """A new id for each communicator whose first member is this rank; all members need it to ``connect``."""
+        """A new id for each communicator whose first member is this rank. All members need it to ``connect``."""
         with self.nccl_errors("an id for a communicator"):
             return {ranks: bytes(self.nccl.get_unique_id()) for ranks in self.found if ranks[0] == self.rank}
 
     def connect(self, ids: Mapping[Ranks, bytes], seconds: float) -> None:
-        """Makes the communicators, one after the other in an order that is the same for all ranks, as each waits for
-        all its members. Raises TransportError if that takes longer than ``seconds``, or fails."""
+        """Make the communicators, one after another, in an order that is the same for all ranks.
+
+        Making one waits for all its members. Raises TransportError if that fails or takes longer than ``seconds``.
+        """
+        # Sorted on every rank alike: two ranks that made two communicators in opposite orders would deadlock.
         for ranks in sorted(self.found):
             with self.nccl_errors(f"a communicator of ranks {', '.join(map(str, ranks))}"):
                 make = partial(self.nccl.NcclCommunicator, len(ranks), ids[ranks], ranks.index(self.rank))
@@ -60,14 +64,14 @@ class Communicators:
 
     @contextmanager
     def nccl_errors(self, wanted: str) -> Iterator[None]:
-        """Raises TransportError for what NCCL refuses."""
+        """Raise TransportError for an error of NCCL."""
         try:
             yield
         except (RuntimeError, TimeoutError) as error:
             raise TransportError(f"rank {self.rank}: expected {wanted}, got {error}; {HINT}") from None
 
     def close(self) -> None:
-        """Ends them, and what they still wait for. May be called twice."""
+        """Abort the communicators and the work that waits on them. May be called twice."""
         for communicator in self.found.values():
             if communicator is not None:
                 communicator.abort()
@@ -75,12 +79,16 @@ class Communicators:
 
 
 def _call_with_timeout(seconds: float, make: Callable[[], Any], device: Any) -> Any:
-    """What ``make`` returns, on ``device``, in a thread that is left alone if it takes longer: nobody can interrupt
-    it. Raises what it raises, and TimeoutError."""
+    """Call ``make`` on ``device`` in a thread and return its result.
+
+    The thread is abandoned if it takes longer, as it cannot be interrupted. Raises the errors of ``make``, and
+    TimeoutError.
+    """
     found: list[Any] = []
 
     def work() -> None:
         try:
+            # The current device belongs to a thread, and a new thread starts with device 0.
             device.use()
             found.append((make(), None))
         except Exception as error:

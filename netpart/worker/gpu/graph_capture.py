@@ -1,4 +1,4 @@
-"""Replay: kernels that follow each other without a message between them, as one CUDA graph."""
+"""Graph capture: consecutive kernels without a message between them, replayed as one CUDA graph."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from netpart.worker.gpu.graph_trial import GraphTrial
 from netpart.worker.memory_access import find_dependences
 
 WIDE = 64 << 20
-"""Bytes of scratch with which an action is not worth a workspace beside the first: its kernels fill the device."""
+"""Bytes of scratch above which an action stays on the first lane: its kernels fill the device, so a second workspace
+has no use."""
 
 
 class GraphReplay:
     """``actions`` as one: played one by one at first, which loads their kernels, then captured, then replayed.
 
-    They are captured twice where some of them can run beside each other: dealt to lanes, and one after another. The
-    faster graph stays.
+    If some of them can run in parallel, they are captured twice: assigned to lanes, and one after another. The faster
+    graph is kept.
     """
 
     def __init__(self, device: Any, actions: list[Action]) -> None:
-        """Says of each action on which lane it is."""
+        """Set the lane of each action."""
         self.device = device
         self.actions = actions
         self.groups = group_table_rows(actions)
@@ -37,6 +38,7 @@ class GraphReplay:
         self.graph: Any = None
 
     def __call__(self) -> None:
+        # Loading a kernel is not allowed during a capture, so the first call plays without one.
         if self.graph is None and self.loaded:
             self.graph = self.made()
         if self.graph is None:
@@ -47,31 +49,31 @@ class GraphReplay:
 
     @cached_property
     def runs(self) -> list[Callable[[], None]]:
-        """What to call, once actions have their scratch."""
+        """The functions to call. They exist only after the actions have their scratch."""
         return list(map(make_group_call, self.groups))
 
     def play(self) -> None:
-        """Enqueues the kernels one after another."""
+        """Enqueue the kernels one after another."""
         for run in self.runs:
             run()
 
     def made(self) -> Any:
-        """The graph, or those of which the faster one is to be found."""
+        """The captured graph, or a trial of two graphs."""
         if not any(self.branches.lanes):
             return self.captured(self.play)
-        for lane in range(max(self.branches.lanes), -1, -1):  # streams are made here, not in a capture
+        for lane in range(max(self.branches.lanes), -1, -1):  # makes the streams now, as a capture cannot
             self.device.turn(lane)
         beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
         return GraphTrial(self.device.xp, [beside, self.captured(self.play)])
 
     def captured(self, play: Callable[[], None]) -> Any:
-        """The graph of all that ``play`` enqueues; nothing of it is done yet."""
+        """The graph of everything that ``play`` enqueues. Nothing is executed yet."""
         stream = self.device.stream
         stream.begin_capture()
         try:
             play()
         except BaseException:
-            with suppress(Exception):  # a capture that failed says so again, and less well
+            with suppress(Exception):  # ending a failed capture raises a less helpful error
                 stream.end_capture()
             self.device.turn(0)
             raise
@@ -79,7 +81,8 @@ class GraphReplay:
 
 
 def group_table_rows(actions: list[Action]) -> list[list[Action]]:
-    """Those that have something to call, one by one; but all that follow each other and are rows of one ``table``."""
+    """The actions that have a function to call, each in a group of its own; consecutive rows of one ``table`` form one
+    group."""
     found: list[list[Action]] = []
     for table, group in groupby((a for a in actions if a.run), key=lambda action: getattr(action.run, "table", None)):
         calls = list(group)
@@ -88,7 +91,7 @@ def group_table_rows(actions: list[Action]) -> list[list[Action]]:
 
 
 def make_group_call(group: list[Action]) -> Callable[[], None]:
-    """What to call for those that are ``group_table_rows``."""
+    """The function to call for one group of ``group_table_rows``."""
     runs: list[Any] = [action.run for action in group]
     table = getattr(runs[0], "table", None)
     found: Callable[[], None] = runs[0] if table is None else table.gather(runs)
@@ -96,7 +99,7 @@ def make_group_call(group: list[Action]) -> Callable[[], None]:
 
 
 def _schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
-    """How to deal them to lanes."""
+    """The assignment of ``groups`` to lanes."""
     touched = []
     for group in groups:
         known = [action.accesses for action in group if action.accesses is not None]
@@ -106,7 +109,7 @@ def _schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
 
 
 def replay_bound_turns(device: Any, bound: BoundProgram) -> list[Turn]:
-    """The turns of ``bound`` as they are played when nobody traces: on a GPU by graphs."""
+    """The turns of ``bound`` for playing without a trace: on a GPU, with graphs."""
     if device is None:
         return bound.turns
     for running in bound.running:
@@ -115,7 +118,8 @@ def replay_bound_turns(device: Any, bound: BoundProgram) -> list[Turn]:
 
 
 def replay_turn(device: Any, turn: Turn) -> Turn:
-    """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, as one."""
+    """``turn`` with each longest run of actions that a graph can repeat, all for the same mini-batch, merged into one
+    action."""
     found: Turn = []
     for (delay, repeated), group in groupby(turn, key=lambda item: (item[0], _is_capturable(item[1]))):
         actions = [action for _, action in group]
@@ -124,7 +128,7 @@ def replay_turn(device: Any, turn: Turn) -> Turn:
 
 
 def _is_capturable(action: Action) -> bool:
-    """True if a graph can do what ``action`` does."""
+    """True if a graph can repeat ``action``."""
     return action.kind == RUN and action.captured
 
 

@@ -1,5 +1,7 @@
-"""Trial: graphs that compute the same, of which the fastest is kept: what kernels beside each other gain depends on how
-large they are, and on the GPU."""
+"""Graph trial: keeps the fastest of several graphs that compute the same.
+
+Whether kernels gain from running in parallel depends on their sizes and on the GPU.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 TRIED = 5
-"""Launches of each graph that are timed; the first of them also brings it to the device."""
+"""Number of timed launches of each graph. The first of them also uploads the graph to the device."""
 
 
 class GraphTrial:
-    """``graphs`` in turn, until each was timed often enough; from then on the one with the shortest time, of several
-    the first. Nobody waits for a time: it is looked at once the device has come there."""
+    """Launches ``graphs`` in turn until each has been timed often enough, then only the fastest (of several, the
+    first).
+
+    Nothing waits for a time: it is read once the device has reached its event.
+    """
 
     def __init__(self, xp: Any, graphs: Sequence[Any]) -> None:
         self.xp = xp
@@ -21,7 +26,7 @@ class GraphTrial:
         self.events: list[tuple[Any, Any]] = []
 
     def launch(self, stream: Any) -> None:
-        """Enqueues what all of them do."""
+        """Enqueue the next graph."""
         if self.over:
             self.graphs = [self.graphs[self.fastest]]
             self.events = []
@@ -35,17 +40,18 @@ class GraphTrial:
 
     @property
     def full(self) -> bool:
-        """True if each was timed often enough."""
+        """True if each graph has been timed often enough."""
         return len(self.events) == TRIED * len(self.graphs)
 
     @property
     def over(self) -> bool:
-        """True if all times are there."""
+        """True if all times are available."""
         return len(self.graphs) > 1 and self.full and bool(self.events[-1][1].done)
 
     @property
     def fastest(self) -> int:
-        """The number of the fastest."""
+        """The number of the fastest graph."""
         times = [self.xp.cuda.get_elapsed_time(*pair) for pair in self.events]
+        # The minimum, not the mean: it excludes the upload of the first launch and other disturbances.
         best = [min(times[i :: len(self.graphs)]) for i in range(len(self.graphs))]
         return best.index(min(best))

@@ -1,12 +1,13 @@
-"""NCCL: a collective as one call that GPUs carry out among themselves, on a stream beside what is computed.
+"""NcclCall: a collective as one call that GPUs carry out among themselves, on a stream parallel to the computation.
 
     compute  ── backward ── start ── backward ── … ── wait ── update
                               │ begun                  ▲ ended
     nccl                      └── pack ── call ── unpack ──┘
 
-What is called depends on the exchange alone, so it is the same for all members. To NCCL a tensor is one run of memory,
-its blocks one behind the other; where they do not lie like that here, they are packed. Everybody makes his calls in the
-order in which his instructions start them: launch/control/nccl_choice.py says why nobody then waits in a circle.
+The calls depend on the exchange alone, so they are the same for all members. For NCCL a tensor is one block of
+contiguous memory, with its blocks one after another. If they do not lie like that here, they are packed. Every member
+makes its calls in the order in which its instructions start them; launch/control/nccl_choice.py explains why this does
+not deadlock.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 
 Blocks = Sequence[Array | None]
 Addresses = dict[int, int]
-"""Where each block lies."""
+"""The address of each block."""
 
 
 class NcclCall:
-    """``found`` among ``ranks``, of which ``owner`` has a communicator, bound to the blocks of this rank: of arrays of
-    the ``kernels``, but of ``dtype``. What is enqueued behind ``wait`` comes behind all that ``start`` enqueued.
+    """The exchange ``found`` among ``ranks``, bound to the blocks of this rank; ``owner`` has the communicator.
 
-    ``nbytes``: memory of the device that it takes beside the blocks.
+    Blocks are arrays of ``kernels``, but of ``dtype``. Work enqueued after ``wait`` follows everything that ``start``
+    enqueued. ``nbytes``: memory of the device that it takes in addition to the blocks.
     """
 
     def __init__(
@@ -57,11 +58,14 @@ class NcclCall:
         self.unpack = chain_ops(*(kernels.copy(block, run) for block, run in packed)).run
 
     def laid(self, blocks: Sequence[int], arrays: Blocks) -> tuple[Addresses, list[tuple[Array, Array]]]:
-        """The addresses of ``blocks`` in one run of memory: where they lie, or else in memory of their own, with each
-        array and its place there."""
+        """The addresses of ``blocks`` in contiguous memory: where they lie, or else in new memory.
+
+        For new memory, also returns each array with its place there.
+        """
         starts = [0, *accumulate(self.sizes[b] for b in blocks)]
         placed = [(b, start, arrays[b]) for b, start in zip(blocks, starts, strict=False) if self.sizes[b]]
         item = self.dtype.itemsize
+        # Blocks are contiguous exactly if every block, moved back by its start, gives the same origin.
         origins = {None if a is None or not a.flags.c_contiguous else a.data.ptr - s * item for _, s, a in placed}
         origin = origins.pop() if len(origins) == 1 else None
         packed = []
@@ -74,7 +78,7 @@ class NcclCall:
         return {b: origin + s * item for b, s, _ in placed}, packed
 
     def start(self) -> None:
-        """Enqueues it, behind what the current stream was told."""
+        """Enqueue the call, after the work enqueued on the current stream."""
         stream = self.owner.stream
         stream.wait_event(self.owner.xp.cuda.get_current_stream().record(self.begun))
         with self.owner.nccl_errors(f"NCCL to take a {self.kind}"), stream:
@@ -86,7 +90,8 @@ class NcclCall:
             stream.record(self.ended)
 
     def enqueue(self, communicator: Any, stream: int) -> None:
-        """The calls of NCCL: one, but for blocks of several sizes, each of which is spread or summed by itself."""
+        """The calls of NCCL: one, except for blocks of several sizes, each of which is broadcast or reduced by
+        itself."""
         nccl = self.owner.nccl
         element = getattr(nccl, f"NCCL_{self.dtype.name.upper()}")
         add = nccl.NCCL_SUM
@@ -114,16 +119,16 @@ class NcclCall:
                 communicator.reduce(address, back.get(b, address), self.sizes[b], element, add, b, stream)
 
     def wait(self) -> None:
-        """Lets the current stream wait until it is complete."""
+        """Make the current stream wait until the call is complete."""
         self.owner.xp.cuda.get_current_stream().wait_event(self.ended)
 
 
 SPREADING, GATHERING = (ALL_GATHER, BROADCAST), (REDUCE_SCATTER, REDUCE)
-"""Those in which a member brings, or gets, only the block of its place."""
+"""Kinds in which a member contributes, or gets, only the block of its place."""
 
 
 def _member_blocks(kind: str, place: int, n: int, blocks: int) -> tuple[Sequence[int], Sequence[int]]:
-    """The blocks that the member at ``place`` brings, and those that it gets."""
+    """The blocks that the member at ``place`` contributes, and those that it gets."""
     every = range(blocks)
     own = every[place : place + 1]
     if kind == ALL_TO_ALL:

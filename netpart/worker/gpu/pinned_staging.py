@@ -1,7 +1,8 @@
-"""Staging: pinned memory of the host, through which tensors leave a GPU and reach it where a transport takes no others.
+"""Pinned staging: pinned host memory, through which tensors leave and reach a GPU if a transport takes no device
+arrays.
 
-The device copies from and to pinned memory by itself, in the order of its stream; of other memory the driver makes a
-copy first, and lets this thread wait for what was enqueued before.
+The device copies from and to pinned memory by itself, in the order of its stream. For other memory the driver makes a
+copy first, and blocks this thread until the work enqueued before is done.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 ROOMS = 4
-"""Arrivals that may be on their way to the device before this thread waits for the first of them."""
+"""Number of arrivals that may be in flight to the device before this thread waits for the first of them."""
 
 
 class PinnedBuffer:
-    """Pinned memory that grows with what is put there; ``copied`` is behind the last copy out of it."""
+    """Pinned memory that grows as needed. ``copied`` is an event after the last copy out of it."""
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -32,7 +33,7 @@ class PinnedBuffer:
         self.copied = xp.cuda.Event(disable_timing=True)
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """Its first bytes as an array, which nobody reads any more."""
+        """Its first bytes as an array, once the last copy out of it is done."""
         self.copied.synchronize()
         nbytes = prod(shape) * dtype.itemsize
         if nbytes > self.bytes.size:
@@ -41,12 +42,12 @@ class PinnedBuffer:
 
 
 class DeviceCopies:
-    """copy(dst, src) for arrays of the device that come again and again; a kernel is bound when a pair comes first."""
+    """copy(dst, src) for arrays of the device that recur. A kernel is bound at the first call with a pair."""
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels = kernels
         self.bound = dict[tuple[Any, ...], Callable[[], None]]()
-        kernels.copy(*kernels.xp.empty((2, 1), kernels.dtype))  # loads the source of all
+        kernels.copy(*kernels.xp.empty((2, 1), kernels.dtype))  # loads the kernel's source now, not in the first step
 
     def __call__(self, dst: Array, src: Array) -> None:
         pair = data_address(dst), data_address(src), src.shape, src.strides
@@ -56,9 +57,9 @@ class DeviceCopies:
 
 
 class PinnedStaging:
-    """The rooms of one worker, and memory of the device for the largest message.
+    """The staging buffers of one worker, and memory of the device for the largest message.
 
-    ``kernels`` are those of the device; all copies are enqueued on the current stream.
+    ``kernels`` are those of the device. All copies are enqueued on the current stream.
     """
 
     def __init__(self, kernels: Kernels) -> None:
@@ -70,7 +71,8 @@ class PinnedStaging:
         self.copy = DeviceCopies(kernels)
 
     def to_host(self, array: Array) -> Array:
-        """An array of the device, on the host until the next call; waits for what was enqueued before, as it must."""
+        """A copy on the host of an array of the device, valid until the next call. It must wait for the work enqueued
+        before."""
         packed = array
         if array.size and not array.flags.c_contiguous:
             packed = self.like(array)
@@ -78,19 +80,21 @@ class PinnedStaging:
         return packed.get(out=self.leaving.array(array.shape, array.dtype))
 
     def like(self, array: Array) -> Array:
-        """An array of the device without gaps, for what is enqueued before the next call."""
+        """An array of the device without gaps, valid for work that is enqueued before the next call."""
         if array.nbytes > self.memory.nbytes:
             self.memory = self.xp.empty(array.nbytes, np.uint8)
             self.copy = DeviceCopies(self.kernels)
         return self.memory[: array.nbytes].view(array.dtype).reshape(array.shape)
 
     def to_device(self, array: Array) -> Array:
-        """An array of the host, on the device for what is enqueued before the next call; waits for nothing."""
+        """A copy on the device of a host array, valid for work that is enqueued before the next call. It waits for
+        nothing."""
         found = self.like(array)
         if array.size:
             room = next(self.arriving)
             pinned = room.array(array.shape, array.dtype)
             stream = self.xp.cuda.get_current_stream()
+            # Copied at once: the transport may reuse the memory of ``array`` before the device reads it.
             np.copyto(pinned, array)
             found.data.copy_from_host_async(pinned.ctypes.data, array.nbytes, stream)
             room.copied.record(stream)

@@ -153,7 +153,7 @@ def test_a_signal_while_files_are_put_in_place_waits_for_all_of_it(
     book.abandon()
     path = tmp_path / "step00000005.safetensors"
     assert names(tmp_path) == ["step00000005.safetensors", "step00000005.updater"]
-    assert book.left() == f"the latest checkpoint is {path}, --resume goes on from it"
+    assert book.left() == f"the latest checkpoint is {path}, --resume continues from it"
     assert len(load_file(path)) == len(cut.parameters)
 
 
@@ -175,7 +175,7 @@ def test_a_checkpoint_with_nan_is_not_put_in_place(tmp_path: Path, cut: Partitio
         book.written(10, 2)
     book.abandon()
     assert names(tmp_path) == [good.name, "step00000005.updater"]
-    assert book.left() == f"the latest checkpoint is {good}, --resume goes on from it"
+    assert book.left() == f"the latest checkpoint is {good}, --resume continues from it"
 
 
 def test_what_is_left_of_a_run_is_told(tmp_path: Path, cut: Partition) -> None:

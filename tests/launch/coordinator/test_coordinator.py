@@ -47,7 +47,7 @@ def test_groups_that_stand_still_end_the_run(context: zmq.Context[zmq.Socket[byt
     found.look_for_movement()
     found.talk.moved -= 6
     with pytest.raises(
-        WorkerFailed, match=r"nobody has got on for [6-9]\.\d s; .*deadline=SECONDS\nworker 0 \(of group 0\)"
+        WorkerFailed, match=r"no worker has made progress for [6-9]\.\d s; .*deadline=SECONDS\nworker 0 \(of group 0\)"
     ):
         found.look_for_movement()
     beat(found, context, 1, 4)
@@ -69,6 +69,6 @@ def test_who_interrupts_is_told_what_resume_takes(context: zmq.Context[zmq.Socke
     assert found.interrupted().endswith("; no checkpoint was saved")
     found.talk.saving.latest = step_file(tmp_path, 20)
     found.talk.saving.latest.touch()
-    assert found.interrupted().endswith("step00000020.safetensors, --resume goes on from it")
+    assert found.interrupted().endswith("step00000020.safetensors, --resume continues from it")
     step_file(tmp_path, 90).touch()
     assert f"--resume takes {step_file(tmp_path, 90)}, of an earlier run: remove that first" in found.interrupted()

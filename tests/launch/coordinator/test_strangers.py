@@ -124,7 +124,7 @@ def waiting(start: Callable[[RunToken | None], Waiting]) -> Waiting:
     [
         ([b"\xff\xff"], "expected a message of the control plane, got 2 other bytes"),
         ([b""], "expected a message of the control plane, got an empty one"),
-        (pack_message(ControlProto(stop=True)), "expected a wish to join, got stop"),
+        (pack_message(ControlProto(stop=True)), "expected a request to join, got stop"),
         (
             [pack_message(ControlProto(join=JoinProto(version="abc")))[0].replace(b"abc", b"\xf0(a")],
             "expected text in UTF-8, got other bytes as version",
@@ -136,7 +136,7 @@ def test_a_join_that_is_none_is_refused(waiting: Waiting, parts: list[bytes], wh
         door.send_multipart(parts)
         assert door.poll(DEADLINE_MS)
         assert unpack_message(door.recv_multipart()).joined.refused == why
-    assert waiting.noticed() == f"somebody who has the token was refused: {why}"
+    assert waiting.noticed() == f"a process that has the token was refused: {why}"
     waiting.check_it_goes_on()
 
 
@@ -190,7 +190,7 @@ def test_before_its_hello_a_worker_is_not_heard(
         heart.send_multipart(pack_message(message))
         heart.send(b"\xff")
         said = {waiting.noticed().partition(" (")[0].partition(":")[0] for _ in range(2)}
-    assert said == {"somebody who joined as worker 0 was not understood", "worker 0"}
+    assert said == {"a process that joined as worker 0 sent no valid message", "worker 0"}
     monkeypatch.setattr(coordinator, "HELLO_SECONDS", DEADLINE)
     waiting.check_it_goes_on()
 

@@ -106,7 +106,7 @@ def test_a_worker_that_never_comes() -> None:
     scene.members[0].identity = b"x"
     found = scene.blamed_after(2 * START_SECONDS)
     assert found is not None
-    assert found[1] == "did not come within 60 s of its start; look at its log"
+    assert found[1] == "did not connect within 60 s of its start; look at its log"
 
 
 def test_all_that_never_come_are_named_at_once() -> None:
@@ -114,7 +114,7 @@ def test_all_that_never_come_are_named_at_once() -> None:
     watch = Watchdog(members, PATIENCE, 0.0, 5.0, "call them")
     members[1].heard = 5.5
     assert [watch.look(now, {}, lambda rank: False) for now in (1.4, 2.8, 4.2, 5.0)] == [None] * 4
-    text = "did not come within 5 s of its start, nor did 2 and 3; call them"
+    text = "did not connect within 5 s of its start, nor did 2 and 3; call them"
     assert watch.look(5.5, {}, lambda rank: False) == FailureVerdict(0, text)
 
 

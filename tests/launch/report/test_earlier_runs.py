@@ -20,7 +20,7 @@ from netpart.proto.job_pb2 import JobProto
         (JobProto(train_steps=100, resume=True), [50], ""),
         (JobProto(train_steps=100, resume=True), [], "--resume: FOLDER has no checkpoint; the run begins with step 0"),
         (JobProto(train_steps=9, resume=True, checkpoint_path=["a"]), [], "has no checkpoint; the run begins with a"),
-        (JobProto(train_steps=100, resume=True), [100], "has all 100 steps, so none is left to train; say --steps"),
+        (JobProto(train_steps=100, resume=True), [100], "has all 100 steps, so none is left to train; use --steps"),
         (JobProto(train_steps=0, resume=True), [100], ""),
         (JobProto(train_steps=100, resume=True), [200], ""),
     ],

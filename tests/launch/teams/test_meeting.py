@@ -41,7 +41,7 @@ def test_a_rank_is_given_once(team: JoinTeam) -> None:
 
 def test_one_too_many(team: JoinTeam) -> None:
     assert [ask(team), ask(team), ask(team)] == [1, 2, 3]
-    assert ask(team) == "expected fewer workers: everybody is there; raise --workers to use more"
+    assert ask(team) == "expected fewer workers: all have joined; raise --workers to use more"
 
 
 def test_another_netpart_is_refused(team: JoinTeam) -> None:

@@ -102,19 +102,19 @@ def test_mpiexec_beside_this_python_comes_first(tmp_path: Path, monkeypatch: pyt
     assert mpiexec.find_mpiexec() == str(tmp_path / "elsewhere" / "mpiexec")
     (tmp_path / "elsewhere" / "mpiexec").unlink()
     with pytest.raises(
-        NetpartError, match=r"expected mpiexec beside .* in PATH, got none; pip install 'netpart\[mpi\]'"
+        NetpartError, match=r"expected mpiexec next to .* in PATH, got none; pip install 'netpart\[mpi\]'"
     ):
         mpiexec.find_mpiexec()
 
 
 def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpiexec, "find_spec", lambda name: None)
-    with pytest.raises(NetpartError, match=r"expected mpi4py beside .* pip install 'netpart\[mpi\]'"):
+    with pytest.raises(NetpartError, match=r"expected mpi4py installed for .* pip install 'netpart\[mpi\]'"):
         run_job(read_job(mlp(tmp_path)), 2, launcher="mpi", workspace=tmp_path / "run")
 
 
 def test_hosts_need_mpi(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; leave one of them away"):
+    with pytest.raises(ConfigError, match="--hosts: expected --launcher mpi, got local; omit one of them"):
         run_job(read_job(mlp(tmp_path)), 2, workspace=tmp_path / "run", hosts=tmp_path / "hosts")
 
 
