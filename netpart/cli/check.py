@@ -25,7 +25,7 @@ workspace is not."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
@@ -35,7 +35,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it is sound, else 1 or 2 (see ``_failures_exit_code``).
+    """Price the job; 0 if it is sound, else 1 or 2 (see ``_failures_exit_code``).
 
     A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
     training steps.
@@ -102,7 +102,7 @@ def _failures_exit_code(failures: Sequence[Exception]) -> int:
 def _print_check_json(
     table: plan.PlanTable, warnings: list[str], errors: list[str], groups: GroupTraffic | None
 ) -> None:
-    """Prints the tables, the warnings, the errors and what goes between groups as one JSON object."""
+    """Print the tables, the warnings, the errors and what goes between groups as one JSON object."""
     from dataclasses import asdict
 
     found = {**asdict(table), "warnings": warnings, "errors": errors}
@@ -111,7 +111,7 @@ def _print_check_json(
 
 
 def _print_check_tables(table: plan.PlanTable) -> None:
-    """Prints what is checked, then the layers, then the workers."""
+    """Print what is checked, then the layers, then the workers."""
     from netpart.cli.table import TextTable
     from netpart.units import bytes_text, count_text
 
@@ -131,7 +131,7 @@ def _print_check_tables(table: plan.PlanTable) -> None:
 
 
 def _print_parameter_versions(table: plan.PlanTable) -> None:
-    """Prints what delayed stages hold of their parameters, if there are any."""
+    """Print what delayed stages hold of their parameters, if there are any."""
     from netpart.units import bytes_text
 
     held = [f"{row.versions} on worker {row.worker}" for row in table.workers if row.versions > 1]
@@ -197,6 +197,6 @@ def workers_text(workers: tuple[int, ...]) -> str:
 
 
 def _print_messages(kind: str, messages: list[str]) -> None:
-    """Prints messages one per line, after an empty line."""
+    """Print messages one per line, after an empty line."""
     if messages:
         print("", *(f"{kind}: {message}" for message in messages), sep="\n")

@@ -77,7 +77,7 @@ def parse_seconds(text: str) -> float:
 
 
 def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> None:
-    """Adds JOB and the options that say how it is read and cut; ``computes``: the verb cares about kernels and seed."""
+    """Add JOB and the options that say how it is read and cut; ``computes``: the verb cares about kernels and seed."""
     add_uncut_job_options(parser, computes=computes)
     parser.add_argument(
         "--workers", type=parse_workers, metavar="N", help="cut over N workers (default: as the job says)"
@@ -106,7 +106,7 @@ def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> N
 
 
 def add_override_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that lets a scheme replace what is written on layers."""
+    """Add the option that lets a scheme replace what is written on layers."""
     parser.add_argument(
         "--override", action="store_true", default=None,
         help="let the scheme replace the cuts and locations that are written on layers",
@@ -114,7 +114,7 @@ def add_override_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_uncut_job_options(parser: argparse.ArgumentParser, optional: bool = False, computes: bool = True) -> None:
-    """Adds JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
+    """Add JOB, which may be ``optional``, and the options that say how it is read, but none that say how it is cut."""
     parser.set_defaults(**dict.fromkeys(("kernels", "precision", "seed", *CUT)))
     nargs = "?" if optional else None
     parser.add_argument("job", nargs=nargs, metavar="JOB", help="the job's configuration, e.g. graphs/mnist/conv.conf")
@@ -129,7 +129,7 @@ def add_uncut_job_options(parser: argparse.ArgumentParser, optional: bool = Fals
 
 
 def _add_kernel_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of what computes."""
+    """Add the options of what computes."""
     parser.add_argument("--kernels", choices=KERNELS, help="what computes (default: the job's, or else auto)")
     parser.add_argument(
         "--precision", choices=PRECISIONS, help="of products on a GPU (default: the job's, or else float32)"
@@ -137,7 +137,7 @@ def _add_kernel_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_transport_option(parser: argparse.ArgumentParser) -> None:
-    """Adds the option of what processes of one host exchange tensors through."""
+    """Add the option of what processes of one host exchange tensors through."""
     parser.add_argument(
         "--transport", default=AUTO, metavar="NAME",
         help="what processes exchange tensors through: auto, zeromq, shm, cuda-ipc or that of a package (default:"
@@ -146,7 +146,7 @@ def add_transport_option(parser: argparse.ArgumentParser) -> None:
 
 
 def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) -> Job:
-    """Reads the job that ``args`` names, with its options applied; ``args.loaded`` remembers it for errors.
+    """Read the job that ``args`` names, with its options applied; ``args.loaded`` remembers it for errors.
 
     ``provide`` makes the zoo's data where the job reads it and it is not there; ``warn`` says what has little effect.
     Raises ConfigError.
@@ -176,7 +176,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
 
 
 def _set_pipeline(job: Job, args: argparse.Namespace) -> None:
-    """Gives ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
+    """Give ``job`` the pipeline that the options ask for: --stages and --replicas are of no use without one."""
     from netpart.graph.scheme import set_scheme
     from netpart.proto.job_pb2 import Schedule
 

@@ -16,7 +16,7 @@ MNIST = "MNIST's four IDX files, plain or .gz, as kvfile stores"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb, its data sets and their folders."""
+    """Add the verb, its data sets and their folders."""
     parser: argparse.ArgumentParser = subparsers.add_parser("data", help=HELP, description=HELP)
     sets = parser.add_subparsers(metavar="SET", required=True)
     digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
@@ -45,13 +45,13 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Makes the data set; 0 when it is there."""
+    """Make the data set; 0 when it is there."""
     print(args.make(args))
     return 0
 
 
 def _make_digits(args: argparse.Namespace) -> str:
-    """Makes the digits and says so."""
+    """Make the digits and says so."""
     from netpart.data.make import digits
 
     made = digits.make_digits(args.folder)
@@ -59,7 +59,7 @@ def _make_digits(args: argparse.Namespace) -> str:
 
 
 def _make_python(args: argparse.Namespace) -> str:
-    """Makes the text and says so."""
+    """Make the text and says so."""
     from netpart.data.make.python_source import make_python_source
     from netpart.units import bytes_text
 
@@ -68,7 +68,7 @@ def _make_python(args: argparse.Namespace) -> str:
 
 
 def _make_mnist(args: argparse.Namespace) -> str:
-    """Converts MNIST and says so."""
+    """Convert MNIST and says so."""
     from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
@@ -76,7 +76,7 @@ def _make_mnist(args: argparse.Namespace) -> str:
 
 
 def _make_phantom(args: argparse.Namespace) -> str:
-    """Makes the cohort and says so."""
+    """Make the cohort and says so."""
     from netpart.data.make.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
     from netpart.data.make.phantom import make_phantom as make
 

@@ -14,7 +14,7 @@ UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the devices and what connects them."""
+    """Add the options of the devices and what connects them."""
     parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
     parser.add_argument("--bandwidth", type=_parse_bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
 

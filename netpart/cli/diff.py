@@ -26,7 +26,7 @@ TROUBLE = 2
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.choices import COLLECTIVES, SCHEDULES
     from netpart.cli.common import add_override_option, parse_micro_batches, parse_workers
 
@@ -109,14 +109,14 @@ def cut_job(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Pat
 
 
 def _print_diff_json(difference: PartitionDifference) -> None:
-    """Prints all layers and numbers as one JSON object."""
+    """Print all layers and numbers as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps({"same": difference.same, **asdict(difference)}, indent=2, ensure_ascii=False))
 
 
 def print_difference(difference: PartitionDifference) -> None:
-    """Prints the layers that differ and the numbers that do, with those of the whole in any case."""
+    """Print the layers that differ and the numbers that do, with those of the whole in any case."""
     from netpart.cli.table import TextTable
 
     if difference.layers:

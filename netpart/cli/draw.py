@@ -19,7 +19,7 @@ CONVERTED = ("png", "pdf")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
@@ -37,7 +37,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Draws the net; 0 when it is drawn."""
+    """Draw the net; 0 when it is drawn."""
     from netpart.cli.common import job_float_size, load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.draw import render

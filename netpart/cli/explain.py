@@ -25,7 +25,7 @@ OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
@@ -57,7 +57,7 @@ def call(args: argparse.Namespace) -> int:
 def _print_explanation_json(
     explanation: LayerExplanation, others: Sequence[CutAlternative], change: PartitionDifference | None
 ) -> None:
-    """Prints everything as one JSON object."""
+    """Print everything as one JSON object."""
     from dataclasses import asdict
 
     found = {**asdict(explanation), "alternatives": [asdict(other) for other in others]}
@@ -66,7 +66,7 @@ def _print_explanation_json(
 
 
 def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAlternative], workers: int) -> None:
-    """Prints the parts, the helpers on both sides, the sums, and the alternatives."""
+    """Print the parts, the helpers on both sides, the sums, and the alternatives."""
     from netpart.cli.table import TextTable
     from netpart.units import bytes_text, plural_text
 
@@ -88,7 +88,7 @@ def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAltern
 
 
 def _print_helper_reasons(where: str, reasons: Sequence[HelperReason]) -> None:
-    """Prints the helpers on one side of the layer."""
+    """Print the helpers on one side of the layer."""
     from netpart.cli.table import TextTable
 
     if not reasons:
@@ -114,7 +114,7 @@ def _alternative_cells(other: CutAlternative) -> tuple[str, ...]:
 
 
 def _print_change(change: PartitionDifference | None, options: Sequence[str]) -> None:
-    """Prints what the options would change."""
+    """Print what the options would change."""
     from netpart.cli.diff import print_difference
 
     if change is None:

@@ -17,7 +17,7 @@ HELP = "show which places of a sample make a trained net say a class (Grad-CAM)"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("gradcam", help=HELP, description=HELP)
     add_uncut_job_options(parser)
     trained = parser.add_mutually_exclusive_group()
@@ -61,7 +61,7 @@ def _parse_map_path(text: str) -> Path:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Explains one sample or all; 0 when the files are written or the answer is given."""
+    """Explain one sample or all; 0 when the files are written or the answer is given."""
     from netpart.cli.sample import newest_checkpoint, use_one_core
 
     _check_gradcam_options(args)
@@ -87,7 +87,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _check_gradcam_options(args: argparse.Namespace) -> None:
-    """Raises ConfigError for options that ask for nothing, or for what there is not."""
+    """Raise ConfigError for options that ask for nothing, or for what there is not."""
     from netpart.errors import ConfigError
 
     if not (args.output or args.region):
@@ -125,7 +125,7 @@ def _map_caption(job: str, args: argparse.Namespace, found: SampleExplanation) -
 
 
 def _write_map(found: SampleExplanation, path: Path, title: str) -> Path:
-    """Writes the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
+    """Write the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
     from netpart.data.scans.nifti import save_volume, voxel_spacing
     from netpart.draw.png import encode_png
     from netpart.draw.slices import draw_slices as drawn

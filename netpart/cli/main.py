@@ -71,7 +71,7 @@ class VersionAction(argparse.Action):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code; every error is one message on stderr.
+    """Run one command line and returns its exit code; every error is one message on stderr.
 
     With NETPART_DEBUG=1 in the environment errors keep their traceback.
     """
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process() -> None:
-    """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
+    """Prepare the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
     Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
     lacks is shown as ?."""
     from netpart.launch.control.signals import take_over_signals
@@ -111,7 +111,7 @@ def _prepare_process() -> None:
 
 
 def _ignore_late_signals() -> None:
-    """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
+    """Let a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
     from netpart.launch.control.signals import ignore_taken_signals
 
     ignore_taken_signals()
@@ -227,7 +227,7 @@ def _print_failure(error: Exception, args: argparse.Namespace) -> int:
 
 
 def print_error(message: str) -> None:
-    """Writes one error to stderr, its first word red on a terminal."""
+    """Write one error to stderr, its first word red on a terminal."""
     colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     word = "\033[1;31merror:\033[0m" if colours else "error:"
     with suppress(OSError):  # a terminal that is gone hears nothing
@@ -235,6 +235,6 @@ def print_error(message: str) -> None:
 
 
 def _end_broken_pipe() -> int:
-    """Ends quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
+    """End quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return WRONG

@@ -10,7 +10,7 @@ HELP = "write the plan: a complete, commented job with every layer's cut, to run
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("partition", help=HELP, description=HELP)
@@ -20,7 +20,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Writes the plan; 0 when it is written."""
+    """Write the plan; 0 when it is written."""
     from netpart.cli.common import load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
@@ -42,7 +42,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def check_plan_file(path: Path) -> None:
-    """Raises ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
+    """Raise ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
     from netpart.errors import ConfigError
 
     if not path.parent.is_dir():

@@ -24,7 +24,7 @@ SHAPING = (
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.choices import COLLECTIVES
     from netpart.cli.common import add_uncut_job_options, parse_workers
     from netpart.cli.devices import add_device_options
@@ -58,7 +58,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of what planners look for, and how long."""
+    """Add the options of what planners look for, and how long."""
     from netpart.cli.common import parse_micro_batches, parse_workers
 
     parser.add_argument(
@@ -110,7 +110,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan_job(args: argparse.Namespace) -> int:
-    """Plans for a job: prints its table, draws and writes what is asked for."""
+    """Plan for a job: prints its table, draws and writes what is asked for."""
     from netpart.cli.partition import check_plan_file
 
     if args.output:
@@ -163,7 +163,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
 
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:
-    """Draws how GABRA converges."""
+    """Draw how GABRA converges."""
     from netpart.cli.note import print_note
 
     path.write_text(draw_convergence(task), encoding="utf-8")
@@ -181,7 +181,7 @@ def draw_convergence(task: PlanningTask) -> str:
 
 
 def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
-    """Writes the proposal to take as a job of its own."""
+    """Write the proposal to take as a job of its own."""
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.text.write_plan import write_plan as text_of

@@ -16,7 +16,7 @@ PIPELINES = ("", "plan", "replicas", "workers", ">a mini-batch takes", ">speed-u
 
 
 def plan_profile(args: argparse.Namespace) -> int:
-    """Plans for a profile: prints its table."""
+    """Plan for a profile: prints its table."""
     from netpart.cli.devices import named_devices
     from netpart.errors import ConfigError, MemoryRefused
     from netpart.plan.price.devices import equal_devices
@@ -49,7 +49,7 @@ def _drop_refused_figures(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_pipelines(args: argparse.Namespace, profile: NetProfile, rows: list[PipelineRow]) -> None:
-    """Prints the table, and below it what no device has room for."""
+    """Print the table, and below it what no device has room for."""
     from netpart.cli.table import Row, TextTable
     from netpart.units import bytes_text, seconds_text
 

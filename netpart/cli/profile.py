@@ -29,7 +29,7 @@ their way to a worker or from it, and overlapped is the share of that in which i
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, add_transport_option, parse_positive
     from netpart.cli.threads import add_threads_option
 
@@ -47,7 +47,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def add_output_options(parser: argparse.ArgumentParser, done: str) -> None:
-    """Adds the options of how what was ``done`` is shown."""
+    """Add the options of how what was ``done`` is shown."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
         "-o", "--output", type=_parse_trace_path, metavar="F.json|F.svg",
@@ -64,7 +64,7 @@ def _parse_trace_path(text: str) -> Path:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Profiles the job; 0 when that went to its end."""
+    """Profile the job; 0 when that went to its end."""
     from netpart.cli.common import load_job
     from netpart.cli.threads import set_job_threads
 
@@ -78,14 +78,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def create_trace_file(path: Path | None) -> None:
-    """Raises OSError for a file that cannot be written: before it takes time to find out what to write."""
+    """Raise OSError for a file that cannot be written: before it takes time to find out what to write."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
 
 def show_profile(found: ProfiledRun, args: argparse.Namespace) -> None:
-    """Prints and writes what was found, as the options say."""
+    """Print and writes what was found, as the options say."""
     if args.output:
         args.output.write_text(_trace_text(found, args.output.suffix), encoding="utf-8")
     if args.json:
@@ -102,14 +102,14 @@ def _trace_text(found: ProfiledRun, suffix: str) -> str:
 
 
 def _print_profile_json(profile: StepProfile) -> None:
-    """Prints the figures as one JSON object."""
+    """Print the figures as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
 
 
 def _print_profile_tables(profile: StepProfile) -> None:
-    """Prints what was profiled, then the layers, the workers and their memory."""
+    """Print what was profiled, then the layers, the workers and their memory."""
     from netpart.cli.table import TextTable
     from netpart.units import plural_text, seconds_text
 

@@ -32,7 +32,7 @@ AGAIN = ' "again": activations are computed again, as there is no room for them.
 
 
 def print_plans_json(task: PlanningTask, portfolio: Portfolio, best: Proposed) -> None:
-    """Prints the devices, the blocks and the table as one JSON object."""
+    """Print the devices, the blocks and the table as one JSON object."""
     from dataclasses import asdict
 
     layers = task.profile.layers
@@ -43,7 +43,7 @@ def print_plans_json(task: PlanningTask, portfolio: Portfolio, best: Proposed) -
 
 
 def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str | None) -> None:
-    """Prints what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
+    """Print what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
     from netpart.cli.table import TextTable
 
     print(_planning_title(job, portfolio.task), end="\n\n")

@@ -16,14 +16,14 @@ PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 
 
 def provide_data(job: Job) -> None:
-    """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
+    """Make the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
     provide_digits(job)
     _provide_python(job)
     _provide_phantom(job)
 
 
 def provide_digits(job: Job) -> None:
-    """Makes the digits' store in every folder ``digits`` from which ``job`` reads a file that is not there.
+    """Make the digits' store in every folder ``digits`` from which ``job`` reads a file that is not there.
 
     Says so on stderr. Raises NetpartError where scikit-learn, which brings the digits, is missing.
     """
@@ -39,7 +39,7 @@ def provide_digits(job: Job) -> None:
 
 
 def _provide_python(job: Job) -> None:
-    """Makes every file ``python.txt`` that ``job`` reads as a text and that is not there: the source of Python.
+    """Make every file ``python.txt`` that ``job`` reads as a text and that is not there: the source of Python.
 
     Says so on stderr. Raises DataError where Python came without it.
     """
@@ -59,7 +59,7 @@ def _provide_python(job: Job) -> None:
 
 
 def _provide_phantom(job: Job) -> None:
-    """Makes the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a table that is not there.
+    """Make the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a table that is not there.
 
     Says so on stderr, before as well: it takes minutes. Raises NetpartError without nilearn.
     """

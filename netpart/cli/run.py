@@ -19,7 +19,7 @@ HELP = "train a job on its workers; test, validate and save checkpoints as it sa
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
     from netpart.cli.threads import add_threads_option
 
@@ -39,7 +39,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def _add_launch_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of who starts the workers, and how they meet."""
+    """Add the options of who starts the workers, and how they meet."""
     from netpart.cli.common import add_transport_option, parse_count
     from netpart.cli.worker import add_meeting_options
 
@@ -67,7 +67,7 @@ def _add_launch_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_result_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of where results go, and what they are held against."""
+    """Add the options of where results go, and what they are held against."""
     parser.add_argument(
         "--listener", action="append", default=[], metavar="NAME", help="what hears the events of the run besides this"
         " terminal: events (a line of JSON each, in events.jsonl of the workspace), or that of a package; may be"
@@ -101,7 +101,7 @@ def _parse_fraction(text: str) -> float:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Runs the job; 0 when it went to its end."""
+    """Run the job; 0 when it went to its end."""
     from netpart.cli.common import load_job
     from netpart.cli.meet import play_other_rank, requested_meeting
     from netpart.cli.telling import speedup_text, summary_text
@@ -135,7 +135,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
-    """Gives ``job`` what the options say of the run."""
+    """Give ``job`` what the options say of the run."""
     from netpart.cli.threads import set_job_threads
     from netpart.launch.control.worker_devices import set_devices
 
@@ -168,7 +168,7 @@ def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
 
 
 def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
-    """Runs the job, and shows how it goes."""
+    """Run the job, and shows how it goes."""
     from netpart.cli.telling import event_printer
     from netpart.launch.run import run_job
 

@@ -16,7 +16,7 @@ START = "\n"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("sample", help=HELP, description=HELP)
     add_uncut_job_options(parser)
     parser.add_argument(
@@ -56,7 +56,7 @@ def _parse_temperature(text: str) -> float:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Writes the prompt and what follows; 0 when all is written."""
+    """Write the prompt and what follows; 0 when all is written."""
     use_one_core()
     from netpart.trained.sampling import SamplingStyle, TextWriter, find_predictor
 
@@ -86,7 +86,7 @@ def _read_prompt(path: Path) -> bytes:
 
 
 def use_one_core() -> None:
-    """Keeps the kernels, which are not loaded yet, on one core: one window is too little work to share."""
+    """Keep the kernels, which are not loaded yet, on one core: one window is too little work to share."""
     from netpart.launch.control.cores import THREAD_VARIABLES
 
     for name in THREAD_VARIABLES:
@@ -107,7 +107,7 @@ def newest_checkpoint(args: argparse.Namespace) -> Path:
 
 
 def print_sample(prompt: bytes, text: Iterator[int], out: IO[str]) -> None:
-    """Prints bytes as they come; what is no UTF-8 is shown as a replacement character."""
+    """Print bytes as they come; what is no UTF-8 is shown as a replacement character."""
     from codecs import getincrementaldecoder
 
     decoder = getincrementaldecoder("utf-8")("replace")

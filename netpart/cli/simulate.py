@@ -15,7 +15,7 @@ of workers can be tried on one machine that has the memory of all of them."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
     from netpart.cli.profile import add_output_options
     from netpart.cli.threads import ALL, add_threads_option
@@ -64,7 +64,7 @@ def _parse_speeds(text: str) -> list[float]:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Simulates the job; 0 when that went to its end."""
+    """Simulate the job; 0 when that went to its end."""
     from netpart.cli.common import load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.cli.threads import limit_threads

@@ -18,7 +18,7 @@ class TextTable:
     footer: Row = ()
 
     def print(self) -> None:
-        """Prints the table as its reader likes it."""
+        """Print the table as its reader likes it."""
         if sys.stdout.isatty():
             self.print_rich()
         else:

@@ -22,14 +22,14 @@ def _parse_threads(text: str) -> int:
 
 
 def add_threads_option(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
-    """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
+    """Add the option of how many cores a worker computes on; ``default`` says what it does on without it."""
     parser.add_argument(
         "--threads", type=_parse_threads, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
     )
 
 
 def limit_threads(workers: int, threads: int | None) -> None:
-    """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
+    """Make the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
     import os
 
     from netpart.launch.control.cores import child_thread_variables
@@ -47,7 +47,7 @@ def limit_launched_threads(threads: int | None) -> None:
 
 
 def set_job_threads(job: Job, args: argparse.Namespace) -> None:
-    """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
+    """Give ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
     from netpart.graph.cluster import cluster_of
     from netpart.launch.control.cores import requested_threads
 

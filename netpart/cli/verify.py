@@ -27,7 +27,7 @@ SCHEMES = ("scheme", "agrees", "class", ">relative", ">bytes a step", "first bey
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("verify", help=HELP, description=HELP, epilog=ADVICE)
@@ -41,7 +41,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Compares both nets; 0 if every tensor is within the law, 1 if one is not."""
+    """Compare both nets; 0 if every tensor is within the law, 1 if one is not."""
     from netpart.cli.common import load_job, requested_workers
     from netpart.verify.compare import verify_job
 
@@ -58,7 +58,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
-    """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
+    """Compare both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
     from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.errors import ConfigError
@@ -90,14 +90,14 @@ def parse_scheme_names(text: str) -> list[str]:
 
 
 def _write_verify_json(path: Path | None, values: dict[str, Any]) -> None:
-    """Writes ``values`` to the file that --json names."""
+    """Write ``values`` to the file that --json names."""
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _print_report(report: VerifyReport) -> None:
-    """Prints what was compared, the largest differences of every layer, and the verdict."""
+    """Print what was compared, the largest differences of every layer, and the verdict."""
     from netpart.cli.table import TextTable
 
     print(_comparison_title(report), end="\n\n")
@@ -106,7 +106,7 @@ def _print_report(report: VerifyReport) -> None:
 
 
 def _print_scheme_reports(found: list[SchemeReport]) -> None:
-    """Prints one row per scheme, and what is wrong with those that do not agree."""
+    """Print one row per scheme, and what is wrong with those that do not agree."""
     from netpart.cli.table import TextTable
 
     print(_comparison_title(found[0].report), end="\n\n")

@@ -18,7 +18,7 @@ HELP = "join a run that was started on another host, as one of its workers"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("worker", help=HELP, description=HELP)
     parser.add_argument(
         "--join", metavar="tcp://HOST:PORT", required=True, help="where the run listens: its --listen address"
@@ -40,7 +40,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def add_meeting_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of meeting: where the secret is, and how long to wait."""
+    """Add the options of meeting: where the secret is, and how long to wait."""
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="file with the run's token, mode 600 (default: NETPART_TOKEN)"
     )
@@ -50,7 +50,7 @@ def add_meeting_options(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Works until the run ends; 0 when it went to its end."""
+    """Work until the run ends; 0 when it went to its end."""
     limit_launched_threads(args.threads)
     from netpart.launch.control.address import host_and_port
     from netpart.launch.member.join import Invitation
@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def join_as_worker(invitation: Invitation) -> None:
-    """Plays one worker to its end, and says how it goes."""
+    """Play one worker to its end, and says how it goes."""
     from netpart.launch.member.join import join_run
 
     join_run(invitation, lambda text: print(text, flush=True))

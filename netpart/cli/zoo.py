@@ -11,7 +11,7 @@ HELP = "list the jobs that come with netpart, or copy one"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("zoo", help=HELP, description=HELP)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a job as listed, e.g. mnist/conv, or a family: mnist")
     parser.add_argument(
@@ -22,7 +22,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Lists or copies; 0 when it is done."""
+    """List or copies; 0 when it is done."""
     from netpart.resources import zoo_folder
 
     zoo = zoo_folder()
@@ -35,7 +35,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _list_jobs(jobs: dict[str, Path]) -> None:
-    """Prints every job with what it says about itself."""
+    """Print every job with what it says about itself."""
     from netpart.cli.table import TextTable
 
     TextTable(("job", "what it is"), [(name, job_description(path)) for name, path in jobs.items()]).print()
@@ -80,7 +80,7 @@ def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
 
 
 def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:
-    """Copies jobs; raises NetpartError rather than write over a file that differs."""
+    """Copy jobs; raises NetpartError rather than write over a file that differs."""
     from netpart.errors import NetpartError
     from netpart.files import file_size
 

@@ -68,7 +68,7 @@ class ClusterLayout:
 
 
 def groups_svg(partition: Partition) -> str:
-    """Draws the groups and servers that train ``partition`` (``served``), and says what they move."""
+    """Draw the groups and servers that train ``partition`` (``served``), and says what they move."""
     found = predict_group_traffic(partition)
     cluster = partition.cluster
     said = str(found).split(": ", 1)[1] if found else "nothing goes between groups: there is one, without servers"
@@ -76,7 +76,7 @@ def groups_svg(partition: Partition) -> str:
 
 
 def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
-    """Draws ``cluster`` with ``title`` above and ``note`` below."""
+    """Draw ``cluster`` with ``title`` above and ``note`` below."""
     at = ClusterLayout(cluster, title, note)
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(

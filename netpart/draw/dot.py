@@ -39,7 +39,7 @@ SAMPLES = {
 
 
 def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes a partitioned (or uncut) net in DOT; equal nets give equal text. ``itemsize``: bytes of an activation."""
+    """Write a partitioned (or uncut) net in DOT; equal nets give equal text. ``itemsize``: bytes of an activation."""
     return "\n".join(dot_lines(make_picture(drawn, itemsize))) + "\n"
 
 

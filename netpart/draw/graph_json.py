@@ -14,7 +14,7 @@ ALWAYS = ("nodes", "edges")
 
 
 def to_json(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes the net as docs/drawings.md describes: "about", "nodes", "edges", and what crosses workers: "bridges",
+    """Write the net as docs/drawings.md describes: "about", "nodes", "edges", and what crosses workers: "bridges",
     "collectives" and "reductions"; a list without entries is omitted.
 
     Shapes have the batch first, ``[]`` is a batch of records, and a Slice has the shape of what it cuts. Bytes are

@@ -22,7 +22,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 
 
 def schedule_svg(played: Sequence[TimedTurn], teams: Sequence[Sequence[int]], title: str) -> str:
-    """Draws who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
+    """Draw who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
     rows = {team[0]: i for i, team in enumerate(teams)}
     lasts = max((each.end for each in played), default=0)
     idle = 1 - sum(each.end - each.start for each in played) / max(1, lasts * len(rows))

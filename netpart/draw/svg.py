@@ -28,7 +28,7 @@ NODE = re.compile(rf'<g id="[^"]*" class="node ({"|".join(CLASSES)})">.*?</g>\n'
 
 
 def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Draws a partitioned (or uncut) net as an SVG that scales to its place and is never larger than life.
+    """Draw a partitioned (or uncut) net as an SVG that scales to its place and is never larger than life.
 
     ``itemsize`` is the bytes of an activation. Raises NetpartError where no Graphviz is installed.
     """

@@ -18,7 +18,7 @@ MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
 
 
 def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
+    """Write every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
     return "\n".join(_text_lines(make_picture(drawn, itemsize))) + "\n"
 
 

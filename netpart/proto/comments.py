@@ -25,7 +25,7 @@ class Comments:
 
 
 def read_comments(text: str, starts: Mapping[FieldPath, Position]) -> Comments:
-    """Collects the comments of ``text``, whose fields stand where ``starts`` says; netpart's own are left out.
+    """Collect the comments of ``text``, whose fields stand where ``starts`` says; netpart's own are left out.
 
     A comment behind a field belongs to the first field of its line, one on a line of its own to the next field.
     """

@@ -92,7 +92,7 @@ def diagnose_error(error: ParseError, text: str, file: str) -> ConfigError:
 
 
 def find_error_context(text: str, line: float, column: float) -> ErrorContext:
-    """Reads ``text`` up to a line and column and says what is open there."""
+    """Read ``text`` up to a line and column and says what is open there."""
     place = ErrorContext([OpenBlock("", message_descriptor(JobProto), 1, 1, "")])
     known = tokenize_text(text)
     for place.token in known:
@@ -114,7 +114,7 @@ def _dotted_token(place: ErrorContext, rest: Iterator[Token]) -> Token:
 
 
 def _follow_token(place: ErrorContext, token: Token) -> None:
-    """Follows one token: names, brackets and the names of layers."""
+    """Follow one token: names, brackets and the names of layers."""
     if token.text in (":", "{", "<") and place.previous.text.isidentifier():
         place.name = place.previous
     if token.text in ("[", "]"):
@@ -132,7 +132,7 @@ def _follow_token(place: ErrorContext, token: Token) -> None:
 
 
 def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
-    """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
+    """Pick the words for a mistake at ``place`` about which protobuf said ``message``."""
     if found := _UNKNOWN_FIELD.search(message):
         return _unknown_field(place, found[1])
     if found := _EXTENSION.match(message):
@@ -305,6 +305,6 @@ def _layer_label(job: JobProto, path: FieldPath) -> str:
 
 
 def _field_path(text: str) -> FieldPath:
-    """Reads protobuf's ``neuralnet.layer[3].(package.name).x`` as a FieldPath."""
+    """Read protobuf's ``neuralnet.layer[3].(package.name).x`` as a FieldPath."""
     steps = re.findall(r"\([^)]*\)|\w+", text)
     return tuple(int(s) if s.isdigit() else s.replace("(", "[").replace(")", "]") for s in steps)

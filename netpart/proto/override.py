@@ -52,7 +52,7 @@ class OverrideTarget:
 
 
 def apply_overrides(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
-    """Applies ``overrides`` to ``job`` in order; returns path -> place of every field they set.
+    """Apply ``overrides`` to ``job`` in order; returns path -> place of every field they set.
 
     Raises ConfigError that quotes the override and names the nearest layers, fields or values.
     """
@@ -111,7 +111,7 @@ class Override:
         return ConfigError(f"--set {self.text}", expected, got, hint)
 
     def apply(self, job: JobProto) -> list[FieldPath]:
-        """Sets the field in every message the target names; returns the paths set or added."""
+        """Set the field in every message the target names; returns the paths set or added."""
         if not self.equals:
             raise self.make_error("TARGET.FIELD=VALUE", repr(self.text), "e.g. --set fc1.partition_dim=0")
         targets, steps = self.resolve(job)
@@ -144,7 +144,7 @@ class Override:
         return self.make_error("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: OverrideTarget, steps: list[str]) -> list[FieldPath]:
-        """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
+        """Walk ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
         paths: list[FieldPath] = []
         for step in steps[:-1]:
             target = self.descend(target, *self.step(target, step), paths)
@@ -158,7 +158,7 @@ class Override:
         return paths
 
     def step(self, target: OverrideTarget, step: str) -> tuple[FieldDescriptor, int | None]:
-        """Reads ``name`` or ``name[index]`` as a field of the target."""
+        """Read ``name`` or ``name[index]`` as a field of the target."""
         found = _STEP.fullmatch(step)
         known = message_fields(target.message)
         name = found[1] if found else step
@@ -199,7 +199,7 @@ class Override:
         return OverrideTarget(child[index], at)
 
     def clear(self, target: OverrideTarget, field: FieldDescriptor, index: int | None) -> FieldPath:
-        """Makes the field as if it had not been written; an element goes from its list."""
+        """Make the field as if it had not been written; an element goes from its list."""
         at: FieldPath = (*target.at, field.name)
         if index is not None:
             del getattr(target.message, field.name)[index]

@@ -22,7 +22,7 @@ def data_fields(job: JobProto) -> Iterator[tuple[Message, str]]:
 
 
 def rebase_paths(job: JobProto, source: Path, target: Path) -> None:
-    """Rewrites the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
+    """Rewrite the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
 
     A file that is not beside the source but in the working directory is found there by any job, so its name stays.
     """

@@ -35,7 +35,7 @@ def runs_phase(job: JobProto, phase: str) -> bool:
 
 
 def check_phases(net: NetProto) -> None:
-    """Raises ConfigError if one layer of ``net`` uses include and another exclude, as SINGA does."""
+    """Raise ConfigError if one layer of ``net`` uses include and another exclude, as SINGA does."""
     including = next((layer.name for layer in net.layer if layer.include), None)
     excluding = next((i for i, layer in enumerate(net.layer) if layer.exclude), None)
     if including is not None and excluding is not None:

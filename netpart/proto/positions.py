@@ -28,7 +28,7 @@ END = Token("", 0, 0)
 
 
 def tokenize_text(text: str, comments: bool = False) -> Iterator[Token]:
-    """Yields the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
+    """Yield the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
     tokenizer = text_format.Tokenizer(text.split("\n"), skip_comments=not comments)
     while not tokenizer.AtEnd():
         token = tokenizer.token
@@ -70,7 +70,7 @@ class _Locator:
         return found
 
     def block(self, path: FieldPath, descriptor: Descriptor) -> None:
-        """Reads fields up to the closing bracket or the end of the text."""
+        """Read fields up to the closing bracket or the end of the text."""
         counts: Counter[str] = Counter()
         while self.token is not END and not self.accept("}", ">"):
             self.field(path, descriptor, counts)

@@ -54,7 +54,7 @@ class Job:
         return set_by or self._written.get(at)
 
     def explain(self, error: Located) -> Located:
-        """Fills in ``position`` from ``at``, of ``error`` and of the faults found with it, and returns ``error``.
+        """Fill in ``position`` from ``at``, of ``error`` and of the faults found with it, and returns ``error``.
 
         A field that is not in the text is placed at the innermost block around it.
         """
@@ -67,7 +67,7 @@ class Job:
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
-        """Lets errors that leave the block say where in this job they are."""
+        """Let errors that leave the block say where in this job they are."""
         try:
             yield
         except JobError as error:
@@ -83,7 +83,7 @@ class Job:
 
 
 def read_job(path: str | Path, overrides: Iterable[str] = ()) -> Job:
-    """Reads the job in file ``path`` and applies ``overrides`` (see netpart.proto.override).
+    """Read the job in file ``path`` and applies ``overrides`` (see netpart.proto.override).
 
     Raises ConfigError for a file that cannot be read and everything ``read_job_text`` raises.
     """
@@ -91,7 +91,7 @@ def read_job(path: str | Path, overrides: Iterable[str] = ()) -> Job:
 
 
 def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job:
-    """Reads the job in ``text``; ``name`` stands for the file in errors.
+    """Read the job in ``text``; ``name`` stands for the file in errors.
 
     Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
     override that fits nothing, a value out of its range, and layers that mix include and exclude.
@@ -114,7 +114,7 @@ def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterab
 
 
 def parse_job_proto(text: str) -> JobProto:
-    """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
+    """Read protobuf text; extensions of other packages are registered where the text has some that are not yet.
 
     Raises ParseError.
     """
@@ -128,14 +128,14 @@ def parse_job_proto(text: str) -> JobProto:
 
 
 def _import_layer_packages() -> None:
-    """Imports the packages that bring layer types, for these register the extensions that they read."""
+    """Import the packages that bring layer types, for these register the extensions that they read."""
     for entry in metadata.entry_points(group="netpart.layers"):
         with suppress(Exception):  # one that cannot be imported is reported where its layer is built
             entry.load()
 
 
 def _check_job_proto(proto: JobProto) -> None:
-    """Raises ConfigError for what the schema demands and the text parser lets pass."""
+    """Raise ConfigError for what the schema demands and the text parser lets pass."""
     faults = FaultList()
     faults.found += missing_fields(proto)
     faults.found += find_out_of_range(proto)
