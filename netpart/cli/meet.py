@@ -1,4 +1,4 @@
-"""How the processes of a run on several hosts meet: what netpart run makes of --listen and --launcher env."""
+"""Rendezvous of the processes of a run on several hosts: --listen and --launcher env of netpart run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
-    """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
+    """The address and token with which workers join this run; None if all run on this host. Raises ConfigError."""
     from netpart.cli.common import requested_workers
     from netpart.errors import ConfigError
     from netpart.graph.cluster import cluster_of
@@ -24,11 +24,13 @@ def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     if args.launcher == ENV_LAUNCHER:
         return _launcher_meeting(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
-        raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
+        raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "omit one of them")
     if args.launcher == "join" and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if args.local and not args.listen:
-        raise ConfigError("--local", "--listen with it", "none", "leave it away: all workers are on this host then")
+        raise ConfigError(
+            "--local", "--listen with it", "none", "omit it: without --listen all workers are on this host"
+        )
     if not args.listen:
         return None
     if args.local > (members := cluster_of(job.proto, requested_workers(args, job)).size):
@@ -41,8 +43,10 @@ def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
 
 
 def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
-    """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if there are not as many ranks as
-    members of the run: workers of all groups, and servers."""
+    """The meeting of a run that a launcher has started; this process is rank 0, coordinator and worker 0 at once.
+
+    Raises ConfigError unless there are as many ranks as members of the run: workers of all groups, and servers.
+    """
     from netpart.cli.common import requested_workers
     from netpart.cli.worker import required_token
     from netpart.errors import ConfigError
@@ -51,22 +55,26 @@ def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
     from netpart.launch.teams.meeting import Meeting
 
     adopted = require_launched_rank(os.environ)
-    args.launcher = "join"
+    args.launcher = "join"  # from here on it is a run that the other ranks join
+    # With several groups or servers the number of ranks does not determine the workers per group: the job does.
     several = cluster_of(job.proto, 1).size > 1
     args.workers = requested_workers(args, job) if several else args.workers or adopted.size
     if args.workers is None:
-        expected = f"--workers, as {adopted.launcher} does not tell how many there are"
+        expected = f"--workers, as {adopted.launcher} does not report how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
     members = cluster_of(job.proto, args.workers)
     if adopted.size not in (None, members.size):
-        expected = f"{adopted.size}, as {adopted.launcher} says"
+        expected = f"{adopted.size}, the number of processes of {adopted.launcher}"
         got = f"{members.size} ({members})" if several else str(args.workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
     return Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:
-    """Under --launcher env, plays every rank but 0 to its end; False for rank 0, and for every other launcher."""
+    """Under --launcher env, run this process as a worker to the end of the run, unless it is rank 0.
+
+    Returns True if it did; False for rank 0 and for every other launcher.
+    """
     if args.launcher != ENV_LAUNCHER:
         return False
     from netpart.cli.worker import join_as_worker, required_token
@@ -76,6 +84,7 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     adopted = require_launched_rank(os.environ)
     if adopted.rank == 0:
         return False
+    # A worker gets the job from rank 0, but relative data paths start from this host's copy of the job.
     folder = Path(args.job).absolute().parent
     join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, args.wait))
     return True
