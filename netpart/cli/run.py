@@ -175,9 +175,9 @@ def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> S
     from netpart.cli.telling import event_printer
     from netpart.launch.run import run_job
 
-    with event_printer(job.proto.train_steps) as hear:
+    with event_printer(job.proto.train_steps) as listener:
         return run_job(
-            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=hear,
+            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=listener,
             workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
             listeners=args.listener,
         )  # fmt: skip

@@ -45,7 +45,7 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=steps)
 
-        def hear(event: Event) -> None:
+        def show(event: Event) -> None:
             if isinstance(event, Measured) and event.phase == "train":
                 progress.update(
                     task, completed=event.step, description=f"{_metrics_line(event.metrics)}  {_training_speed(event)}"
@@ -53,7 +53,7 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
             else:
                 console.print(event_line(event))
 
-        yield hear
+        yield show
 
 
 def event_line(event: Event) -> str:
@@ -147,7 +147,7 @@ def summary_text(summary: Summary) -> str:
     from netpart.units import bytes_text, seconds_text
 
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
-    everybody = "workers and servers" if "server" in summary.cluster else "workers"
+    members = "workers and servers" if "server" in summary.cluster else "workers"
     untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
     rows = {
         "test": _metrics_line(summary.test) if summary.test else "",
@@ -155,8 +155,7 @@ def summary_text(summary: Summary) -> str:
         "train": _metrics_line(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
-        "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
-        f" ({summary.bytes_predicted:,} bytes)",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
