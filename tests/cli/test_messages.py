@@ -149,7 +149,7 @@ def test_what_is_typed_into_set(change: str, said: str, job: Path, netpart: Netp
         ("train", "expected a verb, got 'train'; did you mean run?"),
         ("fit", "did you mean run?"),
         ("predict", "`netpart gradcam` shows what a trained net predicts for a sample and why"),
-        ("infer", "`netpart gradcam` says"),
+        ("infer", "`netpart gradcam` shows"),
         ("eval", "run tests as it trains"),
         ("test", "run tests as it trains"),
         ("visualize", "did you mean draw?"),
