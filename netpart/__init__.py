@@ -1,12 +1,12 @@
-"""netpart cuts a neural net, layer by layer, over workers: shows the cut, proves it and trains it.
+"""netpart cuts a neural net, layer by layer, over workers. It draws the cut, verifies it and trains the net.
 
     job = netpart.load("job.conf")
     netpart.build(job)                  the uncut net; a notebook draws it
-    netpart.partition(job, workers=3)   the net cut over workers; a notebook draws it
-    netpart.run(job, workers=3)         trains it on that many processes
+    netpart.partition(job, workers=3)   the net cut over 3 workers; a notebook draws it
+    netpart.run(job, workers=3)         train it on 3 worker processes
 
-What these raise on purpose is a NetpartError; a ConfigError, DataError or WorkerFailed says more.
-Importing netpart imports nothing large: every call imports what it needs.
+Every error that netpart raises on purpose is a NetpartError. Its subclasses ConfigError, DataError and WorkerFailed
+give more detail. Importing netpart imports nothing large: each function imports what it needs when it is called.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = [
 
 
 def load(path: str | PathLike[str], overrides: str | Iterable[str] = ()) -> Job:
-    """Reads the job in file ``path`` and applies ``overrides``, one or several, written as for ``--set``.
+    """Read the job in file ``path`` and apply ``overrides``: one or several, written as for ``--set``.
 
-    Raises ConfigError that says where in the file, what was expected, what came and the next step.
+    Raises ConfigError with the position in the file, what was expected, what was found and the next step.
     """
     from pathlib import Path
 
@@ -55,10 +55,10 @@ def load(path: str | PathLike[str], overrides: str | Iterable[str] = ()) -> Job:
 
 
 def build(job: JobOrPath, phase: str = "train") -> Net:
-    """Builds the uncut net of ``phase`` (train, val or test), with all shapes known.
+    """Build the uncut net of ``phase`` (train, val or test), with all shapes inferred.
 
-    Raises ConfigError for another phase and for a net that cannot be built as it is written, DataError for data it
-    needs to know shapes.
+    Raises ConfigError for an unknown phase and for a net that cannot be built as it is written. Raises DataError if
+    data files that determine shapes are missing or wrong.
     """
     from netpart.errors import ConfigError
     from netpart.graph.build import build_net
@@ -74,12 +74,12 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
 def partition(
     job: JobOrPath, workers: int | None = None, scheme: str | None = None, *, override: bool = False
 ) -> Partition:
-    """Cuts the nets of all phases over ``workers`` workers (default: as many as the job asks for).
+    """Cut the nets of all phases over ``workers`` workers (default: the number that the job asks for).
 
-    ``scheme`` places all layers at once (default: as the job says), e.g. "COLUMN_ROW"; docs/schemes.md has them. It
-    leaves alone what has a cut of its own, and warns if that is every layer; ``override`` replaces these cuts.
-    Raises what ``build`` raises, ConfigError for a cut or location that cannot be, and TypeError for workers that are
-    no whole number.
+    ``scheme`` places all layers at once (default: the job's scheme), e.g. "COLUMN_ROW"; docs/schemes.md lists them. A
+    scheme keeps the layers that have a cut of their own, and warns if that is every layer. ``override`` replaces these
+    cuts. Raises what ``build`` raises, ConfigError for an impossible cut or location, and TypeError if ``workers`` is
+    not a whole number.
     """
     from netpart.plan.partition import partition_by_scheme
 
@@ -96,10 +96,11 @@ def run(
 ) -> Summary:  # fmt: skip
     """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
 
-    ``launcher``: "local" starts a process per worker, "threads" runs them in this process. ``listener`` hears every
-    measurement, ``steps`` is the number of training steps (default: the job's), ``workspace`` the folder of checkpoints
-    and metrics, ``scheme`` and ``override`` are those of ``partition``. Raises what ``partition`` raises, ConfigError
-    for a job without a loss or a number of steps, and WorkerFailed, which names worker, layer and step.
+    ``launcher``: "local" starts one process per worker, "threads" runs the workers in this process. ``listener`` is
+    called with every event of the run. ``steps`` is the number of training steps (default: the job's). ``workspace`` is
+    the folder of checkpoints and metrics. ``scheme`` and ``override`` are those of ``partition``. Raises what
+    ``partition`` raises, ConfigError for a job without a loss or a number of steps, and WorkerFailed, which names the
+    worker, the layer and the step.
     """
     from pathlib import Path
 
@@ -115,21 +116,22 @@ def run(
 
 
 def _count(workers: int | None) -> int | None:
-    """``workers`` as an int; raises TypeError for anything else."""
+    """``workers`` as an int, or None; raises TypeError for anything else."""
     return None if workers is None else _whole("workers", workers)
 
 
 def _steps(steps: int) -> int:
-    """``steps`` as a JobProto has it; raises TypeError for no whole number, ConfigError for one out of range."""
+    """``steps`` as an int32. Raises TypeError if it is not a whole number, ConfigError if it is out of range."""
     from netpart.errors import ConfigError
 
+    # train_steps is an int32 field: without this check protobuf would raise a ValueError that names no option.
     if not 0 <= (whole := _whole("steps", steps)) < 2**31:
         raise ConfigError("steps", "a number from 0 to 2147483647", str(steps))
     return whole
 
 
 def _whole(name: str, number: object) -> int:
-    from operator import index
+    from operator import index  # unlike int(), it takes NumPy's integers but refuses 2.5 and "3"
 
     try:
         return index(number)  # type: ignore[arg-type]
@@ -138,7 +140,7 @@ def _whole(name: str, number: object) -> int:
 
 
 def _read(job: JobOrPath) -> Job:
-    """The job; warns of layers that no phase of it could compute."""
+    """Return ``job``, read from its file if it is a path. Warn of layers that none of its phases can compute."""
     from os import PathLike
     from warnings import warn
 
@@ -149,19 +151,21 @@ def _read(job: JobOrPath) -> Job:
         job = load(job)
     if not isinstance(job, Job):
         raise TypeError(f"expected a job, as netpart.load returns it, or the path of one, got {job!r}")
+    # stacklevel 3: this function, the public function that called it, and then the line of the user's program.
     for warning in uncomputed_warnings(job):
         warn(warning, stacklevel=3)
     return job
 
 
 def _placed(job: Job, scheme: str | None, override: bool) -> Job:
-    """The job with that scheme; warns of what in it has little effect."""
+    """Return a copy of ``job`` with ``scheme`` applied. Warn of settings in it that have little or no effect."""
     from dataclasses import replace
     from warnings import warn
 
     from netpart.graph.unheeded import ineffective_warnings
     from netpart.plan.partition import with_scheme
 
+    # with_scheme returns a new JobProto: the caller's job must stay as it was loaded, to be used again.
     placed = replace(job, proto=with_scheme(job.proto, scheme, override))
     for warning in ineffective_warnings(placed.proto):
         warn(warning, stacklevel=3)
@@ -173,12 +177,13 @@ def _draw(shown: Net | Partition) -> str | None:
     from netpart.errors import NetpartError
     from netpart.graph.partition import Partition
 
-    with suppress(NetpartError):  # without a Graphviz a notebook prints its name
+    with suppress(NetpartError):  # without Graphviz the notebook falls back to the object's repr
         return render(shown.graph if isinstance(shown, Partition) else shown, "svg")
     return None
 
 
 def __getattr__(name: str) -> Any:
+    # Module attributes that are computed on first use: importlib.metadata and errors would slow down `import netpart`.
     if name == "__version__":
         from netpart.resources import installed_version
 
@@ -194,4 +199,5 @@ def __dir__() -> list[str]:
     return __all__
 
 
+# The package graph may not import draw, which is a higher floor (docs/house.md): it gets the function from here.
 set_notebook_drawing(_draw)

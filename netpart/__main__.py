@@ -1,4 +1,4 @@
-"""Lets ``python -m netpart`` stand for the ``netpart`` command."""
+"""Entry point of ``python -m netpart``, which does the same as the ``netpart`` command."""
 
 from __future__ import annotations
 

@@ -1,36 +1,37 @@
-"""Choices: the words that options and jobs choose from, where netpart alone says which there are.
+"""Fixed choices: the words that options and jobs choose from, where netpart alone defines the set.
 
-What packages may add to is in ``netpart.families``. Nothing is imported here: the command line reads it at once.
+Sets that other packages may extend are in ``netpart.families``. This module imports nothing, because every command
+line imports it at start.
 """
 
 from __future__ import annotations
 
 AUTO = "auto"
 TRAIN, VALIDATION, TEST = PHASES = "train", "val", "test"
-"""Phases of a job, by the names of the nets that they compute."""
+"""Phases of a job, by the names used on the command line."""
 PROFIT, MAKESPAN = OBJECTIVES = "profit", "makespan"
-"""Of an allocation to devices: equation 5 of Akintoye et al., 2022, to be large; or the time until the last device is
-done, to be small."""
+"""Objectives of an allocation to devices. ``profit``: equation 5 of Akintoye et al., 2022, to be maximised.
+``makespan``: the time until the last device has finished, to be minimised."""
 SECONDS = "seconds"
-"""The objective of a plan that is none of an allocation: the predicted time of a step."""
+"""The objective of a whole plan, as opposed to an allocation: the predicted time of a step."""
 LOCAL_LAUNCHERS = "local", "threads"
-"""Launchers whose workers are all on this host, and need nothing but netpart."""
+"""Launchers whose workers are all on this host and that need no other program."""
 ENV_LAUNCHER = "env"
-"""This process is one of many that another program has started: no team of netpart's."""
+"""The launcher value for processes that another program (mpirun, srun) has started: netpart starts none."""
 REFERENCE, ONEDNN, CUDA = "reference", "onednn", "cuda"
 KERNELS = AUTO, REFERENCE, ONEDNN, CUDA
-"""Sets of kernels, as options and, in capitals, jobs name them."""
+"""Sets of kernels. Options write them in small letters, jobs in capitals."""
 PRECISIONS = "float32", "tf32", "bfloat16"
-"""What products of float32 numbers compute with."""
+"""Formats to which the factors of float32 products are rounded on a GPU."""
 DTYPES = "float32", "float64"
 SCHEDULES = "1f1b", "gpipe", "delayed"
-"""Orders of forward and backward passes, in the order of the language's values."""
+"""Orders of forward and backward passes, in the order of the values of Schedule.Order in proto/job.proto."""
 SHARDING = AUTO, "yes", "no"
 DIRECT, DOUBLING, RING, TREE = ALGORITHMS = "direct", "doubling", "ring", "tree"
-"""How workers carry out a collective among themselves, in the order of preference where they cost the same."""
+"""Algorithms of collectives, in order of preference: of two with the same predicted cost the earlier one is used."""
 NCCL = "nccl"
-"""One call of NCCL, where a GPU makes it. What it moves is counted as if it went directly, and does so elsewhere."""
+"""One NCCL call, between workers on GPUs. Its bytes are counted as those of ``direct``, which replaces it elsewhere."""
 COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, NCCL
 DRAWING_FORMATS = "dot", "json", "svg", "txt"
 CAM_METHODS = "gradcam", "hirescam"
-"""Class activation maps."""
+"""Methods that compute class activation maps."""

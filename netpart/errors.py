@@ -1,4 +1,4 @@
-"""What netpart raises: every error names who, what was expected, what came and the next step."""
+"""Errors that netpart raises: each names who is at fault, what was expected, what was found and the next step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a disk, or somebody's share of it, that has no room left."""
+"""Error numbers of a full disk and of a user's exhausted disk quota."""
 SHOWN = 10
-"""Faults of one job that its error lists; it says how many more there are."""
+"""Number of faults of one job that its error lists. The number of the others follows."""
 LAYER = "LAYER"
-"""What a hint of --set says for the name of the layer that reads a file, until it is known."""
+"""Placeholder for the layer's name in hints with --set: the reader of a file does not know which layer it serves."""
 FieldPath = tuple[str | int, ...]
-"""Where in a JobProto an error sits, e.g. ``("neuralnet", "layer", 3, "partition_dim")``."""
+"""The path of a field in a JobProto, e.g. ``("neuralnet", "layer", 3, "partition_dim")``."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Position:
 
 
 LONGEST = 300
-"""Characters of what a user wrote that an error quotes."""
+"""Maximum number of characters that an error quotes of what a user wrote."""
 
 
 THERE = {
@@ -41,7 +41,7 @@ THERE = {
     errno.EEXIST: "a file",
     errno.ENOTDIR: "a file in place of a folder",
 }
-"""What came, by what the operating system calls it."""
+"""The words after "got", by error number; other numbers use the operating system's text."""
 _ROOM, _FILES = "free some where it writes, and start it again", "raise the limit with `ulimit -n`"
 NEXT = {
     errno.ENOSPC: _ROOM,
@@ -51,17 +51,17 @@ NEXT = {
     errno.ENAMETOOLONG: "choose a shorter one: a name may have 255 bytes, a path 4095",
     errno.EACCES: "allow it with chmod, or name another path",
 }
-"""The next step, by what the operating system answered."""
+"""The next step, by error number."""
 
 
 def os_error_text(error: OSError) -> str:
-    """What the operating system answered, as the words after "got"."""
-    said = str(error.strerror or error)
-    return THERE.get(error.errno or 0) or said[:1].lower() + said[1:]
+    """The text of ``error`` as the words after "got" in a message."""
+    text = str(error.strerror or error)
+    return THERE.get(error.errno or 0) or text[:1].lower() + text[1:]
 
 
 def os_error_message(error: OSError) -> str:
-    """What the operating system refused, as a whole message; "" where nobody can say of which file."""
+    """The whole message for ``error``; "" if neither its file nor the next step is known."""
     if error.filename is None and error.errno not in NEXT:
         return ""
     hint = NEXT.get(error.errno or 0, "name another path, or change what is there")
@@ -70,19 +70,19 @@ def os_error_message(error: OSError) -> str:
 
 
 def clip_text(text: str, longest: int = LONGEST) -> str:
-    """``text`` as an error quotes it: of one that is longer than ``longest`` characters the beginning."""
+    """``text`` as an error quotes it: whole, or its first ``longest`` characters and its length."""
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"
 
 
 class NetpartError(Exception):
-    """Base of everything netpart raises on purpose; the command line prints it without a traceback."""
+    """Base class of all errors that netpart raises on purpose; the command line prints them without a traceback."""
 
 
 class JobError(NetpartError):
-    """A fault of a job or of its data, and ``also`` the other faults of that job that were found with it.
+    """A fault of a job or of its data. ``also`` holds the other faults of that job that were found with it.
 
-    ``at`` is the path of the field at fault in the JobProto, from which the reader finds ``position``
-    (file:line:column) when the error leaves the builder.
+    ``at`` is the path of the faulty field in the JobProto. When the error leaves the builder, ``Job.explain`` fills in
+    ``position`` (file:line:column) from it.
     """
 
     at: FieldPath | None = None
@@ -91,19 +91,19 @@ class JobError(NetpartError):
 
     @property
     def faults(self) -> tuple[JobError, ...]:
-        """Every fault of the job that is known, this one first."""
+        """All known faults of the job, this one first."""
         return (self, *self.also)
 
     def line(self) -> str:
-        """This fault alone, with its place."""
+        """This fault alone, with its position."""
         return f"{self.position}: {self.describe()}" if self.position else self.describe()
 
     def describe(self) -> str:
-        """This fault alone, without its place."""
+        """This fault alone, without its position."""
         return super().__str__()
 
     def lines(self) -> list[str]:
-        """A line for each fault, up to SHOWN, and one for the number of the others."""
+        """One line per fault, up to SHOWN, and a line with the number of the others."""
         more = len(self.faults) - SHOWN
         rest = [f"and {more} more, which are listed once some of these are corrected"] if more > 0 else []
         return [*(fault.line() for fault in self.faults[:SHOWN]), *rest]
@@ -113,10 +113,10 @@ class JobError(NetpartError):
 
 
 class ConfigError(JobError):
-    """A job that cannot be built as it is written.
+    """A job, option or file that cannot be used as it is written; the command line exits with code 2.
 
-    ``who`` is the layer, field or file at fault; ``expected`` and ``got`` say what was wanted and what
-    came; ``hint`` is the next step to take; ``at`` and ``position`` are those of JobError.
+    ``who`` is the layer, field, option or file at fault. ``expected`` and ``got`` are what was required and what was
+    found. ``hint`` is the next step. ``at`` and ``position`` are those of JobError.
     """
 
     def __init__(
@@ -129,6 +129,7 @@ class ConfigError(JobError):
         at: FieldPath | None = None,
         position: Position | None = None,
     ) -> None:
+        # Exception keeps these as ``args``: repr shows them, and copy builds the error again from them.
         super().__init__(who, expected, got, hint)
         self.who = who
         self.expected = expected
@@ -143,48 +144,50 @@ class ConfigError(JobError):
 
 
 class DataError(JobError):
-    """A data file that is missing, truncated or holds something else than its layer expects; ``at`` names the file."""
+    """A data file that is missing, truncated or not what its layer expects; ``at`` is the field that names the file."""
 
     def of_layer(self, name: str, at: FieldPath) -> DataError:
-        """The same error told by the layer that reads the file; ``at`` is where the job names it."""
-        told = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
-        told.at = at
-        told.position = self.position
-        return told
+        """The same error with the name of the layer that reads the file; ``at`` is the field that names the file."""
+        named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
+        named.at = at
+        named.position = self.position
+        return named
 
 
 class MissingData(DataError):
-    """A data file that is not there: what needs no data, such as planning, can go on without it."""
+    """A data file that does not exist. Commands that need no data, such as planning, continue without it."""
 
 
 class FaultList:
-    """Gathers the faults of a job, so that all of them are reported and not the first alone."""
+    """Collector of the faults of a job, so that all of them are reported and not only the first."""
 
     def __init__(self) -> None:
         self.found: list[JobError] = []
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Keeps a fault that the block raises, and goes on after the block."""
+        """Catch and keep a JobError that the block raises; execution continues after the block."""
         try:
             yield
         except JobError as error:
             self.found += error.faults
 
     def raise_found(self) -> None:
-        """Raises what was found, if anything was."""
+        """Raise all faults as one error, if there are any."""
         if self.found:
             raise combine_faults(self.found)
 
 
 def combine_faults(faults: Iterable[JobError]) -> JobError:
-    """One error of at least one fault: each is listed once, those of the job before those of its data."""
+    """Combine ``faults``, at least one, into one error. Each is listed once; faults of the job precede data faults."""
     found: dict[tuple[object, ...], JobError] = {}
     for each in faults:
         for fault in each.faults:
             found.setdefault(_fault_subject(fault), fault)
     once = list(found.values())
+    # False sorts before True, and the sort is stable: each of the two groups keeps the order of discovery.
     first, *rest = sorted(once, key=lambda fault: not isinstance(fault, ConfigError))
+    # Faults that came combined still list the others. Clear that first, or ``faults`` would name some of them twice.
     for fault in once:
         fault.also = ()
     first.also = tuple(rest)
@@ -192,20 +195,22 @@ def combine_faults(faults: Iterable[JobError]) -> JobError:
 
 
 class MemoryRefused(NetpartError):
-    """A worker that would need more memory than it may have; raised before anything is allocated."""
+    """A worker that would need more memory than its limit; raised before anything is allocated."""
 
 
 class ProgramRefused(NetpartError):
-    """Programs that cannot be played together: a message without its other end, or workers that would wait for each
-    other for ever; raised before the first step."""
+    """Worker programs that do not fit together: a message without a sender or receiver, or a deadlock.
+
+    Raised before the first step.
+    """
 
 
 class TransportError(NetpartError):
-    """A frame that is not what its edge promised, or a peer that cannot be reached."""
+    """A frame that differs from what its edge announced, or a peer that cannot be reached."""
 
 
 class TrainingDiverged(NetpartError):
-    """Training whose loss, parameters or updater's state are no longer finite: nothing after that is worth keeping."""
+    """Training whose loss, parameters or updater state are no longer finite; its later results are useless."""
 
     def __init__(self, where: str, expected: str, got: str) -> None:
         hint = "lower updater.learning_rate.base_lr, or clip gradients with updater.clip_norm"
@@ -213,18 +218,25 @@ class TrainingDiverged(NetpartError):
 
 
 class WorkerFailed(NetpartError):
-    """A worker that died, hung or raised; names worker, layer and step and quotes the end of its log."""
+    """A worker that died, hung or raised; names the worker, layer and step and quotes the end of its log."""
 
 
 def _fault_subject(fault: JobError) -> tuple[object, ...]:
-    """What tells a fault from others: its field, and what was expected of it; what came may differ between phases."""
+    """The key by which two faults are the same.
+
+    For a ConfigError with a field it is the field and what was expected of it. ``got`` is not part of it: the same
+    fault may show another value in each phase.
+    """
     if isinstance(fault, ConfigError) and fault.at:
         return fault.at, fault.who, fault.expected
     return fault.at, fault.line()
 
 
 class SignalInterrupt(KeyboardInterrupt):
-    """A signal that ends what this process does: ``number`` is the signal's, SIGINT after Ctrl-C."""
+    """A signal that ends the current command; ``number`` is the signal's number, SIGINT after Ctrl-C.
+
+    As a KeyboardInterrupt, and not an Exception, it passes every ``except Exception`` on its way up.
+    """
 
     def __init__(self, number: int, text: str = "") -> None:
         super().__init__(text or f"interrupted{signal_suffix(number)}")
@@ -232,7 +244,7 @@ class SignalInterrupt(KeyboardInterrupt):
 
 
 def signal_suffix(number: int) -> str:
-    """Which signal it was, as " by SIGTERM"; "" for Ctrl-C, which a person has pressed."""
+    """The signal's name as a suffix, e.g. " by SIGTERM"; "" for SIGINT, which the user sent with Ctrl-C."""
     if number == signal.SIGINT:
         return ""
     known = {member.value: member.name for member in signal.Signals}

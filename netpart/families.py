@@ -1,7 +1,8 @@
-"""Families: all that a job, an option or a package chooses by name, and where each member of netpart's own lives.
+"""Families of things that a job or an option chooses by name, and the module of each member that netpart brings.
 
-A new member is its file and one line here. Packages add members without a line here: as entry points of the group
-``netpart.FAMILY``, in the same form, ``module:attribute``. docs/extending.md has an example of each.
+A new member takes a file and one line here. Packages add members without a line here, as entry points of the group
+``netpart.FAMILY`` in the same form, ``module:attribute``; docs/writing-a-layer.md has an example. Members are named by
+text and not imported, so that a command loads only the ones that it uses.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ UPDATERS: Registry[type[Updater]] = Registry(
         "kAdamW": "netpart.updaters.adamw:AdamW",
     },
 )
-"""Update rules by UpdaterType; a user's own by the name that jobs give as ``user_type``."""
+"""Update rules by the name of their UpdaterType; those of packages by the name that jobs give as ``user_type``."""
 
 RATES: Registry[Callable[[LRGenProto], Schedule]] = Registry(
     "learning-rate method",
@@ -53,7 +54,7 @@ RATES: Registry[Callable[[LRGenProto], Schedule]] = Registry(
         "kOneCycle": "netpart.updaters.schedule:one_cycle_rate",
     },
 )
-"""Learning-rate schedules by ChangeMethod; a user's own by the name that jobs give as ``user_type``."""
+"""Learning-rate schedules by the name of their ChangeMethod; those of packages by the job's ``user_type``."""
 
 INITIALISERS: Registry[Initialiser] = Registry(
     "initialiser",
@@ -67,7 +68,7 @@ INITIALISERS: Registry[Initialiser] = Registry(
         "kUniformSqrtFanInOut": "netpart.initialisers.methods:UNIFORM_SQRT_FAN_IN_OUT",
     },
 )
-"""Initial values by InitMethod; a user's own by the name that jobs give as ``user_type``."""
+"""Initialisers by the name of their InitMethod; those of packages by the name that jobs give as ``user_type``."""
 
 SCHEMES: Registry[Scheme] = Registry(
     "scheme",
@@ -83,10 +84,10 @@ SCHEMES: Registry[Scheme] = Registry(
         "PIPELINE": "netpart.plan.schemes.pipeline:pipeline_scheme",
     },
 )
-"""Functions that place all layers of a net at once, by the job's ``scheme``; a user's own by its ``user_scheme``."""
+"""Functions that place all layers of a net, by the job's ``scheme``; those of packages by the job's ``user_scheme``."""
 
 PLANNERS: Registry[Planner] = Registry("planner", "netpart.planners")
-"""Planners by the name of their row in ``netpart plan``; netpart.plan.search.planners adds those of netpart."""
+"""Planners by the name of their row in ``netpart plan``; netpart.plan.search.planners registers those of netpart."""
 
 TRANSPORTS: Registry[TransportMaker] = Registry(
     "transport",
@@ -98,7 +99,7 @@ TRANSPORTS: Registry[TransportMaker] = Registry(
     },
     source="--transport auto chooses one; ",
 )
-"""What processes exchange tensors through, by the name that ``--transport`` takes."""
+"""Transports, through which processes exchange tensors, by the name that ``--transport`` takes."""
 
 LAUNCHERS: Registry[TeamMaker] = Registry(
     "launcher",
@@ -110,9 +111,9 @@ LAUNCHERS: Registry[TeamMaker] = Registry(
         "join": "netpart.launch.teams.meeting:join_team",
     },
 )
-"""How workers start, by the name that ``--launcher`` takes."""
+"""Launchers, which start the workers, by the name that ``--launcher`` takes."""
 
 LISTENERS: Registry[ListenerMaker] = Registry(
     "listener", "netpart.listeners", {"events": "netpart.launch.report.event_lines:event_lines"}
 )
-"""What hears the events of a run, by the name that ``--listener`` takes."""
+"""Listeners, which receive the events of a run, by the name that ``--listener`` takes."""

@@ -1,4 +1,4 @@
-"""Registry: one family of things that are chosen by name. ``netpart.families`` lists the families and their members."""
+"""Registry of one family of things that are chosen by name; ``netpart.families`` lists the families."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from netpart.errors import ConfigError, FieldPath
 
 FEW = 12
-"""Up to this many names are listed in full; of more, the nearest alone where a page lists them."""
+"""Up to this many names an error lists all; with more, and a page that lists them, it names that page instead."""
 T = TypeVar("T")
 Added = TypeVar("Added")
 
@@ -19,10 +19,10 @@ Added = TypeVar("Added")
 class Registry(Generic[T]):
     """The members of one family: those of netpart, those of installed packages, and those that this process adds.
 
-    ``noun`` says in errors what a member is: ``Registry[type[Layer]]("layer type", "netpart.layers")``. ``members`` has
-    netpart's own, as entry points have them: name -> ``module:attribute``. Packages offer theirs as entry points of
-    ``group``. A member is imported when it is first asked for. ``source`` says where there may be more members,
-    ``page`` where many are listed.
+    ``noun`` is the word for a member in errors: ``Registry[type[Layer]]("layer type", "netpart.layers")``. ``members``
+    holds netpart's own in the form of entry points, name -> ``module:attribute``. Packages provide theirs as entry
+    points of ``group``. A member is imported when it is first requested. ``source`` is a text for errors about where
+    more members may come from, ``page`` the page that lists them when there are many.
     """
 
     def __init__(
@@ -36,24 +36,25 @@ class Registry(Generic[T]):
         self._known: dict[str, T] = {}
 
     def add(self, *names: str) -> Callable[[Added], Added]:
-        """Returns a decorator that files its class or function under ``names`` and leaves it as it is.
+        """Return a decorator that registers its class or function under ``names`` and returns it unchanged.
 
-        Filing the same thing twice changes nothing; raises ConfigError where a name means something else already.
+        Registering the same thing twice has no effect. Raises ConfigError if a name already stands for something else.
         """
 
         def file(thing: Added) -> Added:
             for name in names:
-                self._file(name, thing)  # type: ignore[arg-type]  # no bound says: a kind of T
+                self._file(name, thing)  # type: ignore[arg-type]  # the type system has no bound "a kind of T"
             return thing
 
         return file
 
     def get(self, name: str, *, who: str = "", at: FieldPath | None = None) -> T:
-        """Returns what is filed under ``name``.
+        """Return the member called ``name``.
 
-        Raises ConfigError with the nearest names, or with all of them where they are few, and for a package whose
-        member cannot be imported. ``who`` names the layer or field that asks, ``at`` is its path in the job.
+        Raises ConfigError with the nearest names, or with all names if they are few. Raises it too for a package whose
+        member cannot be imported. ``who`` is the layer or field that asks, ``at`` its path in the job.
         """
+        # First, since it raises for a name that is taken twice: the result must not depend on earlier calls.
         offered = self._offered()
         if name in self._known:
             return self._known[name]
@@ -65,11 +66,11 @@ class Registry(Generic[T]):
         raise ConfigError(who or self.noun, f"a known {self.noun}", got, self._advice(name), at=at)
 
     def names(self) -> tuple[str, ...]:
-        """Returns all names, sorted; raises ConfigError for a name that two packages offer."""
+        """Return all names, sorted. Raises ConfigError for a name that two packages provide."""
         return tuple(sorted({*self._known, *self._places, *self._offered()}))
 
     def items(self) -> list[tuple[str, T]]:
-        """All members by name: netpart's own in the order of their list, then what was added, then what packages offer.
+        """All members by name: netpart's own in the order of their list, then the added ones, then those of packages.
 
         Raises ConfigError as ``get`` does.
         """
@@ -77,16 +78,17 @@ class Registry(Generic[T]):
         return [(name, self.get(name)) for name in names]
 
     def _offered(self) -> dict[str, metadata.EntryPoint]:
-        """What installed packages offer, by name."""
+        """The entry points that installed packages provide, by name. Raises ConfigError for a name that is taken."""
         found: dict[str, metadata.EntryPoint] = {}
         for entry in _entry_points().select(group=self.group) if self.group else ():
+            # The same name and value twice is one package that is found on two places of sys.path: no conflict.
             if entry.name in self._places or found.setdefault(entry.name, entry).value != entry.value:
                 other = self._places.get(entry.name) or found[entry.name].value
                 raise self._ambiguous(entry.name, f"{other} and {entry.value}")
         return found
 
     def _load(self, entry: metadata.EntryPoint) -> Any:
-        """What ``entry`` names."""
+        """Import the member that ``entry`` names."""
         try:
             return entry.load()
         except Exception as error:
@@ -96,6 +98,7 @@ class Registry(Generic[T]):
 
     def _file(self, name: str, thing: T) -> T:
         place = self._places.get(name)
+        # A name of netpart's own may only be registered by the very object that its place names: compare with that.
         taken = self._known.setdefault(name, thing) if place is None else _import_place(place)
         if taken is not thing:
             raise self._ambiguous(name, f"{taken!r} and {thing!r}")
@@ -119,11 +122,11 @@ class Registry(Generic[T]):
 
 @cache
 def _entry_points() -> Any:
-    """Those of all installed packages, to ``select`` from: reading them takes 10 ms, so they are read once."""
+    """The entry points of all installed packages. Reading them takes 10 ms, so they are read once."""
     return metadata.entry_points()
 
 
 def _import_place(place: str) -> Any:
-    """The attribute of a module that ``place``, ``module:attribute``, names."""
+    """Import the attribute that ``place`` names in the form ``module:attribute``."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""What travels with netpart but is no code: its folders graphs (the zoo), proto, workers, and its version."""
+"""Resources that are installed with netpart: the folders graphs (the zoo), proto and workers, and the version."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from netpart.errors import ConfigError
 
 
 def zoo_folder() -> Path:
-    """Returns the folder of the zoo's job configs, one sub-folder per family; raises ConfigError if it is missing."""
+    """Return the folder of the zoo's jobs, one sub-folder per family. Raises ConfigError if it is missing."""
     return resource_folder("graphs")
 
 
 def resource_folder(name: str) -> Path:
-    """Returns the folder ``name`` of the project: that of the checkout (or editable install), or an installed copy.
+    """Return the folder ``name`` of the project: of the checkout (or editable install), or an installed copy.
 
     Raises ConfigError with the places that were searched.
     """
@@ -28,7 +28,7 @@ def resource_folder(name: str) -> Path:
 
 
 def installed_version() -> str:
-    """Returns the version of the installed netpart, 0+unknown for a checkout that was never installed."""
+    """Return the version of the installed netpart, "0+unknown" for a checkout that was never installed."""
     from importlib import metadata
 
     try:
@@ -38,7 +38,8 @@ def installed_version() -> str:
 
 
 def _resource_roots() -> list[Path]:
-    """A checkout comes first: an editable install also leaves a copy in share/, and that copy grows stale."""
+    """The folders that may hold resources, in the order in which they are searched."""
+    # A checkout is the only candidate: an editable install also puts a copy into share/, which becomes outdated.
     above = Path(__file__).resolve().parents[1]
     if (above / "setup.cfg").is_file():
         return [above]

@@ -1,4 +1,4 @@
-"""Shortage: what a process lacks, memory or file descriptors, whoever was refused and whatever he called it."""
+"""Shortage of memory or file descriptors, recognised in the errors of any library and reported in one form."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MEMORY = (
 )
 DESCRIPTORS = "raise the limit in the shell that starts this: `ulimit -n 4096`"
 UNMAPPED = ("failed to map segment", "annot allocate memory", "can't start new thread", "std::bad_alloc")
-"""How the loader of libraries, and threads, call what lacks memory."""
+"""Words in errors that report a lack of memory without errno: of the dynamic loader, of threads and of C++."""
 SHOWN = 200
-"""Characters that are quoted of what was to be allocated."""
+"""Maximum number of characters that are quoted of the original error."""
 
 
 def find_shortage(error: BaseException) -> NetpartError | None:
-    """``error`` as what this process lacks; None if it lacks nothing that is known here."""
+    """The NetpartError for a shortage that caused ``error``; None if its cause is not a shortage known here."""
     if _lacks_memory(error):
         for_what = str(error)[:SHOWN] or "none left"
         return MemoryRefused(f"memory: expected some for what was asked, got {for_what}; {MEMORY}")
@@ -28,12 +28,13 @@ def find_shortage(error: BaseException) -> NetpartError | None:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """True if ``error`` says that there was no memory."""
+    """True if ``error`` reports that there was no memory."""
     named = isinstance(error, ImportError | OSError | RuntimeError) and any(word in str(error) for word in UNMAPPED)
     return isinstance(error, MemoryError) or _errno_of(error) == errno.ENOMEM or named
 
 
 def _errno_of(error: BaseException) -> int | None:
-    """The number that the operating system has for ``error``, also where a library passes it on."""
+    """The operating system's error number of ``error``; None without one."""
+    # getattr, as not only OSError has it: zmq.ZMQError and others carry an errno of their own.
     number = getattr(error, "errno", None)
     return number if isinstance(number, int) else None

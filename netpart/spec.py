@@ -1,4 +1,4 @@
-"""Plain frozen values: Spec, Region, Shard, Placement. Everything about cutting is said with these.
+"""Immutable values that describe a cut: Spec, Region, Shard, Placement.
 
 A Region is one half-open range ``(lo, hi)`` per axis, in the coordinates of the uncut tensor. The
 region of a rank-0 tensor is ``()``: it is not empty, so "no region" is always ``None``.
@@ -15,7 +15,7 @@ Region = tuple[tuple[int, int], ...]
 Shape = tuple[int, ...]
 
 FLOAT, INT, RECORD = "float", "int", "record"
-"""Kinds of element: the compute dtype (float32 or float64), int32 labels, opaque records."""
+"""Kinds of element: numbers of the job's dtype (float32 or float64), int32 labels, opaque records."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ def size(region: Region) -> int:
 
 
 def intersect(a: Region, b: Region) -> Region | None:
-    """The common part of two regions of one tensor, None where they share no element."""
+    """The intersection of two regions of one tensor, None if they share no element."""
+    # Comparisons instead of max and min: the partition calls this for every shard of every feed, and in Python a
+    # function call costs more than a comparison.
     box = []
     for (alo, ahi), (blo, bhi) in zip(a, b, strict=True):
         lo = alo if alo > blo else blo
@@ -71,7 +73,7 @@ def contains(outer: Region, inner: Region) -> bool:
 
 
 def subtract(a: Region, b: Region) -> list[Region]:
-    """The elements of ``a`` outside ``b`` as at most two boxes per axis, disjoint."""
+    """The elements of ``a`` that are not in ``b``, as disjoint boxes: at most two per axis."""
     common = intersect(a, b)
     if common is None:
         return [a]
@@ -80,12 +82,13 @@ def subtract(a: Region, b: Region) -> list[Region]:
         before = (a[axis][0], lo)
         after = (hi, a[axis][1])
         sides = [side for side in (before, after) if side[0] < side[1]]
+        # Earlier axes are limited to the common part, later ones keep all of ``a``: so no two boxes overlap.
         rest += [common[:axis] + (side,) + a[axis + 1 :] for side in sides]
     return rest
 
 
 def remaining_boxes(region: Region, boxes: Iterable[Region]) -> tuple[Region, ...]:
-    """What ``boxes`` leave of ``region``, as disjoint boxes that are not empty."""
+    """The elements of ``region`` that no box of ``boxes`` covers, as disjoint boxes that are not empty."""
     rest = [region]
     for box in boxes:
         rest = [piece for each in rest for piece in subtract(each, box)]
@@ -98,7 +101,10 @@ def hull(regions: Sequence[Region]) -> Region:
 
 
 def split_box(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
-    """Cuts a box into boxes of at most ``elements``, so that what is made of one at a time stays small."""
+    """Cut a box into boxes of at most ``elements`` elements, so that temporary arrays of one box stay small.
+
+    It cuts along the first axis of more than one row, so that each piece is contiguous in a row-major array.
+    """
     axis = next((a for a, (lo, hi) in enumerate(box) if hi - lo > 1), None)
     if axis is None or size(box) <= elements:
         yield box
@@ -110,38 +116,44 @@ def split_box(box: Region, elements: int = 1 << 16) -> Iterator[Region]:
 
 
 def shift_region(region: Region, axis: int, shift: int) -> Region:
-    """``region`` moved along an axis."""
+    """``region`` moved by ``shift`` along ``axis``."""
     lo, hi = region[axis]
     return (*region[:axis], (lo + shift, hi + shift), *region[axis + 1 :])
 
 
 def relative_slices(box: Region, origin: Region) -> tuple[slice, ...]:
-    """Slices that cut ``box`` out of an array that holds ``origin``."""
+    """Slices that select ``box`` in an array that holds the region ``origin``."""
     return tuple(slice(lo - start, hi - start) for (lo, hi), (start, _) in zip(box, origin, strict=True))
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One worker's part of a layer: the output region it computes and, if it computes only an addend
-    of it, the ``term``: a box of the contraction space (regions.md, D1)."""
+    """One worker's part of a layer.
+
+    ``region`` is the part of the output that the worker computes. If the worker computes only one addend of it,
+    ``term`` is the box of the contraction space that this addend sums over.
+    """
 
     worker: int
     region: Region
     term: Region | None = None
 
     def __hash__(self) -> int:
+        # Without ``term``: shards are hashed often, and equal shards still have equal hashes.
         return hash((self.worker, self.region))
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the parts of a layer live. ``sum_gradient``: replicas all-reduce their output gradient."""
+    """The shards of a layer. ``sum_gradient``: replicas all-reduce the gradient of their output."""
 
     shards: tuple[Shard, ...]
     sum_gradient: bool = False
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Computed once: passes look placements up in dictionaries, and a placement may have thousands of shards.
+        # object.__setattr__ is how a frozen dataclass sets a field of its own.
         object.__setattr__(self, "_hash", hash((self.shards, self.sum_gradient)))
 
     def __hash__(self) -> int:
@@ -178,7 +190,7 @@ class Placement:
 
     @cached_property
     def has_no_replicas(self) -> bool:
-        """True if no two shards of one term share an element: there are no replicas at all."""
+        """True if no two shards of one term share an element, so that there are no replicas."""
         return self.exact and len(self.classes) == len(self.shards)
 
 

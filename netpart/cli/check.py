@@ -1,4 +1,4 @@
-"""netpart check: what a job is and costs, layer by layer and worker by worker, before it runs."""
+"""netpart check: the size and the cost of a job, layer by layer and worker by worker, before it runs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from netpart.plan.text.plan_table import LayerRow, WorkerRow
     from netpart.proto.reader import Job
 
-HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or what is wrong with the job"
+HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory, or the errors of the job"
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
-FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients and parameters;
-layers take each other's place in it, so it is less than theirs. Messages on their way are in it, the kernels'
-workspace is not."""
+FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters and
+messages in flight, but not the workspace of kernels. Layers reuse each other's space, so a worker needs less than the
+sum of its layers."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("check", help=HELP, description=HELP)
@@ -35,10 +35,10 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Prices the job; 0 if it is sound, else 1 or 2 (see ``_failures_exit_code``).
+    """Compute the cost of the job and print it. Returns 0 if the job has no errors, else ``_failures_exit_code``.
 
-    A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
-    training steps.
+    What only ``netpart run`` refuses is a warning: data files that do not exist yet, no loss, no number of training
+    steps.
     """
     from netpart.cli.common import load_job
     from netpart.graph.passes.serve import add_job_servers
@@ -48,6 +48,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.plan.text.advice import partition_warnings, recut_warnings
     from netpart.plan.text.plan_table import tabulate_partition
 
+    # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
     cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
     failures, absent = _find_failures(job, cut)
@@ -71,7 +72,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobError]]:
-    """What keeps the job from running, and data that is not there, without which a plan is as good; located."""
+    """The errors that keep the job from running, and the data files that are missing; both with their positions."""
     from netpart.errors import FaultList, MissingData, combine_faults
     from netpart.graph.ready import find_run_faults
     from netpart.launch.report.workspace import job_workspace
@@ -80,7 +81,9 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
 
     known = FaultList()
     names = frozenset(parameter.name for parameter in cut.parameters)
-    with known.collecting():  # a checkpoint that is not there would hold all of them
+    # If the checkpoint cannot be read, that is the only error: assume that it holds every parameter, so that none is
+    # also reported for a missing initial value.
+    with known.collecting():
         names = frozenset(restored_names(find_start_checkpoint(job.proto, job_workspace(job.proto) / "checkpoint")[0]))
     every = [*known.found, *find_run_faults(cut, names)]
     once = job.explain(combine_faults(every)).faults if every else ()  # phases may read the same data
@@ -88,12 +91,12 @@ def _find_failures(job: Job, cut: Partition) -> tuple[list[JobError], list[JobEr
 
 
 def _missing_data_warning(error: JobError) -> str:
-    """Data that is not there, as a warning: a plan is as good without it."""
+    """The warning for a missing data file: planning does not need it, training does."""
     return f"{error.line()}; `netpart run` needs it"
 
 
 def _failures_exit_code(failures: Sequence[Exception]) -> int:
-    """0 without failures, 2 if the job is at fault, 1 if only its data is."""
+    """The exit code: 0 without failures, 2 if one of them is in the job, 1 if all are in its data."""
     from netpart.errors import ConfigError
 
     return 0 if not failures else 2 if any(isinstance(error, ConfigError) for error in failures) else 1
@@ -102,7 +105,7 @@ def _failures_exit_code(failures: Sequence[Exception]) -> int:
 def _print_check_json(
     table: plan.PlanTable, warnings: list[str], errors: list[str], groups: GroupTraffic | None
 ) -> None:
-    """Prints the tables, the warnings, the errors and what goes between groups as one JSON object."""
+    """Print the tables, the warnings, the errors and the traffic between groups as one JSON object."""
     from dataclasses import asdict
 
     found = {**asdict(table), "warnings": warnings, "errors": errors}
@@ -111,7 +114,7 @@ def _print_check_json(
 
 
 def _print_check_tables(table: plan.PlanTable) -> None:
-    """Prints what is checked, then the layers, then the workers."""
+    """Print the title, the table of layers, the table of workers and the notes below them."""
     from netpart.cli.table import TextTable
     from netpart.units import bytes_text, count_text
 
@@ -131,7 +134,7 @@ def _print_check_tables(table: plan.PlanTable) -> None:
 
 
 def _print_parameter_versions(table: plan.PlanTable) -> None:
-    """Prints what delayed stages hold of their parameters, if there are any."""
+    """Print how many versions of their parameters delayed pipeline stages hold, if there are such stages."""
     from netpart.units import bytes_text
 
     held = [f"{row.versions} on worker {row.worker}" for row in table.workers if row.versions > 1]
@@ -141,7 +144,7 @@ def _print_parameter_versions(table: plan.PlanTable) -> None:
 
 
 def _checked_job_title(table: plan.PlanTable) -> str:
-    """What is checked, in one line."""
+    """The title line: the job's name, layers, workers, batch and kernels."""
     from netpart.units import plural_text
 
     layers = len(table.layers)
@@ -153,7 +156,7 @@ def _checked_job_title(table: plan.PlanTable) -> str:
 
 
 def _layer_cost_cells(row: LayerRow) -> tuple[str, ...]:
-    """One layer as it is printed."""
+    """The cells of one layer's row."""
     from netpart.units import bytes_text, count_text
 
     shape = "×".join(map(str, row.shape)) or "records"
@@ -174,7 +177,7 @@ def _layer_cost_cells(row: LayerRow) -> tuple[str, ...]:
 
 
 def _worker_cost_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
-    """One worker as it is printed."""
+    """The cells of one worker's row."""
     from netpart.units import bytes_text, count_text
 
     share = f"{row.flops / flops:.1%}" if flops else "-"
@@ -183,20 +186,20 @@ def _worker_cost_cells(row: WorkerRow, flops: int) -> tuple[str, ...]:
 
 
 def _moved_text(count: int) -> str:
-    """Bytes that cross workers."""
+    """The bytes that cross workers as text, "-" for none."""
     from netpart.units import bytes_text
 
     return bytes_text(count) if count else "-"
 
 
 def workers_text(workers: tuple[int, ...]) -> str:
-    """``0-2`` for neighbours, ``0,2,5`` otherwise."""
+    """Worker numbers as text: ``0-2`` for more than two consecutive ones, ``0,2,5`` otherwise."""
     if len(workers) > 2 and workers[-1] - workers[0] == len(workers) - 1:
         return f"{workers[0]}-{workers[-1]}"
     return ",".join(map(str, workers))
 
 
 def _print_messages(kind: str, messages: list[str]) -> None:
-    """Prints messages one per line, after an empty line."""
+    """Print ``messages`` after an empty line, one per line and each with ``kind`` before it."""
     if messages:
         print("", *(f"{kind}: {message}" for message in messages), sep="\n")

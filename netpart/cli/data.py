@@ -1,4 +1,4 @@
-"""netpart data: makes the stores that jobs read."""
+"""netpart data: makes the data sets that the jobs of the zoo read."""
 
 from __future__ import annotations
 
@@ -8,50 +8,54 @@ from typing import Any
 
 from netpart.cli.common import parse_count, parse_positive
 
-HELP = "make data sets in the form that jobs read"
-DIGITS = "the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
-PYTHON = "the source of Python's standard library as one text"
-PHANTOM = "a cohort of made-up MRI scans of healthy and ill brains, as NIfTI files and tables"
-MNIST = "MNIST's four IDX files, plain or .gz, as kvfile stores"
+HELP = "make a data set in a format that jobs can read"
+DIGITS = "write the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
+PYTHON = "write the source of Python's standard library as one text file"
+PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, as NIfTI files and tables"
+MNIST = "convert MNIST's four IDX files, plain or .gz, to kvfile stores"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb, its data sets and their folders."""
+    """Add the verb, its data sets and their folders."""
     parser: argparse.ArgumentParser = subparsers.add_parser("data", help=HELP, description=HELP)
     sets = parser.add_subparsers(metavar="SET", required=True)
     digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
-    digits.add_argument("folder", type=Path, metavar="DIR", help="gets the stores, e.g. data/digits")
+    digits.add_argument("folder", type=Path, metavar="DIR", help="folder to write the stores to, e.g. data/digits")
     digits.set_defaults(make=_make_digits)
     python = sets.add_parser("python", help=PYTHON, description=PYTHON)
-    python.add_argument("file", type=Path, metavar="FILE", help="gets the text, e.g. data/python.txt")
+    python.add_argument("file", type=Path, metavar="FILE", help="file to write, e.g. data/python.txt")
     python.set_defaults(make=_make_python)
     mnist = sets.add_parser("mnist", help=MNIST, description=MNIST)
-    mnist.add_argument("idx", type=Path, metavar="IDX_DIR", help="holds train-images-idx3-ubyte and the other three")
-    mnist.add_argument("folder", type=Path, metavar="OUT", help="gets the stores, e.g. data/mnist")
+    mnist.add_argument(
+        "idx", type=Path, metavar="IDX_DIR", help="folder with train-images-idx3-ubyte and the other three files"
+    )
+    mnist.add_argument("folder", type=Path, metavar="OUT", help="folder to write the stores to, e.g. data/mnist")
     mnist.set_defaults(make=_make_mnist)
     phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
-    phantom.add_argument("folder", type=Path, metavar="OUT", help="gets scans and tables, e.g. data/phantom")
+    phantom.add_argument("folder", type=Path, metavar="OUT", help="folder for scans and tables, e.g. data/phantom")
     phantom.add_argument(
         "--subjects",
         type=parse_positive,
         default=200,
         metavar="N",
-        help="people, a quarter of each class (default: 200)",
+        help="number of people, a quarter of them in each class (default: 200)",
     )
-    phantom.add_argument("--spacing", type=parse_positive, default=2, metavar="MM", help="between voxels (default: 2)")
-    phantom.add_argument("--seed", type=parse_count, default=0, metavar="S", help="which people (default: 0)")
+    phantom.add_argument(
+        "--spacing", type=parse_positive, default=2, metavar="MM", help="distance between voxels in mm (default: 2)"
+    )
+    phantom.add_argument("--seed", type=parse_count, default=0, metavar="S", help="seed of the scans (default: 0)")
     phantom.set_defaults(make=_make_phantom)
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Makes the data set; 0 when it is there."""
+    """Make the data set and print what was made. Returns 0."""
     print(args.make(args))
     return 0
 
 
 def _make_digits(args: argparse.Namespace) -> str:
-    """Makes the digits and says so."""
+    """Make the digits; return the line to print."""
     from netpart.data.make import digits
 
     made = digits.make_digits(args.folder)
@@ -59,7 +63,7 @@ def _make_digits(args: argparse.Namespace) -> str:
 
 
 def _make_python(args: argparse.Namespace) -> str:
-    """Makes the text and says so."""
+    """Make the text; return the line to print."""
     from netpart.data.make.python_source import make_python_source
     from netpart.units import bytes_text
 
@@ -68,7 +72,7 @@ def _make_python(args: argparse.Namespace) -> str:
 
 
 def _make_mnist(args: argparse.Namespace) -> str:
-    """Converts MNIST and says so."""
+    """Convert MNIST; return the line to print."""
     from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
@@ -76,19 +80,19 @@ def _make_mnist(args: argparse.Namespace) -> str:
 
 
 def _make_phantom(args: argparse.Namespace) -> str:
-    """Makes the cohort and says so."""
+    """Make the cohort; return the line to print."""
     from netpart.data.make.phantom import ALTERED, CLASSES, TASKS, TEST_EVERY
     from netpart.data.make.phantom import make_phantom as make
 
     made = make(args.folder, args.subjects, args.spacing, args.seed)
     tables = ", ".join(f"{task}-{split}.csv" for task in TASKS for split in ("train", "test"))
     least = len(CLASSES) * TEST_EVERY
-    few = "" if made >= least else f"; nobody is for testing: that takes {least} --subjects or more"
-    return f"{args.folder}: made {made} scans: {tables}; {ALTERED} is what diseases alter{few}"
+    few = "" if made >= least else f"; no test subjects: that takes {least} --subjects or more"
+    return f"{args.folder}: made {made} scans: {tables}; {ALTERED} marks the voxels that diseases alter{few}"
 
 
 def _store_file_names() -> str:
-    """The files of a data set."""
+    """The names of the files of an image data set."""
     from netpart.data.make.image_store import MEAN, TEST, TRAIN
 
     return f"{TRAIN}, {TEST}, {MEAN}"

@@ -1,4 +1,4 @@
-"""What netpart plan plans for: a file of devices and links, or the ones that are there, as its options say."""
+"""Devices and links that netpart plan plans for: those of a file, of the job or of this host."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "
 
 
 def add_device_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the devices and what connects them."""
-    parser.add_argument("--devices", type=Path, metavar="FILE", help="devices and links, e.g. workers/two-speeds.conf")
-    parser.add_argument("--bandwidth", type=_parse_bandwidth, metavar="B", help="of every link, e.g. 1GB/s or 10Gbit/s")
+    """Add the options of devices and links."""
+    parser.add_argument(
+        "--devices", type=Path, metavar="FILE", help="file with devices and links, e.g. workers/two-speeds.conf"
+    )
+    parser.add_argument(
+        "--bandwidth", type=_parse_bandwidth, metavar="B", help="bandwidth of every link, e.g. 1GB/s or 10Gbit/s"
+    )
 
 
 def _parse_bandwidth(text: str) -> float:
-    """Bytes a second, as the option gives them."""
+    """Parse --bandwidth into bytes per second. Raises ArgumentTypeError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
     if found is None or found[2] not in UNITS or not float(found[1]):
         raise argparse.ArgumentTypeError(f"expected a number and one of {', '.join(UNITS)}, got {text!r}")
@@ -28,7 +32,10 @@ def _parse_bandwidth(text: str) -> float:
 
 
 def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devices) -> Devices:
-    """The devices that ``args`` name, ``workers`` of them, or else others; with --bandwidth everywhere."""
+    """The devices of --devices, or else ``otherwise``.
+
+    ``workers`` takes only the first so many of them; None takes all. --bandwidth replaces that of every link.
+    """
     from dataclasses import replace
 
     from netpart.plan.price.devices import read_devices
@@ -37,5 +44,6 @@ def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devi
     found = found.first(workers) if workers else found
     if args.bandwidth is None:
         return found
+    # Pairs with a link of their own too; latencies stay as they are.
     links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
     return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)

@@ -1,4 +1,4 @@
-"""netpart draw: the partitioned net as a drawing, as text or as JSON."""
+"""netpart draw: writes the partitioned net as a drawing, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -12,41 +12,44 @@ if TYPE_CHECKING:
     from netpart.graph.graph import Graph
     from netpart.proto.reader import Job
 
-HELP = "draw the partitioned net: one colour per worker, helpers and bytes on bridges"
+HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes at each bridge"
 SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}}
 CONVERTED = ("png", "pdf")
-"""What others make of an SVG."""
+"""Formats that other programs make from an SVG."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("draw", help=HELP, description=HELP)
     add_job_options(parser, computes=False)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
-    parser.add_argument("--format", choices=DRAWING_FORMATS, help="default: as FILE ends, txt on the screen")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of standard output")
     parser.add_argument(
-        "--turns", action="store_true", help="draw which worker computes what when instead of the net, as svg"
+        "--format", choices=DRAWING_FORMATS, help="format (default: by the ending of FILE; txt without -o)"
     )
     parser.add_argument(
-        "--groups", action="store_true", help="draw the groups of workers and their servers instead of the net, as svg"
+        "--turns", action="store_true", help="draw the schedule of workers over time instead of the net, as svg"
     )
-    parser.add_argument("--phase", choices=PHASES, default="train", help="which net (default: train)")
+    parser.add_argument(
+        "--groups", action="store_true", help="draw the worker groups and their servers instead of the net, as svg"
+    )
+    parser.add_argument("--phase", choices=PHASES, default="train", help="net of this phase (default: train)")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Draws the net; 0 when it is drawn."""
-    from netpart.cli.common import job_float_size, load_job
+    """Draw the net, or its schedule or groups. Returns 0."""
+    from netpart.cli.common import job_float_size, load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.draw import render
     from netpart.errors import ConfigError
 
+    # The format is checked before the job is read: partitioning a large job takes seconds.
     asked = "--turns" if args.turns else "--groups" if args.groups else ""
     chosen = args.format or ("svg" if asked and args.output is None else _output_format(args.output))
     if asked and chosen != "svg":
-        raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
+        raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or add --format svg")
     job = load_job(args, provide=False)
     workers = job.worker_count
     if args.turns:
@@ -65,7 +68,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _output_format(output: Path | None) -> str:
-    """The format that a file's name asks for, txt for the screen; raises ConfigError for another name."""
+    """The format by the ending of ``output``, txt without a file. Raises ConfigError for another ending."""
     from netpart.errors import ConfigError
 
     if output is None:
@@ -78,16 +81,16 @@ def _output_format(output: Path | None) -> str:
 
 
 def _format_hint(output: Path) -> str:
-    """How a drawing becomes what ``output`` asks for, or how its format is said outright."""
+    """The next step for a file name with an unknown ending: how to convert an SVG to it, or --format."""
     kind = output.suffix.lower().removeprefix(".")
     if kind in CONVERTED:
         svg = output.with_suffix(".svg")
         return f"write {svg}, and make that a {kind.upper()}: rsvg-convert -f {kind} {svg} -o {output}, or any browser"
-    return "or say --format"
+    return "or add --format"
 
 
 def _draw_groups(job: Job, workers: int) -> str:
-    """The groups of workers and their servers, drawn; raises ConfigError as the partition does."""
+    """The SVG of the worker groups and their servers. Raises ConfigError as the partition does."""
     from netpart.draw.cluster import groups_svg
     from netpart.graph.passes.serve import add_job_servers
     from netpart.plan.partition import partition_by_scheme
@@ -97,7 +100,7 @@ def _draw_groups(job: Job, workers: int) -> str:
 
 
 def _draw_schedule(job: Job, workers: int) -> str:
-    """The schedule of training, drawn; raises ConfigError as the partition does."""
+    """The SVG of the training schedule. Raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition_by_scheme
     from netpart.program.schedules.delayed_rehearsal import simulate_schedule
@@ -114,7 +117,7 @@ def _draw_schedule(job: Job, workers: int) -> str:
 
 
 def _cut_phase(job: Job, workers: int, phase: str) -> Graph:
-    """The graph of one phase, cut; raises ConfigError as the partition does."""
+    """The partitioned graph of one phase. Raises ConfigError as the partition does."""
     from netpart.plan.partition import partition_phase
 
     return partition_phase(job.proto, workers, phase, job.folder)

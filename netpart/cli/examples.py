@@ -1,4 +1,4 @@
-"""What `netpart VERB --help` shows at its end: command lines that work as they stand in a clone."""
+"""Examples at the end of `netpart VERB --help`: command lines that work unchanged in a clone."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "data": ("netpart data digits data/digits", "netpart data phantom data/phantom --subjects 16 --spacing 8"),
     "zoo": ("netpart zoo", "netpart zoo mnist/conv", "netpart zoo gpt jobs"),
 }
-"""By verb."""
+"""Example command lines by verb."""

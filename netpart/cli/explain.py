@@ -1,4 +1,4 @@
-"""netpart explain: why the helpers around a layer are there, and what other cuts of it would cost."""
+"""netpart explain: the reason for each helper around a layer, and the cost of other cuts of it."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ if TYPE_CHECKING:
     from netpart.plan.text.explain import LayerExplanation
     from netpart.plan.text.helper_reasons import HelperReason
 
-HELP = "say why each helper around a layer is there, what other cuts of it cost, and what a change would change"
-EPILOG = "--set says what if: the job is explained as it is written, and then compared with the job so changed."
+HELP = "give the reason for each helper around a layer, the cost of other cuts, and the effect of a change"
+EPILOG = "With --set, the job is explained as it is written and then compared with the job after that change."
 PIECES = ("part", ">worker", "computes", "needs")
 REASONS = ("helper", "worker", "why", ">forward", ">backward")
-BACKWARD = """Backward the same helpers run the other way: a Slice adds into place, a Split sums, a Concate cuts, a Sum
-hands on to every addend, a bridge returns the gradient, or nothing where none is wanted. A bridge is called as its
-receiving end (d-...); the sending one (s-...) is on the other worker. The bytes of a collective stand in a row
-of its own, not in those of its pieces."""
+BACKWARD = """Backward, the same helpers run in reverse. A Slice adds into place, a Split sums, a Concate cuts, a Sum
+passes the gradient to every addend, and a bridge returns the gradient if one is needed. A bridge has the name of its
+receiving end (d-...); the sending end (s-...) is on the other worker. The bytes of a collective are in a row of their
+own, not in the rows of its pieces."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("explain", help=HELP, description=HELP, epilog=EPILOG)
     add_job_options(parser, computes=False)
-    parser.add_argument("layer", metavar="LAYER", help="a layer, as the job names it")
+    parser.add_argument("layer", metavar="LAYER", help="name of a layer of the job")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in bytes and FLOPs")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Explains; 0 when it is done."""
+    """Explain the layer. Returns 0."""
     from netpart.cli.diff import cut_job
     from netpart.plan.text.alternatives import find_alternatives
     from netpart.plan.text.diff import compare_partitions
     from netpart.plan.text.explain import explain_layer
 
+    # The job without --set first; the changed one below reads it again, without a second set of warnings.
     found, folder = cut_job(argparse.Namespace(**{**vars(args), "set": []}))
     explanation = explain_layer(found, args.layer)
     others = find_alternatives(found, args.layer, folder)
@@ -57,7 +58,7 @@ def call(args: argparse.Namespace) -> int:
 def _print_explanation_json(
     explanation: LayerExplanation, others: Sequence[CutAlternative], change: PartitionDifference | None
 ) -> None:
-    """Prints everything as one JSON object."""
+    """Print everything as one JSON object."""
     from dataclasses import asdict
 
     found = {**asdict(explanation), "alternatives": [asdict(other) for other in others]}
@@ -66,7 +67,7 @@ def _print_explanation_json(
 
 
 def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAlternative], workers: int) -> None:
-    """Prints the parts, the helpers on both sides, the sums, and the alternatives."""
+    """Print the parts, the helpers before and after the layer, the sums of gradients, and the alternatives."""
     from netpart.cli.table import TextTable
     from netpart.units import bytes_text, plural_text
 
@@ -75,7 +76,7 @@ def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAltern
         PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]
     ).print()
     _print_helper_reasons("before it", explanation.before)
-    _print_helper_reasons("behind it", explanation.behind)
+    _print_helper_reasons("after it", explanation.behind)
     if explanation.before or explanation.behind:
         print(f"\n{BACKWARD}")
     moves = [f"{bytes_text(nbytes)} {kind}" for kind, nbytes in explanation.moves.items()]
@@ -83,12 +84,12 @@ def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAltern
     for text in explanation.sums:
         print(f"  {text}")
     if others:
-        print("\nCut otherwise, all other layers as they are:\n")
+        print("\nOther cuts of this layer, with all other layers as they are:\n")
         TextTable(OTHERS, [_alternative_cells(other) for other in others]).print()
 
 
 def _print_helper_reasons(where: str, reasons: Sequence[HelperReason]) -> None:
-    """Prints the helpers on one side of the layer."""
+    """Print the helpers on one side of the layer."""
     from netpart.cli.table import TextTable
 
     if not reasons:
@@ -99,7 +100,7 @@ def _print_helper_reasons(where: str, reasons: Sequence[HelperReason]) -> None:
 
 
 def _reason_cells(reason: HelperReason) -> tuple[str, ...]:
-    """One helper; a dash where nothing crosses workers."""
+    """The cells of one helper; a dash where no bytes cross workers."""
     from netpart.units import bytes_text
 
     crossing = (bytes_text(count) if count else "-" for count in (reason.forward, reason.backward))
@@ -107,14 +108,14 @@ def _reason_cells(reason: HelperReason) -> tuple[str, ...]:
 
 
 def _alternative_cells(other: CutAlternative) -> tuple[str, ...]:
-    """One way to cut the layer."""
+    """The cells of one way to cut the layer."""
     from netpart.units import bytes_text, count_text
 
     return "now" if other.present else "", other.cut, bytes_text(other.moved), count_text(other.flops), other.written
 
 
 def _print_change(change: PartitionDifference | None, options: Sequence[str]) -> None:
-    """Prints what the options would change."""
+    """Print the effect of the --set ``options``; nothing if ``change`` is None."""
     from netpart.cli.diff import print_difference
 
     if change is None:

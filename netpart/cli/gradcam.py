@@ -1,4 +1,4 @@
-"""netpart gradcam: shows where a trained net sees what it says."""
+"""netpart gradcam: shows which places of a sample support the class that a trained net predicts."""
 
 from __future__ import annotations
 
@@ -13,58 +13,65 @@ if TYPE_CHECKING:
     from netpart.trained.gradcam import SampleExplainer, SampleExplanation
     from netpart.trained.pointing_game import PointingHit, TargetRegion
 
-HELP = "show which places of a sample make a trained net say a class (Grad-CAM)"
+HELP = "show which places of a sample make a trained net predict a class (Grad-CAM)"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("gradcam", help=HELP, description=HELP)
     add_uncut_job_options(parser)
     trained = parser.add_mutually_exclusive_group()
     trained.add_argument(
-        "--checkpoint", type=Path, metavar="F", help="trained parameters (default: the newest of the workspace)"
-    )
-    trained.add_argument("--untrained", action="store_true", help="the net as it is before training, to compare with")
+        "--checkpoint", type=Path, metavar="F",
+        help="checkpoint with the trained parameters (default: the newest of the workspace)",
+    )  # fmt: skip
+    trained.add_argument("--untrained", action="store_true", help="use the initial parameters instead, for comparison")
     samples = parser.add_mutually_exclusive_group()
-    samples.add_argument("--sample", type=parse_count, default=0, metavar="K", help="of the test data (default: 0)")
+    samples.add_argument(
+        "--sample", type=parse_count, default=0, metavar="K", help="number of the test sample to explain (default: 0)"
+    )
     samples.add_argument(
         "--every",
         action="store_true",
-        help="every scan of the test data, or of class C; says how many point at --region",
+        help="explain every test sample, or all of class C, and count those whose maximum lies inside --region",
     )
     parser.add_argument(
-        "--layer", default="", metavar="NAME", help="whose output is weighed (default: the last with room)"
-    )
+        "--layer", default="", metavar="NAME",
+        help="layer whose output is weighted (default: the last one with spatial axes)",
+    )  # fmt: skip
     parser.add_argument(
-        "--class", dest="target", type=parse_count, metavar="C", help="to explain (default: what the net says)"
+        "--class", dest="target", type=parse_count, metavar="C", help="class to explain (default: the predicted one)"
     )
     parser.add_argument(
         "--method", choices=CAM_METHODS, default=CAM_METHODS[0],
-        help="gradcam: gradients averaged over space; hirescam: where they are (default: gradcam)",
+        help="gradcam: weights are gradients averaged over space; hirescam: the gradient at each place"
+        " (default: gradcam)",
     )  # fmt: skip
     parser.add_argument(
         "--region", type=Path, metavar="MASK.nii.gz",
-        help="say if the largest value lies inside: where the mask, in the voxels of the scans, is not 0",
+        help="report whether the map's maximum lies inside this region: the voxels where the mask is not 0",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=_parse_map_path, metavar="FILE",
-        help="map.nii.gz gets the map in the voxels of the scan, and map.png beside it a picture; map.png that alone",
+        help="file to write: NAME.nii.gz is the map in the voxels of the scan, with a picture NAME.png next to it;"
+        " NAME.png is the picture alone",
     )  # fmt: skip
     return parser
 
 
 def _parse_map_path(text: str) -> Path:
-    """A file for a map, by its ending, as the option gives it."""
+    """Parse --output. Raises ArgumentTypeError for a name with another ending than those of maps."""
     if not text.endswith((".nii", ".nii.gz", ".png")):
         raise argparse.ArgumentTypeError(f"expected a name that ends with .nii, .nii.gz or .png, got {text!r}")
     return Path(text)
 
 
 def call(args: argparse.Namespace) -> int:
-    """Explains one sample or all; 0 when the files are written or the answer is given."""
+    """Explain one sample or all, print the result and write the files. Returns 0."""
     from netpart.cli.sample import newest_checkpoint, use_one_core
 
     _check_gradcam_options(args)
+    # Before these imports load NumPy: its BLAS reads the number of threads once, when it is loaded.
     use_one_core()
     from netpart.trained.gradcam import SampleExplainer
     from netpart.trained.pointing_game import TargetRegion
@@ -87,7 +94,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _check_gradcam_options(args: argparse.Namespace) -> None:
-    """Raises ConfigError for options that ask for nothing, or for what there is not."""
+    """Raise ConfigError if the options request no result, or results that do not go together."""
     from netpart.errors import ConfigError
 
     if not (args.output or args.region):
@@ -97,7 +104,7 @@ def _check_gradcam_options(args: argparse.Namespace) -> None:
 
 
 def _explain_every_scan(explainer: SampleExplainer, region: TargetRegion, target: int | None) -> int:
-    """Tells of each sample where its map is largest, and of how many that is inside."""
+    """Print the position of each sample's maximum, and the share of samples where it is inside ``region``."""
     from netpart.trained.pointing_game import play_pointing_game
 
     hits = list[bool]()
@@ -110,7 +117,7 @@ def _explain_every_scan(explainer: SampleExplainer, region: TargetRegion, target
 
 
 def _hit_line(hit: PointingHit) -> str:
-    """A line about where the map of one sample is largest."""
+    """The line about the position of the maximum in the map of one sample."""
     found = hit.explanation
     sure = f"{found.probabilities[found.target]:.3f}"
     where = f"largest at {hit.place}, {'inside' if hit.inside else 'outside'}"
@@ -118,14 +125,14 @@ def _hit_line(hit: PointingHit) -> str:
 
 
 def _map_caption(job: str, args: argparse.Namespace, found: SampleExplanation) -> str:
-    """What a picture shows, in words."""
+    """The title of a picture."""
     sure = f"{found.probabilities[found.target]:.3f}"
     sample = f"{job}: sample {args.sample}, of class {found.label}"
-    return f"{sample}. What speaks for class {found.target} (probability {sure}): {args.method} at {found.layer}"
+    return f"{sample}. Evidence for class {found.target} (probability {sure}): {args.method} at {found.layer}"
 
 
 def _write_map(found: SampleExplanation, path: Path, title: str) -> Path:
-    """Writes the map, if ``path`` asks for it, and the picture; returns where that is. Raises ConfigError."""
+    """Write the map, if ``path`` is a NIfTI file, and the picture; return the picture's path. Raises ConfigError."""
     from netpart.data.scans.nifti import save_volume, voxel_spacing
     from netpart.draw.png import encode_png
     from netpart.draw.slices import draw_slices as drawn

@@ -1,6 +1,6 @@
-"""The netpart command: finds the verb, calls it, and turns what goes wrong into one message and an exit code.
+"""The netpart command: calls the verb, and turns every error into a message and an exit code.
 
-exit code   0 done   1 it went wrong   2 the job or the command line cannot be as it is written
+exit code   0 success   1 failure   2 a wrong job or command line
             128 + N ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
 """
 
@@ -21,17 +21,17 @@ VERBS = (
     "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
     "explain", "data", "zoo",
 )  # fmt: skip
-"""Every verb is a module of this package: ``add(subparsers)`` says its options, ``call(args)`` does it.
+"""Every verb is a module of this package: ``add(subparsers)`` defines its options, ``call(args)`` runs it.
 
-A verb that returns 1 for an answer sets ``args.trouble``, its exit code for what goes wrong."""
+A verb that returns 1 as a result, such as diff, sets ``args.trouble``: its exit code for failures."""
 
 WRONG, REFUSED, SIGNALLED = 1, 2, 128
 ALIKE = 0.75
-"""Of two options, how much of their letters are the same in a slip of the keyboard."""
+"""Minimum similarity (difflib's ratio) at which an unknown option counts as a misspelt known one."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors are one line: usage, of nine lines, is what --help is for."""
+    """A parser whose errors are one line, without the nine lines of usage that argparse prints."""
 
     def error(self, message: str) -> NoReturn:
         message = _reword_parse_error(message)
@@ -40,7 +40,10 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _reword_parse_error(message: str) -> str:
-    """What argparse says, in the form of every other error: ``--dtype: expected float32 or float64, got 'float16'``."""
+    """A message of argparse in the form of all other errors: ``--dtype: expected float32 or float64, got 'float16'``.
+
+    A message of another form is returned as it is.
+    """
     if choice := re.fullmatch(r"argument (.*): invalid choice: (.*) \(choose from (.*)\)", message):
         names = choice[3].replace("'", "").split(", ")
         wanted = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -56,12 +59,12 @@ def _reword_parse_error(message: str) -> str:
 
 
 def _last_option_name(option: str) -> str:
-    """An option of two names, ``-o/--output``, by its last."""
+    """The last name of an option with two names, ``-o/--output``."""
     return option.rpartition("/")[2]
 
 
 class VersionAction(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """The option --version; it looks the version up only when it is used, as that takes an import."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from netpart.resources import installed_version
@@ -71,9 +74,10 @@ class VersionAction(argparse.Action):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit code; every error is one message on stderr.
+    """Run one command line and return its exit code. Every error is a message on stderr.
 
-    With NETPART_DEBUG=1 in the environment errors keep their traceback.
+    With NETPART_DEBUG=1 in the environment errors keep their traceback. ``argv`` is None in a process of its own: only
+    then are signals and streams taken over, which tests and other callers keep.
     """
     args = argparse.Namespace()
     try:
@@ -81,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _prepare_process()
         args = parse_command_line(argv)
         code = int(args.call(args))
+        # Here and not at the interpreter's exit: a closed pipe shall raise inside of this try.
         sys.stdout.flush()
         if argv is None:
             _ignore_late_signals()
@@ -97,12 +102,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process() -> None:
-    """Prepares the process of a command: every signal that would end it, such as a scheduler's SIGTERM, is answered as
-    Ctrl-C is, unless it is ignored (nohup); what is said to a closed stream is dropped; what the output's encoding
-    lacks is shown as ?."""
+    """Prepare the process of a command: its signals and its output streams.
+
+    Every signal that would end it, such as a scheduler's SIGTERM, is handled as Ctrl-C is, unless it is ignored
+    (nohup). Output to a closed stream is dropped. Characters that the output's encoding lacks are written as "?".
+    """
     from netpart.launch.control.signals import take_over_signals
 
     take_over_signals()
+    # Python sets a stream that was closed at start (>&-) to None.
     sys.stdout = sys.stdout or _open_devnull()
     sys.stderr = sys.stderr or _open_devnull()
     for stream in (sys.stdout, sys.stderr):
@@ -111,19 +119,22 @@ def _prepare_process() -> None:
 
 
 def _ignore_late_signals() -> None:
-    """Lets a command that is done end with its own exit code, whatever signal comes while Python shuts down."""
+    """Ignore signals from now on, so that one that arrives while Python shuts down cannot change the exit code."""
     from netpart.launch.control.signals import ignore_taken_signals
 
     ignore_taken_signals()
 
 
 def _open_devnull() -> TextIO:
-    """What Python leaves away for a stream that is closed (>&-): a place to write to."""
+    """A stream that drops what is written to it."""
     return open(os.devnull, "w", encoding="utf-8")
 
 
 def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line as its verb reads it; what the verb does not know ends the process, with its usage."""
+    """Parse the command line with its verb's parser. A wrong one prints an error and exits with code 2.
+
+    Without arguments it prints the help to stderr and exits with code 2.
+    """
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser()
     if not words:
@@ -137,9 +148,11 @@ def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
             parser.exit(REFUSED)
     if words[0] == "help":
         words = [*words[1:2], "--help"]
+    # Checked here, as argparse would list all verbs and give no hint.
     if words[0] not in VERBS and not words[0].startswith("-"):
         print_error(f"expected a verb, got {words[0]!r}; {_verb_hint(words[0])}")
         parser.exit(REFUSED)
+    # Not parse_args: it would report unknown options by the parser of all verbs, which knows no option to hint at.
     args, unknown = parser.parse_known_args(words)
     if unknown:
         verb: argparse.ArgumentParser = args.parser
@@ -148,7 +161,7 @@ def parse_command_line(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _is_encodable(word: str) -> bool:
-    """True for text; Python hands over bytes that are none as lone surrogates."""
+    """True for valid text. Python decodes bytes that are not valid text to lone surrogates, which do not encode."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -157,7 +170,7 @@ def _is_encodable(word: str) -> bool:
 
 
 def _verb_hint(word: str) -> str:
-    """A hint to the verb that ``word`` means, here or elsewhere."""
+    """A hint for the unknown verb ``word``: a verb with a similar name, or the one that other tools call so."""
     from netpart.proto import words
     from netpart.proto.fields import nearest_hint
 
@@ -170,7 +183,7 @@ def _verb_hint(word: str) -> str:
 
 
 def _option_hint(word: str, verb: argparse.ArgumentParser) -> str:
-    """A hint to the option that ``word`` nearly is, or that does what other tools mean by it."""
+    """A hint for the unknown option ``word``: one with a similar name, or the one that other tools call so."""
     from difflib import get_close_matches
 
     from netpart.proto import words
@@ -180,12 +193,13 @@ def _option_hint(word: str, verb: argparse.ArgumentParser) -> str:
     if near:
         return f"; did you mean {near[0]}?"
     hint = words.OPTIONS.get(words.plain_word(word.partition("=")[0]), "") if word.startswith("-") else ""
+    # Only a hint at an option that this verb has: `netpart worker` has no --set.
     wanted = next((part for part in hint.split() if part.startswith("--")), "").rstrip(";")
     return f"; {hint}" if wanted in known and hint else ""
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of all verbs."""
+    """Build the parser of all verbs."""
     from netpart.cli.examples import EXAMPLES
 
     parser = CommandParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
@@ -194,6 +208,7 @@ def make_parser() -> argparse.ArgumentParser:
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
         parser_of_verb = module.add(subparsers)
+        # The raw formatter keeps the lines of epilogs and examples; the default one would fill them to paragraphs.
         parser_of_verb.formatter_class = argparse.RawDescriptionHelpFormatter
         examples = "\n  ".join(["examples:", *EXAMPLES[verb]])
         parser_of_verb.epilog = "\n\n".join(filter(None, (parser_of_verb.epilog, examples)))
@@ -202,7 +217,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _print_failure(error: Exception, args: argparse.Namespace) -> int:
-    """Says what went wrong and, if it is in the job, where."""
+    """Print ``error`` and return the exit code. An error of the job gets its position in the file."""
     from netpart.cli.note import print_note
     from netpart.errors import ConfigError, JobError, NetpartError, os_error_message
     from netpart.shortage import find_shortage
@@ -227,14 +242,15 @@ def _print_failure(error: Exception, args: argparse.Namespace) -> int:
 
 
 def print_error(message: str) -> None:
-    """Writes one error to stderr, its first word red on a terminal."""
+    """Write one error to stderr; on a terminal its first word is red, unless NO_COLOR is set."""
     colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     word = "\033[1;31merror:\033[0m" if colours else "error:"
-    with suppress(OSError):  # a terminal that is gone hears nothing
+    with suppress(OSError):  # stderr may be a closed pipe or terminal; the exit code still reports the error
         print(f"{word} {message}", file=sys.stderr, flush=True)
 
 
 def _end_broken_pipe() -> int:
-    """Ends quietly when the reader of a pipe has gone, and keeps the interpreter from flushing into it."""
+    """End without a message when the reader of our output has closed the pipe (`netpart zoo | head`)."""
+    # At exit Python flushes stdout once more: into /dev/null, as the pipe would raise again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return WRONG

@@ -1,4 +1,4 @@
-"""How the processes of a run on several hosts meet: what netpart run makes of --listen and --launcher env."""
+"""Rendezvous of the processes of a run on several hosts: --listen and --launcher env of netpart run."""
 
 from __future__ import annotations
 
@@ -14,24 +14,9 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 
-class RunSetting(NamedTuple):
-    """Which launcher starts the workers of a run, how many a group has, and where those of other hosts join it."""
-
-    launcher: str
-    workers: int
-    meeting: Meeting | None
-
-
-def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
-    """What the options say of the processes of a run. Raises ConfigError for options that do not fit together."""
-    if args.launcher == ENV_LAUNCHER:
-        return _launched_setting(args, job)
-    meeting = _listen_meeting(args, job)
-    return RunSetting(args.launcher or ("join" if meeting else "local"), job.worker_count, meeting)
-
-
-def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
-    """Where the coordinator of this run meets its workers; None if all are on this host."""
+def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
+    """The address and token with which workers join this run; None if all run on this host. Raises ConfigError."""
+    from netpart.cli.common import requested_workers
     from netpart.errors import ConfigError
     from netpart.units import plural_text
 
@@ -40,7 +25,9 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     if args.launcher == "join" and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if args.local and not args.listen:
-        raise ConfigError("--local", "--listen with it", "none", "omit it: all workers are on this host then")
+        raise ConfigError(
+            "--local", "--listen with it", "none", "omit it: without --listen all workers are on this host"
+        )
     if not args.listen:
         return None
     if args.local > (members := job.cluster.size):
@@ -52,9 +39,12 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     return Meeting(args.listen, args.local, find_token(os.environ, args.token_file), args.wait, args.token_file)
 
 
-def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
-    """The setting of rank 0 of many processes, which runs worker 0 too. Raises ConfigError if there are not as many
-    ranks as members of the run: workers of all groups, and servers."""
+def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
+    """The meeting of a run that a launcher has started; this process is rank 0, coordinator and worker 0 at once.
+
+    Raises ConfigError unless there are as many ranks as members of the run: workers of all groups, and servers.
+    """
+    from netpart.cli.common import requested_workers
     from netpart.cli.worker import required_token
     from netpart.errors import ConfigError
     from netpart.launch.teams.launcher_environment import require_launched_rank
@@ -62,22 +52,27 @@ def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     from netpart.proto.cluster import cluster_of
 
     adopted = require_launched_rank(os.environ)
+    args.launcher = "join"  # from here on it is a run that the other ranks join
+    # With several groups or servers the number of ranks does not determine the workers per group: the job does.
     several = cluster_of(job.proto, 1).size > 1
-    workers = job.worker_count if several else args.workers or adopted.size
-    if workers is None:
+    args.workers = requested_workers(args, job) if several else args.workers or adopted.size
+    if args.workers is None:
         expected = f"--workers, as {adopted.launcher} does not report how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
     members = cluster_of(job.proto, workers)
     if adopted.size not in (None, members.size):
-        expected = f"{adopted.size}, as {adopted.launcher} says"
-        got = f"{members.size} ({members})" if several else str(workers)
+        expected = f"{adopted.size}, the number of processes of {adopted.launcher}"
+        got = f"{members.size} ({members})" if several else str(args.workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
     meeting = Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
     return RunSetting("join", workers, meeting)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:
-    """Under --launcher env, plays every rank but 0 to its end; False for rank 0, and for every other launcher."""
+    """Under --launcher env, run this process as a worker to the end of the run, unless it is rank 0.
+
+    Returns True if it did; False for rank 0 and for every other launcher.
+    """
     if args.launcher != ENV_LAUNCHER:
         return False
     from netpart.cli.worker import join_as_worker, required_token
@@ -87,6 +82,7 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     adopted = require_launched_rank(os.environ)
     if adopted.rank == 0:
         return False
+    # A worker gets the job from rank 0, but relative data paths start from this host's copy of the job.
     folder = Path(args.job).absolute().parent
     join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, args.wait))
     return True

@@ -1,4 +1,4 @@
-"""What a verb says beside its result."""
+"""Notes that a verb prints in addition to its result."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import sys
 
 
 def print_note(text: str) -> None:
-    """Says something beside the result: on stderr, so that the result can be piped."""
+    """Print ``text`` to stderr, so that stdout holds nothing but the result and can be piped."""
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""netpart partition: writes a job's cut back as a job that says it layer by layer."""
+"""netpart partition: writes a job's plan, which is a job with the cut of every layer written out."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-HELP = "write the plan: a complete, commented job with every layer's cut, to run, edit and compare"
+HELP = "write the plan: a complete, commented job with the cut of every layer, to run, edit and compare"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("partition", help=HELP, description=HELP)
     add_job_options(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the screen")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of standard output")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Writes the plan; 0 when it is written."""
-    from netpart.cli.common import load_job
+    """Write the plan. Returns 0."""
+    from netpart.cli.common import load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.partition import partition_by_scheme
@@ -35,6 +35,7 @@ def call(args: argparse.Namespace) -> int:
     if args.output is None:
         print(text, end="")
         return 0
+    # The file may be the plan that is being run or edited: it is replaced as a whole, or stays as it was.
     with atomic_file(args.output) as file:
         file.write(text.encode())
     print_note(f"wrote {args.output}")
@@ -42,17 +43,20 @@ def call(args: argparse.Namespace) -> int:
 
 
 def check_plan_file(path: Path) -> None:
-    """Raises ConfigError for a folder that is not there, and for what is no plan: a job that a person wrote."""
+    """Raise ConfigError if the folder of ``path`` does not exist, or if ``path`` is a file that is not a plan.
+
+    Only plans are overwritten, never a job that a person wrote.
+    """
     from netpart.errors import ConfigError
 
     if not path.parent.is_dir():
-        raise ConfigError(str(path), "a file in a folder that is there", f"no folder {path.parent}", "make it first")
+        raise ConfigError(str(path), "a file in a folder that exists", f"no folder {path.parent}", "make it first")
     if path.exists() and not _is_plan_file(path):
         raise ConfigError(str(path), "no file or an older plan", "something else", "choose another name")
 
 
 def _is_plan_file(path: Path) -> bool:
-    """True for a file that begins as every plan does."""
+    """True for a file that begins with netpart's comment mark, as every plan does."""
     from netpart.files import open_file
     from netpart.proto.comments import OWN
 
@@ -64,7 +68,7 @@ def _is_plan_file(path: Path) -> bool:
 
 
 def _partition_command(args: argparse.Namespace) -> str:
-    """The command as one would type it, without where it writes to."""
+    """The command that makes this plan, without its output file: a comment in the plan shows it."""
     from netpart.cli.common import CUT, READ, command_line
 
     return command_line("partition", args, {name: getattr(args, name) for name in (*CUT, *READ)})

@@ -1,4 +1,4 @@
-"""netpart plan: what every planner proposes for a job and some devices, with what each is predicted to take."""
+"""netpart plan: proposals of all planners for a job and some devices, with the predicted time of each."""
 
 from __future__ import annotations
 
@@ -14,82 +14,87 @@ if TYPE_CHECKING:
     from netpart.plan.search.task import PlanningTask
     from netpart.proto.reader import Job
 
-HELP = "find the plan that should train a job fastest on some devices, and show it among all others"
-EPILOG = "Without JOB, --profile has the net: text as PipeDream's profiler writes it."
+HELP = "predict the step time of many plans for a job on some devices, list them, and write the best one"
+EPILOG = "Without JOB, --profile gives the net, as text in the format of PipeDream's profiler."
 SHAPING = (
     "workers", "collectives", "devices", "bandwidth", "partitions", "group", "by", "objective", "slack",
     "micro_batches", "take", "limit",
 )  # fmt: skip
-"""The options that shape a plan, in the order in which it names them."""
+"""The options that determine a plan, in the order in which the plan's comment lists them."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.choices import COLLECTIVES
     from netpart.cli.common import add_uncut_job_options, parse_workers
     from netpart.cli.devices import add_device_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("plan", help=HELP, description=HELP, epilog=EPILOG)
     add_uncut_job_options(parser, optional=True)
-    parser.add_argument(
-        "--workers", type=parse_workers, metavar="N", help="plan for N workers (default: as the job says)"
-    )
-    parser.add_argument(
-        "--collectives", choices=COLLECTIVES, help="how collectives are carried out (default: the job's)"
-    )
+    parser.add_argument("--workers", type=parse_workers, metavar="N", help="plan for N workers (default: the job's)")
+    parser.add_argument("--collectives", choices=COLLECTIVES, help="algorithm of collectives (default: the job's)")
     add_device_options(parser)
     parser.add_argument(
-        "--profile", type=Path, metavar="FILE", help="plan for the net that was profiled, not for a job"
+        "--profile", type=Path, metavar="FILE", help="plan for the profiled net in FILE instead of a job"
     )
     parser.add_argument(
         "--states", type=_parse_state_count, metavar="S",
-        help="arrays that the updater keeps for each parameter of a --profile: 0 for plain SGD, 1 with momentum "
+        help="with --profile: arrays that the updater keeps for each parameter, 0 for plain SGD, 1 with momentum "
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
-        "--partitions", type=parse_workers, metavar="n", help="blocks to allocate (default: as the net has them)"
-    )
+        "--partitions", type=parse_workers, metavar="n",
+        help="number of blocks to allocate to devices (default: the net's own blocks)",
+    )  # fmt: skip
     _add_search_options(parser)
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw how GABRA converges, as SVG")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the convergence of GABRA to FILE, as SVG")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds and bytes")
-    parser.add_argument("--take", metavar="PLAN", help='take this one, e.g. "gabra profit" (default: the best)')
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the plan to take to FILE")
+    parser.add_argument(
+        "--take", metavar="PLAN", help='choose this row of the table, e.g. "gabra profit" (default: the best)'
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the chosen plan to FILE")
     return parser
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of what planners look for, and how long."""
+    """Add the options that control the planners' search."""
     from netpart.cli.common import parse_micro_batches, parse_workers
 
     parser.add_argument(
-        "--group", type=parse_workers, metavar="R", help="devices that share the rows of a block (default: 1)"
+        "--group", type=parse_workers, metavar="R", help="devices that divide the rows of each block (default: 1)"
     )
     parser.add_argument(
-        "--by", choices=("flops", "profile"), default="flops", help="work of layers: counted, or timed here first"
-    )
+        "--by", choices=("flops", "profile"), default="flops",
+        help="work of layers: counted FLOPs, or times measured on this machine (default: flops)",
+    )  # fmt: skip
     parser.add_argument(
-        "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS, help="what makes a plan the best"
-    )
+        "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS,
+        help="measure by which the best plan is chosen (default: seconds, the predicted step)",
+    )  # fmt: skip
     parser.add_argument(
-        "--slack", type=_parse_amount, metavar="S", help="capacities above the fair share, e.g. 0.1 (default: enough)"
-    )
+        "--slack", type=_parse_amount, metavar="S",
+        help="capacity of devices above their fair share, e.g. 0.1 (default: the smallest that allows a plan)",
+    )  # fmt: skip
     parser.add_argument(
-        "--micro-batches", type=parse_micro_batches, metavar="M", help="of pipelines (default: the fastest of some)"
-    )
+        "--micro-batches", type=parse_micro_batches, metavar="M",
+        help="micro-batches of pipelines (default: several are tried)",
+    )  # fmt: skip
     parser.add_argument(
-        "--limit", type=_parse_amount, default=5.0, metavar="T", help="seconds of the exact planner (default: 5)"
-    )
+        "--limit", type=_parse_amount, default=5.0, metavar="T",
+        help="time limit of the exact planner in seconds (default: 5)",
+    )  # fmt: skip
 
 
 def _parse_state_count(text: str) -> int:
-    """A number of arrays, as the option gives it."""
+    """Parse --states, a number of arrays. Raises ArgumentTypeError."""
     if not re.fullmatch(r"\d", text):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 9, got {text!r}")
     return int(text)
 
 
 def _parse_amount(text: str) -> float:
-    """A number of 0 or more, as the option gives it."""
+    """Parse an option's number of 0 or more. Raises ArgumentTypeError."""
+    # Not float() alone, which reads "nan", "inf" and "1_0".
     if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
     return float(text)
@@ -110,9 +115,10 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan_job(args: argparse.Namespace) -> int:
-    """Plans for a job: prints its table, draws and writes what is asked for."""
+    """Plan for a job: print the table, and write the picture and the plan if requested. Returns 0."""
     from netpart.cli.partition import check_plan_file
 
+    # Before planning, which may take minutes.
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
@@ -135,7 +141,7 @@ def _plan_job(args: argparse.Namespace) -> int:
 
 
 def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, dict[str, float]]:
-    """What is to be planned, and the work of each FLOP of the layers."""
+    """The planning task, and the measured work per FLOP of each layer."""
     from netpart.cli.common import job_float_size
     from netpart.cli.devices import named_devices
     from netpart.cli.sample import use_one_core
@@ -146,8 +152,8 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
 
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
-        use_one_core()
-        workers = job.worker_count
+        use_one_core()  # measure_devices measures the speed of one core
+        workers = args.workers or default_workers(job.proto)
         devices = named_devices(args, workers, places.measure_devices(workers))
     else:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
@@ -162,7 +168,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
 
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:
-    """Draws how GABRA converges."""
+    """Write the drawing of GABRA's convergence to ``path``."""
     from netpart.cli.note import print_note
 
     path.write_text(draw_convergence(task), encoding="utf-8")
@@ -170,7 +176,7 @@ def _write_convergence(path: Path, task: PlanningTask) -> None:
 
 
 def draw_convergence(task: PlanningTask) -> str:
-    """The best and the mean plan of each of GABRA's generations, as SVG."""
+    """The profit of the best plan and the mean profit of each of GABRA's generations, as SVG."""
     from netpart.draw.chart import line_chart
 
     evolution = task.evolutions["profit"]
@@ -180,22 +186,23 @@ def draw_convergence(task: PlanningTask) -> str:
 
 
 def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
-    """Writes the proposal to take as a job of its own."""
+    """Write the chosen proposal to --output, as a job."""
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)
-    assert best.partition is not None, "what can be taken is cut"
+    assert best.partition is not None, "every proposal that can be chosen has a partition"
     with atomic_file(args.output) as file:
         file.write(text_of(best.job, best.partition, _plan_command(args), args.output.parent).encode())
     print_note(f"wrote {args.output}: {best.row.name}")
 
 
 def _plan_command(args: argparse.Namespace) -> str:
-    """The command as one would type it, without where it writes to."""
+    """The command that makes this plan, without its output file: a comment in the plan shows it."""
     from netpart.cli.common import READ, command_line
 
     given = {name: value for name, value in vars(args).items() if value != args.parser.get_default(name)}
+    # args has the parsed number of bytes per second; the option is written with a unit.
     bytes_a_second = {"bandwidth": f"{args.bandwidth:g}B/s"} if args.bandwidth else {}
     return command_line("plan", args, {name: given.get(name) for name in (*SHAPING, *READ)} | bytes_a_second)

@@ -1,4 +1,4 @@
-"""What netpart plan does with a --profile: the pipelines of a net that was profiled elsewhere, in a table."""
+"""Planning for netpart plan --profile: a table of pipelines for a net that another framework has profiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ PIPELINES = ("", "plan", "replicas", "workers", ">a mini-batch takes", ">speed-u
 
 
 def plan_profile(args: argparse.Namespace) -> int:
-    """Plans for a profile: prints its table."""
+    """Plan for a profile and print the table. Returns 0.
+
+    Raises ConfigError for options that need a job, MemoryRefused if no plan fits into the devices' memory.
+    """
     from netpart.cli.devices import named_devices
     from netpart.errors import ConfigError, MemoryRefused
     from netpart.plan.price.devices import equal_devices
@@ -42,14 +45,14 @@ def plan_profile(args: argparse.Namespace) -> int:
 
 
 def _drop_refused_figures(figures: dict[str, Any]) -> dict[str, Any]:
-    """``figures`` but those of a plan that was refused, which JSON has no number for."""
+    """``figures``; of a refused plan only name and reason, as its numbers are infinite, which JSON cannot write."""
     if not figures["refused"]:
         return figures
     return {"name": figures["name"], "refused": figures["refused"]}
 
 
 def _print_pipelines(args: argparse.Namespace, profile: NetProfile, rows: list[PipelineRow]) -> None:
-    """Prints the table, and below it what no device has room for."""
+    """Print the table, and below it the plans that need more memory than the devices have."""
     from netpart.cli.table import Row, TextTable
     from netpart.units import bytes_text, seconds_text
 

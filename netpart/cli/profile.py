@@ -1,4 +1,4 @@
-"""netpart profile: where the time of a training step goes, layer by layer and worker by worker, and its memory."""
+"""netpart profile: measures the time and memory of training steps, layer by layer and worker by worker."""
 
 from __future__ import annotations
 
@@ -13,33 +13,37 @@ if TYPE_CHECKING:
     from netpart.measure.profile import ProfiledRun
     from netpart.measure.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
 
-HELP = "play some training steps on real workers, and show where their time and their memory go"
+HELP = "run some training steps on real workers, and show their time and memory by layer and by worker"
 LAYERS = ("layer", "type", ">forward", ">backward", ">update", ">share", ">FLOPs", ">GFLOP/s")
 WORKERS = (
     ">worker", ">step", ">forward", ">backward", ">update", ">moving", ">talking", ">waiting", ">other",
     ">travelling", ">overlapped",
 )  # fmt: skip
 LARGEST = 8
-"""Buffers at the high-water mark that are named."""
+"""Number of buffers that are named of those in use at a worker's memory peak."""
 
-FOOTNOTE = """All times are medians over the steps. A layer's are those of the worker that it takes longest; its share
-is that of their sum, and GFLOP/s are those of one worker while it computes the layer. Moving is copying, adding and
-clearing within a worker; talking is sending, and taking in what has come; travelling is how long messages were on
-their way to a worker or from it, and overlapped is the share of that in which it computed."""
+FOOTNOTE = """All times are medians over the steps. A layer's times are those of the worker that needs longest for it;
+its share is relative to the sum over all layers; GFLOP/s are those of one worker while it computes the layer.
+moving      copying, adding and clearing within a worker
+talking     sending messages and reading received ones
+travelling  time for which messages to or from the worker were in flight
+overlapped  share of travelling during which the worker computed"""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, add_transport_option, parse_positive
     from netpart.cli.threads import add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("profile", help=HELP, description=HELP)
     add_job_options(parser)
     add_threads_option(parser)
-    parser.add_argument("--steps", type=parse_positive, default=10, metavar="K", help="steps that count (default: 10)")
+    parser.add_argument(
+        "--steps", type=parse_positive, default=10, metavar="K", help="number of measured steps (default: 10)"
+    )
     parser.add_argument(
         "--launcher", choices=LOCAL_LAUNCHERS, default=LOCAL_LAUNCHERS[0],
-        help="a process or a thread per worker (default: local)",
+        help="local: a process per worker; threads: a thread per worker (default: local)",
     )  # fmt: skip
     add_transport_option(parser)
     add_output_options(parser, "traced")
@@ -47,16 +51,16 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def add_output_options(parser: argparse.ArgumentParser, done: str) -> None:
-    """Adds the options of how what was ``done`` is shown."""
+    """Add the options of the output; ``done`` is the verb's word for what it recorded, e.g. "traced"."""
     parser.add_argument("--json", action="store_true", help="print everything as JSON, in seconds, bytes and FLOPs")
     parser.add_argument(
         "-o", "--output", type=_parse_trace_path, metavar="F.json|F.svg",
-        help=f"write what was {done}: all steps for ui.perfetto.dev, or a drawing of the median step",
+        help=f"write the {done} steps: F.json has all of them, for ui.perfetto.dev; F.svg draws the median step",
     )  # fmt: skip
 
 
 def _parse_trace_path(text: str) -> Path:
-    """A file for a trace, by its ending, as an option gives it."""
+    """Parse --output. Raises ArgumentTypeError for a name with another ending than .json or .svg."""
     path = Path(text)
     if path.suffix not in (".json", ".svg"):
         raise argparse.ArgumentTypeError(f"expected a name that ends with .json or .svg, got {text!r}")
@@ -64,12 +68,13 @@ def _parse_trace_path(text: str) -> Path:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Profiles the job; 0 when that went to its end."""
+    """Profile the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.threads import set_job_threads
 
     job = load_job(args)
     set_job_threads(job, args)
+    # Only now, as this import loads the kernels' libraries, which read their number of threads once.
     from netpart.measure.profile import profile_job
 
     create_trace_file(args.output)
@@ -78,14 +83,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def create_trace_file(path: Path | None) -> None:
-    """Raises OSError for a file that cannot be written: before it takes time to find out what to write."""
+    """Create the file ``path``, unless it is None. Raises OSError now, before the steps take their time."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
 
 def show_profile(found: ProfiledRun, args: argparse.Namespace) -> None:
-    """Prints and writes what was found, as the options say."""
+    """Print the figures, and write the trace if --output is given."""
     if args.output:
         args.output.write_text(_trace_text(found, args.output.suffix), encoding="utf-8")
     if args.json:
@@ -95,21 +100,21 @@ def show_profile(found: ProfiledRun, args: argparse.Namespace) -> None:
 
 
 def _trace_text(found: ProfiledRun, suffix: str) -> str:
-    """The trace, in the format that belongs to the ending of a file."""
+    """The trace in the format of the file ending ``suffix``."""
     from netpart.measure.chrome_trace import to_chrome_trace
 
     return to_chrome_trace(found.timeline) if suffix == ".json" else found._repr_svg_()
 
 
 def _print_profile_json(profile: StepProfile) -> None:
-    """Prints the figures as one JSON object."""
+    """Print the figures as one JSON object."""
     from dataclasses import asdict
 
     print(json.dumps(asdict(profile), indent=2, ensure_ascii=False))
 
 
 def _print_profile_tables(profile: StepProfile) -> None:
-    """Prints what was profiled, then the layers, the workers and their memory."""
+    """Print the title, then the tables of layers, of workers and of their memory."""
     from netpart.cli.table import TextTable
     from netpart.units import plural_text, seconds_text
 
@@ -127,7 +132,7 @@ def _print_profile_tables(profile: StepProfile) -> None:
 
 
 def _layer_time_cells(row: LayerTime, total: float) -> tuple[str, ...]:
-    """One layer as it is printed."""
+    """The cells of one layer's row."""
     from netpart.units import count_text
 
     times = map(_duration_text, (row.forward, row.backward, row.update))
@@ -137,21 +142,21 @@ def _layer_time_cells(row: LayerTime, total: float) -> tuple[str, ...]:
 
 
 def _worker_time_cells(row: WorkerTime) -> tuple[str, ...]:
-    """One worker as it is printed."""
+    """The cells of one worker's row."""
     busy = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
     share = f"{row.overlapped / row.travelling:.0%}" if row.travelling else "-"
     return str(row.worker), _duration_text(row.step), *map(_duration_text, busy), _duration_text(row.travelling), share
 
 
 def _worker_memory_cells(row: WorkerMemory) -> tuple[str, ...]:
-    """The memory of one worker as it is printed."""
+    """The cells of one worker's memory."""
     from netpart.units import bytes_text
 
     return str(row.worker), *map(bytes_text, row.parts.values()), bytes_text(row.total)
 
 
 def _peak_line(row: WorkerMemory) -> str:
-    """What the arena of one worker holds at its high-water mark."""
+    """The line about the buffers that one worker's arena holds at its peak."""
     from netpart.units import bytes_text
 
     largest = list(row.peak.items())[:LARGEST]
@@ -162,7 +167,7 @@ def _peak_line(row: WorkerMemory) -> str:
 
 
 def _duration_text(seconds: float) -> str:
-    """A time, or that there is none."""
+    """A time as text, "-" for none."""
     from netpart.units import seconds_text
 
     return seconds_text(seconds) if seconds > 0 else "-"

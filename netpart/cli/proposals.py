@@ -1,4 +1,4 @@
-"""The table of proposals that netpart plan prints, and the same as JSON."""
+"""Tables of the proposals that netpart plan prints, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ PLANS = (
     ">gap",
 )
 BLOCKS = (">block", "layers", ">work", "device")
-FOOTNOTE = """* is what to take. The gap of a step is that to perfect balance without a message. Those of
-profit (equation 5, to be large) and makespan (of the blocks of a mini-batch, to be small) are those to what is proved.
-Memory is that of the worker with the most."""
-AGAIN = ' "again": activations are computed again, as there is no room for them.'
+FOOTNOTE = """* marks the chosen plan. The gap of a step is the distance to perfect balance without messages. The gaps
+of profit (equation 5, larger is better) and makespan (of the blocks of a mini-batch, smaller is better) are distances
+to the proved bounds. Memory is that of the worker with the most."""
+AGAIN = ' "again": activations are computed again, as there is not enough memory to keep them.'
 
 
 def print_plans_json(task: PlanningTask, portfolio: Portfolio, best: Proposed) -> None:
-    """Prints the devices, the blocks and the table as one JSON object."""
+    """Print the devices, the blocks and the table as one JSON object."""
     from dataclasses import asdict
 
     layers = task.profile.layers
     blocks = [{"layers": [layers[i].name for i in block.layers], "work": block.work} for block in task.blocks]
     devices = [{k: None if v == float("inf") else v for k, v in asdict(d).items()} for d in task.devices.devices]
+    # JSON has no infinity: the unlimited memory of a device is null, and a refused plan has no such figure at all.
     rows = [{k: v for k, v in asdict(row).items() if v != float("inf")} for row in portfolio.rows]
     print(json.dumps({"devices": devices, "blocks": blocks, "plans": rows, "best": best.name}, indent=2))
 
 
 def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective: str | None) -> None:
-    """Prints what is planned, the blocks allocated for ``objective`` (None: not the blocks), and the table."""
+    """Print the title, the blocks as allocated for ``objective`` (None: omit them), and the table of proposals."""
     from netpart.cli.table import TextTable
 
     print(_planning_title(job, portfolio.task), end="\n\n")
@@ -59,7 +60,7 @@ def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective:
 
 
 def _refusal_lines(portfolio: Portfolio) -> list[str]:
-    """What cannot be taken: a line for each reason."""
+    """The refused proposals: one line per reason."""
     named: dict[str, list[str]] = {}
     for row in portfolio.rows:
         if row.refused:
@@ -68,7 +69,7 @@ def _refusal_lines(portfolio: Portfolio) -> list[str]:
 
 
 def _planning_title(job: Job, task: PlanningTask) -> str:
-    """What is planned, in one line."""
+    """The title line: the job's name, layers, blocks and devices."""
     from netpart.units import count_text, plural_text
 
     kinds = {(d.name, d.speed): 0 for d in task.devices.devices}
@@ -81,7 +82,7 @@ def _planning_title(job: Job, task: PlanningTask) -> str:
 
 
 def _block_cells(portfolio: Portfolio, objective: str) -> Any:
-    """The blocks, with the device that the best allocation for ``objective`` (or the makespan) gives each."""
+    """The cells of each block, with the devices that the best allocation for ``objective`` assigns to it."""
     task = portfolio.task
     plan = portfolio.allocated(objective)
     for i, block in enumerate(task.blocks):
@@ -96,12 +97,12 @@ def _block_cells(portfolio: Portfolio, objective: str) -> Any:
 
 
 def _device_group_text(task: PlanningTask, workers: tuple[int, ...]) -> str:
-    """A group of devices by their workers and their name."""
+    """A group of devices as text: the numbers of its workers and the device's name."""
     return f"{', '.join(map(str, workers))} {task.devices.devices[workers[0]].name}"
 
 
 def _proposal_cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
-    """One proposal as it is printed; of one that has no part for some of the ``devices``, the workers that have one."""
+    """The cells of one proposal. If it leaves some of the ``devices`` without a part, its name lists the others."""
     from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text
 
@@ -114,7 +115,7 @@ def _proposal_cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
 
 
 def shorten_plan_name(name: str) -> str:
-    """The names of a row's planners; of allocators each objective once: ``greedy+gabra profit+makespan``."""
+    """Shorten the names of a row's planners by naming each objective once: ``greedy+gabra profit+makespan``."""
     allocators: dict[str, list[str]] = {}
     others = []
     for one in name.split(", "):

@@ -1,4 +1,4 @@
-"""What the zoo reads is made where a job reads it and it is missing, so that its configs run on a fresh clone."""
+"""Data sets of the zoo, generated when a job reads one that is missing, so that its jobs run in a fresh clone."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ PHANTOM, SUBJECTS, SPACING = "phantom", 800, 3
 
 
 def provide_data(job: Job) -> None:
-    """Makes the data of the zoo that ``job`` reads and that is not there, and says so on stderr."""
+    """Generate the data sets of the zoo that ``job`` reads and that do not exist; print a note for each."""
     provide_digits(job)
     _provide_python(job)
     _provide_phantom(job)
 
 
 def provide_digits(job: Job) -> None:
-    """Makes the digits' store in every folder ``digits`` from which ``job`` reads a file that is not there.
+    """Generate the digits in every folder ``digits`` from which ``job`` reads a file that does not exist.
 
-    Says so on stderr. Raises NetpartError where scikit-learn, which brings the digits, is missing.
+    Prints a note. Raises NetpartError without scikit-learn, which brings the digits.
     """
     for folder in sorted({path.parent for path in map(Path, _named_files(job)) if _is_missing_digits(job, path)}):
         from netpart.data.make.digits import make_digits
 
         where = (job.folder / folder).resolve()
+        # replace=False: of the three files only the missing ones are made; one that exists may be the user's own.
         if _may_create_data(job, where) and make_digits(where, replace=False):
             print_note(
                 f"{job.name}: its data was missing; made {_relative_to_cwd(where)} from the 1 797 digits of"
@@ -39,9 +40,9 @@ def provide_digits(job: Job) -> None:
 
 
 def _provide_python(job: Job) -> None:
-    """Makes every file ``python.txt`` that ``job`` reads as a text and that is not there: the source of Python.
+    """Generate every file ``python.txt`` that ``job`` reads as text and that does not exist: the source of Python.
 
-    Says so on stderr. Raises DataError where Python came without it.
+    Prints a note. Raises DataError if this Python was installed without its source.
     """
     texts = {Path(name) for layer in job.proto.neuralnet.layer for name in layer.text_conf.files}
     for path in sorted(path for path in texts if path.name == PYTHON and not _data_exists(job, path)):
@@ -59,9 +60,9 @@ def _provide_python(job: Job) -> None:
 
 
 def _provide_phantom(job: Job) -> None:
-    """Makes the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a table that is not there.
+    """Generate the cohort of phantoms in every folder ``phantom`` of which ``job`` reads a missing table.
 
-    Says so on stderr, before as well: it takes minutes. Raises NetpartError without nilearn.
+    Prints a note before it starts, as it takes minutes. Raises NetpartError without nilearn.
     """
     tables = {Path(layer.nifti_conf.path) for layer in job.proto.neuralnet.layer if layer.nifti_conf.path}
     missing = {path.parent for path in tables if path.parent.name == PHANTOM and not _data_exists(job, path)}
@@ -78,24 +79,28 @@ def _provide_phantom(job: Job) -> None:
 
 
 def _may_create_data(job: Job, where: Path) -> bool:
-    """True for a place that a job may have made: in the current folder, in its own, or, for a job of netpart's zoo, in
-    the tree of that. A job may come from somebody else, and names any place."""
+    """True if data may be created at ``where`` for ``job``.
+
+    A job may come from another person and may name any path. So data is created only in the current folder, in the
+    job's folder or, for a job of netpart's zoo, in the tree that holds the zoo.
+    """
     from netpart.resources import resource_folder
 
     here = job.folder.resolve()
     tree = resource_folder("graphs").resolve()
     homes = [Path.cwd(), here, *([tree.parent] if here.is_relative_to(tree) else [])]
+    # The root folder does not count: every path is relative to it.
     return any(where.is_relative_to(home) for home in homes if home != home.parent)
 
 
 def _named_files(job: Job) -> list[str]:
-    """Every path of data that the job names."""
+    """The paths of all stores, mean files and shards that the job names."""
     confs = [(layer.store_conf, layer.sharddata_conf) for layer in job.proto.neuralnet.layer]
     return [path for store, shard in confs for path in (store.path, store.mean_file, shard.path) if path]
 
 
 def _is_missing_digits(job: Job, path: Path) -> bool:
-    """True if ``path`` is a file of the digits that is neither beside the conf nor in the working directory."""
+    """True if ``path`` is a file of the digits that exists neither next to the job nor in the working directory."""
     from netpart.data.make.image_store import MEAN, TEST, TRAIN
 
     if path.parent.name != FOLDER or path.name not in (MEAN, TEST, TRAIN):
@@ -104,11 +109,11 @@ def _is_missing_digits(job: Job, path: Path) -> bool:
 
 
 def _data_exists(job: Job, path: Path) -> bool:
-    """True if ``path`` is beside the conf or in the working directory."""
+    """True if ``path`` exists, relative to the job's folder or to the working directory."""
     return (job.folder / path).exists() or path.exists()
 
 
 def _relative_to_cwd(path: Path) -> Path:
-    """``path`` from the working directory if it lies in it."""
+    """``path`` relative to the working directory if it lies in it, else as it is."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""netpart run: trains a job on its workers and says how it goes."""
+"""netpart run: trains a job on its workers and shows its progress."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from netpart.launch.report.events import Summary
     from netpart.proto.reader import Job
 
-HELP = "train a job on its workers; test, validate and save checkpoints as it says"
+HELP = "train a job on its workers; test, validate and save checkpoints at the steps that the job sets"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
     from netpart.cli.threads import add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job_options(parser)
     parser.add_argument(
-        "--steps", type=parse_count, metavar="S", help="training steps (default: the job's train_steps)"
+        "--steps", type=parse_count, metavar="S", help="number of training steps (default: the job's train_steps)"
     )
     add_threads_option(parser)
     parser.add_argument(
-        "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; of several, workers take one"
-        " each, in turn (default: the job's, or else auto: the GPUs of the host in turn, if it has any)",
+        "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; workers take the entries of"
+        " a list in turn (default: the job's, else auto: the host's GPUs in turn, or the CPU if it has none)",
     )  # fmt: skip
     _add_launch_options(parser)
     _add_result_options(parser)
@@ -39,58 +39,60 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def _add_launch_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of who starts the workers, and how they meet."""
+    """Add the options of how workers are started, connected and found."""
     from netpart.cli.common import add_transport_option, parse_count
     from netpart.cli.worker import add_meeting_options
 
     parser.add_argument(
-        "--launcher", metavar="NAME", help="local, threads: a process or a thread per worker on this host; mpi:"
-        " processes that mpiexec starts; join: workers of other hosts that join; env: this process is one of many that"
-        " mpirun, srun or an indexed Job start with the same command; or that of a package (default: local, or join"
-        " with --listen)",
+        "--launcher", metavar="NAME", help="how workers start. local: one process each on this host; threads: one"
+        " thread each in this process; mpi: by mpiexec; join: workers of other hosts join at --listen; env: mpirun,"
+        " srun or a Kubernetes indexed Job has started this same command for every worker; or the name of a package's"
+        " launcher (default: local, or join with --listen)",
     )  # fmt: skip
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
     add_transport_option(parser)
     parser.add_argument(
-        "--listen", metavar="tcp://HOST:PORT", help="where workers of other hosts join: see docs/hosts.md"
+        "--listen", metavar="tcp://HOST:PORT", help="address at which workers of other hosts join; see docs/hosts.md"
     )
     parser.add_argument(
         "--local",
         type=parse_count,
         default=0,
         metavar="K",
-        help="of workers that join, start the first K here (default: 0)",
+        help="with --listen: start the first K workers on this host (default: 0)",
     )
     add_meeting_options(parser)
 
 
 def _add_result_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of where results go, and what they are held against."""
+    """Add the options of where results go and what they are compared with."""
     parser.add_argument(
-        "--listener", action="append", default=[], metavar="NAME", help="what hears the events of the run besides this"
-        " terminal: events (a line of JSON each, in events.jsonl of the workspace), or that of a package; may be"
-        " repeated",
+        "--listener", action="append", default=[], metavar="NAME", help="also send the events of the run to this"
+        " listener: events (a JSON line for each, in events.jsonl of the workspace), or the name of a package's"
+        " listener; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs")
-    parser.add_argument("--resume", action="store_true", help="go on from the latest checkpoint of the workspace")
-    parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary as JSON")
     parser.add_argument(
-        "--against", type=Path, metavar="ONE.json", help="say how much sooner this is done than an earlier run of the"
-        " job, on one worker, whose --summary this file is"
+        "--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs (default: the job's)"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue from the newest checkpoint of the workspace")
+    parser.add_argument("--summary", type=Path, metavar="F.json", help="write the summary of the run to F.json")
+    parser.add_argument(
+        "--against", type=Path, metavar="ONE.json", help="print the speed-up over an earlier run of the job on one"
+        " worker; ONE.json is the --summary of that run"
     )  # fmt: skip
     parser.add_argument(
         "--reach",
         type=_parse_fraction,
         default=0.9,
         metavar="A",
-        help="with --against: accuracy of a test, 0..1, up to which the epochs of both are counted (default: 0.9)",
+        help="with --against: test accuracy, 0..1, up to which the epochs of both runs are counted (default: 0.9)",
     )
 
 
 def _parse_fraction(text: str) -> float:
-    """A number from 0 to 1, as an option gives it."""
+    """Parse an option's number from 0 to 1. Raises ArgumentTypeError."""
     try:
         value = float(text)
     except ValueError:
@@ -101,13 +103,13 @@ def _parse_fraction(text: str) -> float:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Runs the job; 0 when it went to its end."""
+    """Run the job to its end, or this process's part of it under --launcher env. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.meet import play_other_rank, run_setting
     from netpart.cli.telling import speedup_text, summary_text
     from netpart.cli.threads import limit_launched_threads
 
-    if args.launcher == ENV_LAUNCHER:
+    if args.launcher == ENV_LAUNCHER:  # before anything loads NumPy, whose BLAS reads the number of threads once
         limit_launched_threads(args.threads)
     if play_other_rank(args):
         return 0
@@ -119,14 +121,15 @@ def call(args: argparse.Namespace) -> int:
     from netpart.launch.report.speedup import compute_speedup, read_summary
     from netpart.launch.report.workspace import choose_workspace
 
-    choose_workspace(job, args.workspace)  # what is refused has written nothing
+    choose_workspace(job, args.workspace)  # a workspace that is refused ends the run before anything is written
     provide_data(job)
     serial = read_summary(args.against) if args.against else None
     _print_run_warnings(job, args, setting)
     if args.summary:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
-        args.summary.open("a").close()  # what cannot be written is known before the run, not after it
-    summary = _train_job(job, args, setting)
+        # A file that cannot be written is an error now, not after hours of training; "a" keeps an earlier summary.
+        args.summary.open("a").close()
+    summary = _train_job(job, args, meeting)
     print(summary_text(summary))
     if serial is not None:
         print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
@@ -136,7 +139,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
-    """Gives ``job`` what the options say of the run."""
+    """Set the fields of ``job`` that the options of the run replace."""
     from netpart.cli.threads import set_job_threads
     from netpart.launch.control.worker_devices import set_devices
 
@@ -149,8 +152,9 @@ def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
         set_devices(job.proto, args.device)
 
 
-def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting) -> None:
-    """Says what of an earlier plan or run will not do what one may expect."""
+def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
+    """Print warnings: an outdated plan, unused GPUs, files of an earlier run, too many workers for this host."""
+    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.launch.control.cores import oversubscription_warning
     from netpart.launch.control.worker_devices import report_unused_gpus
@@ -165,13 +169,14 @@ def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting)
         print_note(f"warning: {warning}")
 
 
-def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summary:
-    """Runs the job, and shows how it goes."""
+def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+    """Run the job and print its events as they arrive; return its summary."""
     from netpart.cli.telling import event_printer
     from netpart.launch.run import run_job
 
-    with event_printer(job.proto.train_steps) as hear:
+    with event_printer(job.proto.train_steps) as listener:
         return run_job(
-            job, launcher=setting.launcher, listener=hear, workspace=args.workspace, meeting=setting.meeting,
-            hosts=args.hosts, transport=args.transport, listeners=args.listener,
+            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=listener,
+            workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
+            listeners=args.listener,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""netpart simulate: what a training step would take, without its workers: a Gantt chart, waiting, memory."""
+"""netpart simulate: predicts the time and memory of training steps by running all workers on this machine."""
 
 from __future__ import annotations
 
@@ -9,38 +9,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.collectives.price import LinkCost
 
-HELP = "play the workers of a job on this machine, each by a clock of its own, and show where their time would go"
-EPILOG = """The kernels are real and are timed one worker after another; messages take what the link says. So any number
-of workers can be tried on one machine that has the memory of all of them."""
+HELP = "simulate the workers of a job on this machine, each with its own clock, and show their time and memory"
+EPILOG = """The kernels really run and are timed, one worker after another; messages take the time that the link gives
+them. So any number of workers can be tried on one machine that has enough memory for all of them."""
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
     from netpart.cli.profile import add_output_options
     from netpart.cli.threads import ALL, add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
     add_job_options(parser)
-    parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="steps that count (default: 5)")
+    parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="measured steps (default: 5)")
     parser.add_argument(
         "--link", type=_parse_link, metavar="SECONDS,BYTES/S",
-        help="latency and bandwidth of what connects workers, e.g. 50e-6,1e9 (default: measured between two processes)",
+        help="latency and bandwidth between workers, e.g. 50e-6,1e9 (default: measured between two processes)",
     )  # fmt: skip
     parser.add_argument(
         "--speeds", type=_parse_speeds, default=[], metavar="S,S,...",
-        help="speeds of the workers' devices, this machine being 1 (default: all 1)",
+        help="speed of each worker's device relative to this machine, e.g. 1,0.5 (default: all 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--by", choices=("time", "flops"), default="time", help="work of kernels: timed here (default), or counted"
+        "--by",
+        choices=("time", "flops"),
+        default="time",
+        help="time of kernels: measured here, or computed from counted FLOPs (default: time)",
     )
     add_threads_option(parser, ALL)
-    add_output_options(parser, "played")
+    add_output_options(parser, "simulated")
     return parser
 
 
 def _parse_link(text: str) -> LinkCost:
-    """Latency and bandwidth as an option gives them; a message keeps each end busy for as long as the default says."""
+    """Parse --link, latency and bandwidth. Raises ArgumentTypeError.
+
+    The overhead, for which a message keeps each end busy, is LinkCost's default.
+    """
     from netpart.collectives.price import LinkCost
 
     try:
@@ -53,7 +59,7 @@ def _parse_link(text: str) -> LinkCost:
 
 
 def _parse_speeds(text: str) -> list[float]:
-    """Numbers above 0, as an option gives them."""
+    """Parse --speeds, numbers above 0. Raises ArgumentTypeError."""
     try:
         found = [float(each) for each in text.split(",")]
         if not all(0 < each < math.inf for each in found):
@@ -64,11 +70,12 @@ def _parse_speeds(text: str) -> list[float]:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Simulates the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job
+    """Simulate the job and print the tables. Returns 0."""
+    from netpart.cli.common import load_job, requested_workers
     from netpart.cli.note import print_note
     from netpart.cli.threads import limit_threads
 
+    # 1: simulated workers compute one after another, so each may use all cores. Before the imports that load BLAS.
     if args.threads is not None:
         limit_threads(1, args.threads)
     from netpart.cli.profile import create_trace_file, show_profile
@@ -90,7 +97,7 @@ def call(args: argparse.Namespace) -> int:
     latency = seconds_text(used.latency)
     overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
-    print_note(f"link: {latency} on the way, {bytes_text(used.bandwidth)}/s, {overhead} at either end ({option})")
+    print_note(f"link: latency {latency}, {bytes_text(used.bandwidth)}/s, {overhead} busy at either end ({option})")
     flops = product_speed() if args.by == "flops" else 0.0
     show_profile(simulate_partition(cut, args.steps, used, speeds, flops), args)
     return 0

@@ -1,4 +1,4 @@
-"""Tables: drawn by rich on a terminal, aligned text where a program or a file reads them."""
+"""Text tables: drawn by rich on a terminal, plain aligned text in a pipe or file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Row = Sequence[str]
 
 @dataclass
 class TextTable:
-    """Columns by their headings; one that starts with ``>`` is aligned to the right. ``footer`` is set apart."""
+    """A table. A heading that starts with ``>`` aligns its column to the right; ``footer`` is a last row of totals."""
 
     headings: Sequence[str]
     rows: list[Row] = field(default_factory=list)
     footer: Row = ()
 
     def print(self) -> None:
-        """Prints the table as its reader likes it."""
+        """Print the table: with rich if stdout is a terminal, else as plain text."""
         if sys.stdout.isatty():
             self.print_rich()
         else:
             print("\n".join(self.lines()))
 
     def lines(self) -> Iterator[str]:
-        """The table as aligned text."""
+        """The lines of the table as aligned text, without trailing blanks."""
         rows = [[h.lstrip(">") for h in self.headings], *self.rows, *([self.footer] if self.footer else [])]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
@@ -44,4 +44,5 @@ class TextTable:
             table.add_column(heading.lstrip(">"), footer, justify="right" if heading.startswith(">") else "left")
         for row in self.rows:
             table.add_row(*row)
+        # No markup: a name of the job such as "[red]" would otherwise be read as a style.
         Console(highlight=False, markup=False).print(table)

@@ -1,4 +1,4 @@
-"""What a run says while it goes on and when it is done, in words."""
+"""Texts of a run: its events while it goes on, and its summary at the end."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ THROUGH = {
     "memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ",
     "cuda-ipc": "memory of the GPUs",
 }  # fmt: skip
-"""Transports in words."""
+"""Names of transports in the first line of a run."""
 HERE = ("memory", "shm")
-"""Transports of one host."""
+"""Transports of runs that are on one host."""
 LARGE = 1e9
-"""From here on a metric is shown by its power of ten."""
+"""Metrics of at least this size are shown with an exponent."""
 SHOWN = 8
-"""Counts of a histogram that are printed."""
+"""Maximum number of histogram counts that are printed, apart from the last."""
 
 
 @contextmanager
 def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
-    """What hears the run: a progress bar on a terminal, plain lines otherwise."""
+    """Yield the listener that prints the events of a run: with a progress bar on a terminal, else as plain lines."""
     if not sys.stdout.isatty():
-        yield lambda event: print(event_line(event), flush=True)
+        yield lambda event: print(event_line(event), flush=True)  # flush: the reader of a pipe follows the run
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -45,7 +45,7 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=steps)
 
-        def hear(event: Event) -> None:
+        def show(event: Event) -> None:
             if isinstance(event, Measured) and event.phase == "train":
                 progress.update(
                     task, completed=event.step, description=f"{_metrics_line(event.metrics)}  {_training_speed(event)}"
@@ -53,11 +53,11 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
             else:
                 console.print(event_line(event))
 
-        yield hear
+        yield show
 
 
 def event_line(event: Event) -> str:
-    """One event as one line."""
+    """The line that reports one event."""
     from netpart.launch.report.events import Invited, Joined, Measured, Noticed, Saved
     from netpart.units import bytes_text, plural_text
 
@@ -73,7 +73,7 @@ def event_line(event: Event) -> str:
     if isinstance(event, Noticed):
         return f"note: {event.text}"
     if isinstance(event, Joined):
-        rest = f"; waiting for {_ranks_text(event.missing)}" if event.missing else "; everybody is there"
+        rest = f"; waiting for {_ranks_text(event.missing)}" if event.missing else "; all workers have joined"
         return f"worker {event.rank} joined ({event.where}){rest}"
     devices = ", ".join(sorted(set(event.devices)))
     memory = " + ".join(bytes_text(m) for m in event.memory) + _memory_excess_text(event)
@@ -89,15 +89,18 @@ def event_line(event: Event) -> str:
 
 
 def _idle_workers_text(event: Started) -> str:
-    """What to know of workers that have nothing to compute."""
+    """A remark on workers that have nothing to compute, "" if there are none."""
     if not event.idle:
         return ""
     have = "has" if len(event.idle) == 1 else "have"
-    return f"; {_ranks_text(event.idle)} {have} nothing to do: `netpart check` says why"
+    return f"; {_ranks_text(event.idle)} {have} nothing to do: `netpart check` explains why"
 
 
 def _memory_excess_text(event: Started) -> str:
-    """What to know of workers on one host that take more together than it, or its container, has: one will be ended."""
+    """A remark on workers that together need more memory than their host or container has, "" if it suffices.
+
+    Only for runs on one host: of other hosts the limit is not known here.
+    """
     from netpart.units import bytes_text
     from netpart.worker.memory_limit import host_memory_limit
 
@@ -110,7 +113,7 @@ def _memory_excess_text(event: Started) -> str:
 
 
 def _oversubscription_text(crowd: OversubscribedHost) -> str:
-    """What to know of workers on one host that wait for each other's threads."""
+    """A remark on workers of one host that have more threads than it has cores."""
     from netpart.units import plural_text
 
     cores = plural_text(crowd.cores, "core")
@@ -119,32 +122,32 @@ def _oversubscription_text(crowd: OversubscribedHost) -> str:
 
 
 def _ranks_text(missing: tuple[int, ...]) -> str:
-    """Some workers in words: "worker 1", "workers 1, 2"."""
+    """Workers as text: "worker 1", "workers 1, 2"."""
     return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
 
 
 def _metrics_line(metrics: dict[str, float]) -> str:
-    """Metrics as SINGA prints them, under the names that they have everywhere: LAYER/METRIC = value."""
+    """Metrics in the format of SINGA: LAYER/METRIC = value."""
     return ", ".join(f"{name} = {_metric_text(value)}" for name, value in metrics.items())
 
 
 def _metric_text(value: float) -> str:
-    """Six digits after the point; of what has diverged, its power of ten."""
+    """``value`` with six digits after the point; large values, of diverged training, with an exponent."""
     return f"{value:.6e}" if abs(value) >= LARGE else f"{value:.6f}"
 
 
 def _training_speed(event: Any) -> str:
-    """Training speed."""
+    """The training speed as text."""
     return f"{event.samples_per_second:,.0f} samples/s"
 
 
 def summary_text(summary: Summary) -> str:
-    """The summary in a few lines."""
+    """The summary as text, one line per topic."""
     from netpart.checkpoint.steps import step_file
     from netpart.units import bytes_text, seconds_text
 
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
-    everybody = "workers and servers" if "server" in summary.cluster else "workers"
+    members = "workers and servers" if "server" in summary.cluster else "workers"
     untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
     rows = {
         "test": _metrics_line(summary.test) if summary.test else "",
@@ -152,8 +155,7 @@ def summary_text(summary: Summary) -> str:
         "train": _metrics_line(summary.train) if summary.train else "",
         "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
         f" {summary.samples_per_second:,.0f} samples/s",
-        "moved": f"{bytes_text(summary.bytes_counted)} between {everybody}, {agree}"
-        f" ({summary.bytes_predicted:,} bytes)",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
@@ -162,21 +164,21 @@ def summary_text(summary: Summary) -> str:
 
 
 def staleness_text(found: Staleness) -> str:
-    """How stale updates were, in one line; of a long histogram its least and most."""
+    """The staleness of updates in one line; a long histogram is shortened to its first SHOWN counts and the last."""
     counts = [f"{stale}: {count:,}" for stale, count in found.histogram.items()]
     counts = [*counts[:SHOWN], "...", counts[-1]] if len(counts) > SHOWN + 1 else counts
     return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
 
 
 def confusion_text(name: str, table: list[list[int]]) -> str:
-    """A confusion matrix: a line for each class."""
+    """A confusion matrix as text, one line per class."""
     wide = max(len(str(count)) for row in table for count in (*row, len(row)))
     lines = (f"{f'class {k}':>10}  {' '.join(f'{count:>{wide}}' for count in row)}" for k, row in enumerate(table))
-    return "\n".join([f"{name} of the test: rows are classes, columns what they were taken for", *lines])
+    return "\n".join([f"{name} of the test: rows are true classes, columns predicted ones", *lines])
 
 
 def speedup_text(found: Speedup, accuracy: float) -> str:
-    """The speed-up in two lines."""
+    """The speed-up as text: in training time, and by equation 13 with its three factors."""
 
     def text(value: float | None) -> str:
         return "unknown" if value is None else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""How many cores a worker computes on: the option, and what makes it so."""
+"""Threads of each worker: the option --threads, and the environment variables that apply it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from netpart.proto.limits import THREADS
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-SHARE = "the job's, or else its share of the host's cores"
-ALL = "as OMP_NUM_THREADS says, or else all cores"
-STARTED = "as OMP_NUM_THREADS says, or else its share of the host's cores if a launcher tells, or else all"
+SHARE = "the job's, else its share of the host's cores"
+ALL = "OMP_NUM_THREADS, else all cores"
+STARTED = "OMP_NUM_THREADS, else its share of the host's cores if a launcher started it, else all cores"
 
 
 def _parse_threads(text: str) -> int:
-    """A number of threads, as the option gives it."""
+    """Parse --threads."""
     return parse_count(text, 1, THREADS)
 
 
 def add_threads_option(parser: argparse.ArgumentParser, default: str = SHARE) -> None:
-    """Adds the option of how many cores a worker computes on; ``default`` says what it does on without it."""
+    """Add the option --threads; ``default`` is the help text for the case without it."""
     parser.add_argument(
         "--threads", type=_parse_threads, metavar="N", help=f"threads of each worker's CPU kernels (default: {default})"
     )
 
 
 def limit_threads(workers: int, threads: int | None) -> None:
-    """Makes the kernels of this process, which are not loaded yet, use ``threads`` (None, 0: a share among workers)."""
+    """Limit the kernels of this process to ``threads`` threads (None, 0: its share among ``workers``).
+
+    To be called before the kernels' libraries are loaded: they read these environment variables only then.
+    """
     import os
 
     from netpart.launch.control.cores import child_thread_variables
@@ -38,7 +41,7 @@ def limit_threads(workers: int, threads: int | None) -> None:
 
 
 def limit_launched_threads(threads: int | None) -> None:
-    """The same for a process that a launcher may have started beside others: ``threads``, or else its share."""
+    """The same for a process that a launcher may have started together with others on this host."""
     import os
 
     from netpart.launch.control.cores import own_thread_variables
@@ -47,7 +50,11 @@ def limit_launched_threads(threads: int | None) -> None:
 
 
 def set_job_threads(job: Job, args: argparse.Namespace) -> None:
-    """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
+    """Set the threads of ``job`` from --threads; with --launcher threads, apply them to this process.
+
+    Worker processes apply theirs themselves when they start.
+    """
+    from netpart.graph.cluster import cluster_of
     from netpart.launch.control.cores import requested_threads
 
     if args.threads is not None:

@@ -1,4 +1,4 @@
-"""netpart verify: proves on a job's own data that the cut net computes what the uncut one computes."""
+"""netpart verify: checks on a job's own data that the cut net computes the same as the uncut one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from netpart.verify.report import ComparisonSummary, VerifyReport
 
 HELP = "compare the cut net with the uncut one, layer by layer, and name the first layer that differs"
-ADVICE = """bitwise: no difference. reordered sum: no more than sums in another order explain (the bound). rounding: no
-more than 8 times what the uncut net errs itself, beside float64. semantic: more than that. They agree if every tensor
-is within 1e-11 in float64 with the reference kernels, the default; with --dtype float32 it is 1e-5 or what rounding
-explains, and a near tie may fall differently: of nearly equal numbers another is the maximum of a window, say."""
+ADVICE = """classes of difference:
+  bitwise        no difference
+  reordered sum  at most what another order of addition can cause (the bound)
+  rounding       at most 8 times the error of the uncut net itself, compared with float64
+  semantic       more than that
+The nets agree if the relative difference of every tensor is at most 1e-11 in float64 with the reference kernels, the
+default. With --dtype float32 it is 1e-5, or what rounding explains. In float32 a near tie may be decided differently:
+of two nearly equal numbers the other one may be the maximum of a pooling window."""
 STEPS = 3
 ALL = "all"
 LAYERS = ("layer", "class", ">relative", ">bound", ">absolute", ">ULP", "largest in")
@@ -27,25 +31,26 @@ SCHEMES = ("scheme", "agrees", "class", ">relative", ">bytes a step", "first bey
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
 
     parser: argparse.ArgumentParser = subparsers.add_parser("verify", help=HELP, description=HELP, epilog=ADVICE)
     add_job_options(parser)
     parser.add_argument(
-        "--steps", type=parse_positive, default=STEPS, metavar="K", help=f"training steps (default: {STEPS})"
+        "--steps", type=parse_positive, default=STEPS, metavar="K", help=f"training steps to compare (default: {STEPS})"
     )
-    parser.add_argument("--schemes", metavar="A,B", help=f"verify these schemes one after the other, or {ALL}")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every comparison as JSON")
+    parser.add_argument("--schemes", metavar="A,B", help=f"verify these schemes one after the other, or every scheme with {ALL}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every comparison to FILE as JSON")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Compares both nets; 0 if every tensor is within the law, 1 if one is not."""
-    from netpart.cli.common import load_job
+    """Compare the cut net with the uncut one. Returns 0 if every tensor is within its tolerance, else 1."""
+    from netpart.cli.common import load_job, requested_workers
     from netpart.verify.compare import verify_job
 
     job = load_job(args)
+    # In float32 rounding hides small mistakes; in float64 a difference above 1e-11 is one.
     if args.dtype is None:
         job.proto.dtype = job.proto.FLOAT64
     if args.schemes is not None:
@@ -58,14 +63,18 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
-    """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
+    """Compare both nets under each scheme of --schemes. Returns 0 if all agree, else 1.
+
+    Raises ConfigError together with --scheme.
+    """
+    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.errors import ConfigError
     from netpart.graph.scheme import clear_cuts, overruled_warning
     from netpart.verify.compare import verify_schemes
 
     if args.scheme is not None:
-        raise ConfigError("--schemes", "no --scheme beside it", args.scheme, "leave one of them away")
+        raise ConfigError("--schemes", "no --scheme with it", args.scheme, "omit one of them")
     names = _parse_scheme_names(args.schemes)
     if args.override:
         clear_cuts(job.proto)
@@ -79,7 +88,7 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
 
 
 def _parse_scheme_names(text: str) -> list[str]:
-    """The names that --schemes gives; raises ConfigError with the nearest names for one that is none."""
+    """Parse --schemes into names, each once. Raises ConfigError with the nearest names for an unknown one."""
     from netpart.families import SCHEMES
     from netpart.graph.scheme import parse_scheme_name
 
@@ -89,14 +98,14 @@ def _parse_scheme_names(text: str) -> list[str]:
 
 
 def _write_verify_json(path: Path | None, values: dict[str, Any]) -> None:
-    """Writes ``values`` to the file that --json names."""
+    """Write ``values`` to ``path``, the file of --json, if it is given."""
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _print_report(report: VerifyReport) -> None:
-    """Prints what was compared, the largest differences of every layer, and the verdict."""
+    """Print the title, the largest differences of every layer, and the verdict."""
     from netpart.cli.table import TextTable
 
     print(_comparison_title(report), end="\n\n")
@@ -105,7 +114,7 @@ def _print_report(report: VerifyReport) -> None:
 
 
 def _print_scheme_reports(found: list[SchemeReport]) -> None:
-    """Prints one row per scheme, and what is wrong with those that do not agree."""
+    """Print one row per scheme, and the verdicts of those that have a difference beyond its bound."""
     from netpart.cli.table import TextTable
 
     print(_comparison_title(found[0].report), end="\n\n")
@@ -117,20 +126,20 @@ def _print_scheme_reports(found: list[SchemeReport]) -> None:
 
 
 def _print_float64_hint(args: argparse.Namespace, holds: bool) -> None:
-    """Says which command tells a mistake from a near tie that rounding has decided otherwise."""
+    """After a difference in float32, print the command that shows in float64 whether it is only a near tie."""
     from netpart.cli.common import CUT, command_line
 
     if args.dtype != "float32" or holds:
         return
     options = {name: getattr(args, name) for name in (*CUT, "seed", "schemes")}
     print(
-        f"It may be rounding that decided a near tie otherwise. A mistake differs in float64 too, and nothing else"
-        f" does:\n  {command_line('verify', args, options)}"
+        f"Rounding may have decided a near tie differently. A real mistake also differs in float64, rounding does"
+        f" not:\n  {command_line('verify', args, options)}"
     )
 
 
 def _comparison_title(report: VerifyReport) -> str:
-    """What was compared, in one line."""
+    """The title line: job, workers, micro-batches, steps, element type and kernels."""
     from netpart.units import plural_text
 
     workers = plural_text(report.workers, "worker")
@@ -141,7 +150,7 @@ def _comparison_title(report: VerifyReport) -> str:
 
 
 def _layer_difference_cells(layer: str, summary: ComparisonSummary) -> tuple[str, ...]:
-    """The largest differences of one layer, and what the largest relative one is of."""
+    """The cells of one layer: its largest differences, and the kind of tensor with the largest relative one."""
     from netpart.verify.report import BITWISE
 
     most = summary.difference
@@ -153,7 +162,7 @@ def _layer_difference_cells(layer: str, summary: ComparisonSummary) -> tuple[str
 
 
 def _scheme_cells(found: SchemeReport) -> tuple[str, ...]:
-    """One scheme as it is printed."""
+    """The cells of one scheme's row."""
     from netpart.units import bytes_text
 
     report = found.report
@@ -165,12 +174,12 @@ def _scheme_cells(found: SchemeReport) -> tuple[str, ...]:
 
 
 def _difference_text(value: float) -> str:
-    """A difference as it is printed: one digit tells its size."""
+    """A difference as text: small whole numbers in full, others with one significant digit."""
     return f"{value:g}" if value in (0, inf) or (value < 1000 and value == int(value)) else f"{value:.0e}"
 
 
 def _verdict_lines(report: VerifyReport) -> Iterator[str]:
-    """They agree or not, and the first tensor that leaves its bound."""
+    """The lines of the verdict: whether the nets agree, and the first tensor beyond its bound."""
     total = len(report.comparisons)
     most = report.whole.difference.relative
     if report.holds:
@@ -181,12 +190,12 @@ def _verdict_lines(report: VerifyReport) -> Iterator[str]:
         wrong = sum(not c.holds for c in report.comparisons)
         yield f"They differ: {wrong} of {total} tensors by more than {_allowed_difference(report)}."
     if report.first:
-        yield f"First beyond what sums in another order explain: {report.first}."
+        yield f"First difference that the order of addition does not explain: {report.first}."
 
 
 def _allowed_difference(report: VerifyReport) -> str:
-    """The relative difference that the law allows, in words."""
+    """The allowed relative difference as text."""
     from netpart.verify.report import TIMES
 
-    rounding = f" or {TIMES} times what the uncut net errs beside float64" if report.dtype == "float32" else ""
+    rounding = f" or {TIMES} times the uncut net's own error against float64" if report.dtype == "float32" else ""
     return f"{report.law:.0e}{rounding}"

@@ -1,4 +1,4 @@
-"""netpart worker: one worker of a run whose coordinator is on another host."""
+"""netpart worker: joins a run on another host as one of its workers."""
 
 from __future__ import annotations
 
@@ -18,40 +18,46 @@ HELP = "join a run that was started on another host, as one of its workers"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("worker", help=HELP, description=HELP)
+    parser.add_argument("--join", metavar="tcp://HOST:PORT", required=True, help="address of the run: its --listen")
     parser.add_argument(
-        "--join", metavar="tcp://HOST:PORT", required=True, help="where the run listens: its --listen address"
-    )
-    parser.add_argument(
-        "--rank", type=parse_count, metavar="R", help="which worker to be (default: as mpirun, srun or an indexed"
-        " Job say, else the next that is free)",
+        "--rank", type=parse_count, metavar="R", help="number of this worker (default: that of mpirun, srun or the"
+        " indexed Job that started it, else the next free one)",
     )  # fmt: skip
     parser.add_argument(
-        "--listen", default="", metavar="tcp://HOST:PORT", help="where tensors arrive, PORT may be * (default: the"
-        " address of the interface that reaches the coordinator, a free port)",
+        "--listen", default="", metavar="tcp://HOST:PORT", help="address at which this worker receives tensors;"
+        " PORT may be * (default: the interface that reaches the coordinator, a free port)",
     )  # fmt: skip
     parser.add_argument(
-        "--folder", type=Path, metavar="DIR", help="where relative data paths start on this host (default: as there)"
-    )
+        "--folder", type=Path, metavar="DIR",
+        help="folder from which relative data paths start on this host (default: the same path as on the coordinator)",
+    )  # fmt: skip
     add_threads_option(parser, STARTED)
     add_meeting_options(parser)
     return parser
 
 
 def add_meeting_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of meeting: where the secret is, and how long to wait."""
+    """Add the options of joining: the token that workers share, and how long to wait for each other."""
     parser.add_argument(
-        "--token-file", type=Path, metavar="F", help="file with the run's token, mode 600 (default: NETPART_TOKEN)"
+        "--token-file",
+        type=Path,
+        metavar="F",
+        help="file with the run's token, mode 600 (default: the variable NETPART_TOKEN)",
     )
     parser.add_argument(
-        "--wait", type=parse_seconds, default=600.0, metavar="SECONDS", help="how long to wait (default: 600)"
+        "--wait",
+        type=parse_seconds,
+        default=600.0,
+        metavar="SECONDS",
+        help="how long to wait for workers, or for the run (default: 600)",
     )
 
 
 def call(args: argparse.Namespace) -> int:
-    """Works until the run ends; 0 when it went to its end."""
-    limit_launched_threads(args.threads)
+    """Work until the run ends. Returns 0."""
+    limit_launched_threads(args.threads)  # before the imports below load the kernels' libraries
     from netpart.launch.control.address import host_and_port
     from netpart.launch.member.join import Invitation
     from netpart.launch.teams.launcher_environment import find_launched_rank
@@ -64,14 +70,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def join_as_worker(invitation: Invitation) -> None:
-    """Plays one worker to its end, and says how it goes."""
+    """Run one worker to the end of the run, and print its progress."""
     from netpart.launch.member.join import join_run
 
     join_run(invitation, lambda text: print(text, flush=True))
 
 
 def required_token(args: argparse.Namespace) -> RunToken:
-    """The run's token. Raises ConfigError if there is none."""
+    """The run's token, of the file or the environment. Raises ConfigError if there is none."""
     from netpart.errors import ConfigError
     from netpart.launch.control.token import HINT, VARIABLE, find_token
 

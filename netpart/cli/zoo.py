@@ -7,22 +7,22 @@ import re
 from pathlib import Path
 from typing import Any
 
-HELP = "list the jobs that come with netpart, or copy one"
+HELP = "list the jobs that come with netpart, or copy some of them"
 
 
 def add(subparsers: Any) -> argparse.ArgumentParser:
-    """Adds the verb and its options."""
+    """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("zoo", help=HELP, description=HELP)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a job as listed, e.g. mnist/conv, or a family: mnist")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="job to copy, e.g. mnist/conv, or a family, e.g. mnist")
     parser.add_argument(
         "destination", nargs="?", type=Path, default=Path("graphs"), metavar="DEST",
-        help="folder that gets FAMILY/JOB.conf (default: graphs); a job's data is looked up beside it, in data",
+        help="folder to copy FAMILY/JOB.conf to (default: graphs); jobs read their data from a folder data next to it",
     )  # fmt: skip
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
-    """Lists or copies; 0 when it is done."""
+    """List the jobs or copy some. Returns 0."""
     from netpart.resources import zoo_folder
 
     zoo = zoo_folder()
@@ -35,14 +35,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _list_jobs(jobs: dict[str, Path]) -> None:
-    """Prints every job with what it says about itself."""
+    """Print every job with its description."""
     from netpart.cli.table import TextTable
 
     TextTable(("job", "what it is"), [(name, job_description(path)) for name, path in jobs.items()]).print()
 
 
 def job_description(path: Path) -> str:
-    """What the comment that a job starts with says first."""
+    """The first sentence of the comment at the beginning of the job in ``path``."""
     words: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         text = line.removeprefix("#").strip()
@@ -60,7 +60,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
-    """The job of that name, or all jobs of that family; raises ConfigError with the nearest names."""
+    """The job called ``name``, or all jobs of that family. Raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
     from netpart.proto.fields import nearest_hint
     from netpart.proto.words import ZOO, plain_word
@@ -80,13 +80,14 @@ def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
 
 
 def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:
-    """Copies jobs; raises NetpartError rather than write over a file that differs."""
+    """Copy jobs to ``destination``. Raises NetpartError instead of overwriting a file that differs."""
     from netpart.errors import NetpartError
     from netpart.files import file_size
 
     for name, source in jobs.items():
         target = destination / f"{name}.conf"
         text = source.read_bytes()
+        # The size first: a file of another kind, or a huge one, is never read.
         if target.exists() and (file_size(target) != len(text) or target.read_bytes() != text):
             raise NetpartError(f"{target}: expected no file, got one that differs; move it away or choose another DEST")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def render(drawn: Graph | Net, format: str, itemsize: int = 4) -> str:
-    """Writes a net in one of DRAWING_FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
+    """Write a net in one of DRAWING_FORMATS. ``itemsize`` is the bytes of an activation, 4 or 8.
 
-    Raises NetpartError for a format that is not one of them, and for svg where no Graphviz is installed.
+    Raises NetpartError for an unknown format, and for svg if Graphviz is not installed.
     """
     return _format_writer(format)(drawn, itemsize)
 

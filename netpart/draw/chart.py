@@ -14,18 +14,21 @@ WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 72, 16, 36, 44
 """Margins, in pixels."""
 TICKS = 5
-"""Ticks of an axis, about."""
+"""Approximate number of ticks of an axis."""
 TITLE, TEXT = 13, 11
-"""Sizes of letters: of the title, of all others."""
+"""Font sizes: of the title, of all other texts."""
 STYLE = f"font-family: {FAMILY}; font-size: {TEXT}px"
 BESIDE = 36
-"""Pixels beside the frame, before the names of a legend that stands there."""
+"""Pixels between the frame and the names of a legend to the right of it."""
 Values = Sequence[float]
 
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """Maps the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``; ``counts``: they are whole."""
+    """A linear map of the values from ``lo`` to ``hi`` to the pixels from ``start`` to ``end``.
+
+    ``counts``: the values are whole numbers, so ticks are too.
+    """
 
     lo: float
     hi: float
@@ -34,22 +37,24 @@ class ChartAxis:
     counts: bool = False
 
     def at(self, value: float) -> float:
-        """The pixel of a value."""
+        """The pixel of a value, rounded to a tenth so that the files stay small."""
         return round(self.start + (value - self.lo) / (self.hi - self.lo) * (self.end - self.start), 1)
 
     @property
     def ticks(self) -> list[float]:
-        """Round numbers between both ends."""
+        """Multiples of 1, 2 or 5 times a power of ten between both ends."""
         step = 10.0 ** max(floor(log10((self.hi - self.lo) / TICKS)), 0 if self.counts else -inf)
         step *= next(k for k in (1, 2, 5, 10) if (self.hi - self.lo) / (step * k) <= TICKS)
-        first = -int(-self.lo // step)
+        first = -int(-self.lo // step)  # rounded up: the first multiple of step that is not below lo
         return [k * step for k in range(first, int(self.hi // step) + 1)]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (x, y) with a mark at each; those at the x of ``hollow`` are not filled. ``guide``: it is a dashed line
-    without marks, to compare others with."""
+    """Points (x, y), each with a mark; marks at the x of ``hollow`` are not filled.
+
+    ``guide``: a dashed line without marks, as a reference for the others.
+    """
 
     points: Sequence[tuple[float, float]]
     hollow: Collection[float] = ()
@@ -57,8 +62,9 @@ class Curve:
 
 
 def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -> str:
-    """An SVG of ``curves``, each a value for 0, 1, 2, …; ``across`` and ``up`` say what the axes are."""
+    """An SVG of ``curves``, each with the values at 0, 1, 2, …; ``across`` and ``up`` are the names of the axes."""
     values = [value for curve in curves.values() for value in curve]
+    # A constant curve has no extent of its own: its margin is relative to its value, or to 1 if that is 0.
     margin = (max(values) - min(values) or abs(max(values)) or 1.0) * 0.05
     x = ChartAxis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT, counts=True)
     y = ChartAxis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
@@ -67,7 +73,7 @@ def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -
 
 
 def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) -> str:
-    """An SVG of ``curves`` above 0, with their legend beside them."""
+    """An SVG of ``curves`` with marks, over an axis from 0 up, and with a legend to the right."""
     points = [point for curve in curves.values() for point in curve.points]
     x = ChartAxis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
     y = ChartAxis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
@@ -77,7 +83,7 @@ def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) 
 
 
 def _chart_page(body: Sequence[str], width: int) -> str:
-    """An SVG of some elements."""
+    """The SVG document that holds the elements ``body``."""
     size = f'viewBox="0 0 {width} {HEIGHT}" style="max-width: {width}px; {STYLE}"'
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
 
@@ -110,7 +116,7 @@ def _plain_curves(curves: Mapping[str, Values], x: ChartAxis, y: ChartAxis) -> I
 
 
 def _marked_curve(k: int, name: str, curve: Curve, x: ChartAxis, y: ChartAxis) -> Iterator[str]:
-    """The ``k``-th marked curve and its line of the legend."""
+    """The ``k``-th marked curve and its row of the legend."""
     colour = "#999999" if curve.guide else f"#{HUES[k % len(HUES)]}"
     row = TOP + 8 + 18 * k
     look = ' stroke-dasharray="5 4"' if curve.guide else ""

@@ -1,4 +1,4 @@
-"""A cluster as SVG: groups of workers, the servers above them, and what goes between.
+"""Drawing of a cluster as SVG: groups of workers, the servers above them, and the traffic between them.
 
 ┌ server 0 ┐ ┌ server 1 ┐              ┌ group 0 ┐ ──▶ ┌ group 1 ┐ ──▶ ┌ group 2 ┐
   ▲ │            ▲ │                   │ (0) (1) │     │ (2) (3) │     │ (4) (5) │
@@ -21,15 +21,15 @@ from netpart.proto.cluster import Cluster
 from netpart.units import plural_text
 
 WORKER, GAP, MARGIN = 46, 46, 24
-"""Pixels of a worker, between groups, at the borders."""
+"""Pixels: width of a worker, gap between groups, margin of the drawing."""
 TOP, SERVER, BETWEEN, GROUP = 58, 44, 92, 92
-"""Pixels above the first row, of a server, between the rows, of a group."""
+"""Pixels: space above the first row, height of a server, space between the rows, height of a group."""
 TITLE, TEXT, SMALL = 15, 12, 10
-"""Sizes of letters."""
+"""Font sizes."""
 NOTE, LINE = 40, 16
-"""Pixels below the last row, and from one line of what stands there to the next."""
+"""Pixels between the last row and the note below it, and between lines of the note."""
 SHOWN = 3
-"""Steps of a group that are named."""
+"""Number of steps that are named for each group."""
 GRADIENTS, PARAMETERS = "#D55E00", "#0072B2"
 
 STYLE = f"""<style>
@@ -43,7 +43,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222; text-anchor: mid
 
 
 class ClusterLayout:
-    """Where things of ``cluster`` stand, below a ``title`` and above a ``note``, which is broken into lines."""
+    """The positions of the parts of ``cluster``, below a ``title`` and above a ``note``, which is broken into lines."""
 
     def __init__(self, cluster: Cluster, title: str = "", note: str = "") -> None:
         self.cluster = cluster
@@ -59,24 +59,24 @@ class ClusterLayout:
         self.height = self.below + LINE * (len(self.note) - 1) + 14
 
     def group_middle(self, group: int) -> float:
-        """Pixels from the left of the middle of a group."""
+        """The x coordinate of the middle of a group."""
         return self.first_group + group * (self.group_width + GAP) + self.group_width / 2
 
     def server_middle(self, server: int) -> float:
-        """The same of a server."""
+        """The x coordinate of the middle of a server."""
         return self.first_server + server * (108 + GAP) + 54
 
 
 def groups_svg(partition: Partition) -> str:
-    """Draws the groups and servers that train ``partition`` (``served``), and says what they move."""
+    """Draw the groups and servers that train ``partition``, a result of ``add_job_servers``, and their traffic."""
     found = predict_group_traffic(partition)
     cluster = partition.cluster
-    said = str(found).split(": ", 1)[1] if found else "nothing goes between groups: there is one, without servers"
-    return cluster_svg(cluster, f"{partition.graph.net.name}: {cluster}", said)
+    note = str(found).split(": ", 1)[1] if found else "no traffic between groups: there is one group, without servers"
+    return cluster_svg(cluster, f"{partition.graph.net.name}: {cluster}", note)
 
 
 def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
-    """Draws ``cluster`` with ``title`` above and ``note`` below."""
+    """Draw ``cluster`` with ``title`` above and ``note`` below."""
     at = ClusterLayout(cluster, title, note)
     size = f'viewBox="0 0 {at.width:g} {at.height:g}" style="max-width: {at.width:g}px"'
     return "\n".join(
@@ -95,7 +95,7 @@ def cluster_svg(cluster: Cluster, title: str, note: str) -> str:
 
 
 def _markers() -> Iterator[str]:
-    """The heads of arrows."""
+    """Definitions of the arrowheads, one per colour."""
     for name, hue in (("gradients", GRADIENTS), ("parameters", PARAMETERS)):
         shape = f'<path d="M0 0 L8 4 L0 8 z" fill="{hue}"/>'
         frame = 'viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto"'
@@ -103,7 +103,7 @@ def _markers() -> Iterator[str]:
 
 
 def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
-    """A server and what it keeps."""
+    """The box of a server, with the share of the parameters that it keeps."""
     x = at.server_middle(server)
     count = at.cluster.servers
     share = "all parameters" if count == 1 else f"1/{count} of parameters"
@@ -113,7 +113,7 @@ def _server_box(at: ClusterLayout, server: int) -> Iterator[str]:
 
 
 def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
-    """A group, its workers and its steps."""
+    """The box of a group, with its workers and its first steps."""
     x = at.group_middle(group)
     top = at.groups_top
     cluster = at.cluster
@@ -130,7 +130,7 @@ def _group_box(at: ClusterLayout, group: int) -> Iterator[str]:
 
 
 def _server_arrows(at: ClusterLayout) -> Iterator[str]:
-    """What goes up from each group to each server, and down."""
+    """The arrows from each group to each server and back, and the line that explains them."""
     low = at.groups_top - 4
     high = TOP + SERVER + 5
     for group in range(at.cluster.groups):
@@ -144,12 +144,12 @@ def _server_arrows(at: ClusterLayout) -> Iterator[str]:
 
 
 def _arrow_offset(place: int, count: int) -> float:
-    """Pixels from the middle of a box at which the arrows of one of ``count`` partners stand."""
+    """Pixels between the middle of a box and the arrows of partner ``place`` of ``count``."""
     return (place - (count - 1) / 2) * 72 / count
 
 
 def _group_pace_text(cluster: Cluster) -> str:
-    """Who waits for whom, at servers."""
+    """The text about how groups wait for each other at the servers."""
     if cluster.groups == 1:
         return "in every step: nothing is stale"
     if cluster.in_turns:
@@ -159,7 +159,7 @@ def _group_pace_text(cluster: Cluster) -> str:
 
 
 def _ring_arrows(at: ClusterLayout) -> Iterator[str]:
-    """The ring of the groups, closed below them."""
+    """The arrows of the ring of groups, which closes below them, and the line that explains it."""
     y = at.groups_top + GROUP / 2
     bottom = at.groups_top + GROUP + 3
     cluster = at.cluster

@@ -1,7 +1,8 @@
 """Graphviz DOT of a Picture: a field per worker, boxes for layers, ellipses for helpers, bytes on bridges.
 
-Labels are plain text, a name and then smaller lines, because Graphviz's WebAssembly build knows no HTML labels; ``svg``
-gives the lines their looks. Boxes are as large as ``letters`` says that their lines are, whatever Graphviz believes.
+Labels are plain text, a name and then smaller lines, because Graphviz's WebAssembly build has no HTML labels; ``svg``
+styles the lines. The sizes of boxes come from the widths in ``letters`` and not from Graphviz, whose fonts differ
+between hosts.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
 WIDEST = 18
-"""Characters of a name before it is wrapped."""
+"""Maximum number of characters of a name in one line."""
 
 FONT = f'fontname="{MEASURED}"'
 HEADING, NAME, SMALL, LEADING = 13, 10, 8, 12
-"""Sizes of titles, of a box's name and shape, and of the lines between; from one line to the next. All in points."""
+"""Font sizes of titles, of a box's name and shape, and of the lines between; the height of a line. All in points."""
 ASIDE, ABOVE, BESIDE = 9, 5, 24
-"""Points between a text and the sides of its box, above and below it, and beside the title of a field."""
+"""Points to the left and right of the text in a box, above and below it, and next to the title of a field."""
 INCH = 72
+"""Points per inch: Graphviz takes sizes of boxes in inches."""
 ROUND = 1.35
-"""How much higher an ellipse is than the text in it."""
+"""Height of an ellipse relative to the text in it."""
 CLASSES = ("part", "part2")
-"""Boxes with one small line above the last, and with two."""
+"""Class names of boxes with one small line above the last, and with two."""
 BRIDGE = "penwidth=2.2"
 NO_GRADIENT = "style=dashed"
 SPACE = "\u00a0"
@@ -39,7 +41,7 @@ SAMPLES = {
 
 
 def to_dot(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes a partitioned (or uncut) net in DOT; equal nets give equal text. ``itemsize``: bytes of an activation."""
+    """Write a partitioned (or uncut) net in DOT; equal nets give equal text. ``itemsize``: bytes per activation."""
     return "\n".join(dot_lines(make_picture(drawn, itemsize))) + "\n"
 
 
@@ -61,12 +63,12 @@ def dot_lines(shown: Picture) -> Iterator[str]:
 
 
 def dot_heading(shown: Picture) -> str:
-    """Title of the drawing; its other lines are the traffic between workers."""
+    """The title of the drawing; further lines are the traffic between workers."""
     return "\n".join([shown.title, *filter(None, shown.traffic.split("; ")), " "])
 
 
 def _worker_field(worker: int, boxes: list[PartBox], shown: Picture) -> Iterator[str]:
-    """The cluster of one worker; within it one for each collective it takes part in."""
+    """The DOT cluster of one worker, with an inner cluster for each collective in which it takes part."""
     own = boxes[0].colour
     yield f"  subgraph cluster_worker_{worker} {{"
     yield f'    label="worker {worker}" labeljust=l margin={_field_margin(worker, boxes)}'
@@ -80,6 +82,7 @@ def _worker_field(worker: int, boxes: list[PartBox], shown: Picture) -> Iterator
             yield f'      label="" margin=8 style="rounded,dashed" color="{own.line}"'
             look = f'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9 fontcolor="{own.line}"'
             yield f"      {label} [label={quote_dot(_collective_label(frame))} {look}]"
+            # The frame's text is a node of its own; rank=same puts it next to the last helper.
             yield f"      {{ rank=same; {label}; {quote_dot(inside[-1].name)} }}"
             yield from (f"      {_dot_node(box, shown)}" for box in inside)
             yield "    }"
@@ -87,13 +90,13 @@ def _worker_field(worker: int, boxes: list[PartBox], shown: Picture) -> Iterator
 
 
 def _field_margin(worker: int, boxes: list[PartBox]) -> int:
-    """Points around a worker's boxes: enough for its title on either side of an arrow to the middle of the widest."""
+    """Points around a worker's boxes: enough for its title next to an arrow into the middle of the widest box."""
     widest = max(text_width(name, NAME, bold=True) for box in boxes for name in wrap_name(box.name)) + 2 * ASIDE
     return max(12, round(text_width(f"worker {worker}", HEADING) + BESIDE - widest / 2))
 
 
 def _collective_label(frame: CollectiveFrame) -> str:
-    """What stands in a collective's frame: its name, and what all its members send together."""
+    """The text in a collective's frame: its name, and the bytes that all its members send together."""
     return "\n".join([*frame.name.split(" ", 1), *_way_lines(frame), "in all"])
 
 
@@ -114,28 +117,33 @@ def _dot_node(box: PartBox, shown: Picture) -> str:
 
 
 def _traffic_lines(box: PartBox, shown: Picture) -> Iterator[str]:
-    """The bytes that belong to a box: of an arrow of a collective that ends there (these are too many for own labels),
-    and of the sum of its gradient."""
+    """The lines of bytes in a box.
+
+    They are those of a collective's arrows that end there, which are too many for labels of their own, and those of the
+    sum of the box's gradient.
+    """
     yield from (SPACE.join(arrow.label.split("  ")) for arrow in shown.arrows_into[box.name] if arrow.frame >= 0)
     if box.name in shown.reduction_by_box:
         yield f"Σ gradient {ways_text(0, shown.reduction_by_box[box.name].nbytes)} in all"
 
 
 def _box_size(names: list[str], small: list[str], last: str, round: bool) -> str:
-    """Width and height of a box that holds these lines, a rectangle or an ellipse."""
+    """Width and height, as DOT attributes, of a rectangle or ellipse (``round``) that holds these lines."""
     widths = [*(text_width(name, NAME, bold=True) for name in names), *(text_width(each, SMALL) for each in small)]
     widths.append(text_width(last, NAME))
     high: float = LEADING * len(widths) + 2 * ABOVE
     if not round:
         return f"width={(max(widths) + 2 * ASIDE) / INCH:.3f} height={high / INCH:.3f}"
     high *= ROUND
+    # The ellipse must hold every line: at the height y of a line's farther edge, its half width is
+    # wide / 2 * sqrt(1 - (2 y / high)^2).
     tops = [LEADING * max(abs(i - len(widths) / 2), abs(i + 1 - len(widths) / 2)) for i in range(len(widths))]
     wide = max(text / sqrt(1 - (2 * top / high) ** 2) for text, top in zip(widths, tops, strict=True))
     return f"width={(wide + ASIDE) / INCH:.3f} height={high / INCH:.3f}"
 
 
 def _dot_edge(arrow: Arrow, shown: Picture) -> str:
-    """One arrow: thick between workers, dashed where no gradient returns."""
+    """One arrow: thick between workers, dashed if no gradient returns along it."""
     look = [] if arrow.gradient else [NO_GRADIENT]
     if arrow.crosses:
         look += [_bridge_look(arrow, shown.by_name[arrow.source].colour.line)]
@@ -144,14 +152,14 @@ def _dot_edge(arrow: Arrow, shown: Picture) -> str:
 
 
 def _bridge_look(arrow: Arrow, colour: str) -> str:
-    """The look of an arrow between workers: in the sender's colour, labelled with its bytes, a line for each way."""
+    """The attributes of an arrow between workers: the sender's colour, and a label with the bytes of each direction."""
     look = f'{BRIDGE} color="{colour}" fontcolor="{colour}"'
     label = "".join(f"  {way}{SPACE}\\l" for way in arrow.label.split("  "))
     return look if arrow.frame >= 0 else f'{look} label="{label}"'
 
 
 def _dot_legend(shown: Picture) -> Iterator[str]:
-    """A little graph that shows what shapes and lines mean; nothing where every arrow is a plain one."""
+    """The legend: a small graph that shows the shapes and lines. Empty if every arrow is a plain one."""
     if not shown.legend:
         return
     yield "  subgraph cluster_legend {"
@@ -168,7 +176,7 @@ def _dot_legend(shown: Picture) -> Iterator[str]:
 
 
 def _legend_captions(shown: Picture) -> Iterator[str]:
-    """What the legend says in words, below its samples."""
+    """The texts of the legend, below its samples."""
     last, look = (
         f"legend {len(shown.legend)}",
         'class=frame shape=plaintext style="" fixedsize=false margin=0.05 fontsize=9',
@@ -176,6 +184,7 @@ def _legend_captions(shown: Picture) -> Iterator[str]:
     if shown.frames:
         yield '    subgraph cluster_legend_frame { label="" margin=6 style="rounded,dashed" color="#555555"'
         yield f'      "legend frame" [label="collective:\\nits arrows\'\\nbytes are\\nwhere they end" {look}] }}'
+        # Invisible edges: without them Graphviz would put the texts next to the samples instead of below.
         yield f'    "{last}" -> "legend frame" [style=invis]'
         last = "legend frame"
     if shown.reduction_by_box:
@@ -184,7 +193,7 @@ def _legend_captions(shown: Picture) -> Iterator[str]:
 
 
 def wrap_name(name: str, widest: int = WIDEST) -> list[str]:
-    """``name`` in lines of up to ``widest`` characters, broken behind hyphens but never before a part's number."""
+    """``name`` in lines of up to ``widest`` characters, broken after hyphens but never before a part's number."""
     rows = [""]
     for piece in re.findall(r".+?(?:-(?!\d)|$)", name):
         if rows[-1] and len(rows[-1] + piece) > widest:

@@ -1,4 +1,4 @@
-"""Letters of 5 by 7 pixels, for pictures that are no SVG: each a column of bits after the other, the top bit lowest."""
+"""Bitmap font of 5 by 7 pixels, for PNG pictures: five columns per letter, whose lowest bit is the top pixel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HIGH, WIDE, ADVANCE, LINE = 7, 5, 6, 10
-"""Pixels of a letter, from one letter to the next, and from one line to the next."""
+"""Pixels: height and width of a letter, step to the next letter, step to the next line."""
 
 FIRST = " "
 COLUMNS = bytes.fromhex(
@@ -27,19 +27,20 @@ UNKNOWN = bytes.fromhex("7F4141417F")
 
 
 def glyph_pixels(text: str, scale: int = 1) -> NDArray[np.bool_]:
-    """The pixels of a line of ``text``: True where a letter is, (HIGH * scale, ADVANCE * scale * letters).
+    """The pixels of a line of ``text``: (HIGH * scale, ADVANCE * scale * letters) bool, True inside of letters.
 
-    A letter that is not of ASCII is a frame.
+    A character outside of ASCII appears as a frame.
     """
     found = np.zeros((8, ADVANCE * len(text)), np.bool_)
     for place, letter in enumerate(text):
         columns = np.frombuffer(_glyph_columns(letter), np.uint8)
+        # One row of 8 bits per column of the letter; transposed, the bits of a column are below each other.
         bits = np.unpackbits(columns[:, None], axis=1, bitorder="little").T
         found[:, ADVANCE * place : ADVANCE * place + WIDE] = bits
     return found[:HIGH].repeat(scale, 0).repeat(scale, 1)
 
 
 def _glyph_columns(letter: str) -> bytes:
-    """The five columns of a letter."""
+    """The five columns of a letter, one byte each."""
     start = WIDE * (ord(letter) - ord(FIRST))
     return COLUMNS[start : start + WIDE] if 0 <= start < len(COLUMNS) else UNKNOWN

@@ -1,4 +1,4 @@
-"""The graph as JSON: what a drawing shows and a test compares, one node and one edge per line."""
+"""JSON of a graph: the content of a drawing, with one node or edge per line so that tests and diffs can compare it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ALWAYS = ("nodes", "edges")
 
 
 def to_json(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes the net as docs/drawings.md describes: "about", "nodes", "edges", and what crosses workers: "bridges",
-    "collectives" and "reductions"; a list without entries is omitted.
+    """Write the net as JSON in the format of docs/drawings.md.
 
-    Shapes have the batch first, ``[]`` is a batch of records, and a Slice has the shape of what it cuts. Bytes are
-    those of a step, or of a micro-batch where "about" says so.
+    It has "about", "nodes" and "edges", and for the traffic between workers "bridges", "collectives" and "reductions".
+    These last three are omitted if they are empty. Shapes have the batch first; ``[]`` is a batch of records; a Slice
+    has the shape of what it cuts. Bytes are those of a step, or of a micro-batch if "about" mentions micro-batches.
     """
     shown = make_picture(drawn, itemsize)
     about = "; ".join(filter(None, (shown.title, shown.traffic)))
@@ -35,19 +35,19 @@ def to_json(drawn: Graph | Net, itemsize: int = 4) -> str:
 
 
 def _bridge_row(arrow: Arrow) -> dict[str, object]:
-    """One arrow between workers, and its bytes both ways."""
+    """One arrow between workers, with its bytes forward and backward."""
     return {"from": arrow.source, "to": arrow.target, "forward": arrow.forward, "backward": arrow.backward}
 
 
 def _collective_row(frame: CollectiveFrame, shown: Picture) -> dict[str, object]:
-    """One collective, and the bytes that all its members send together."""
+    """One collective, with the bytes that all its members send together."""
     inside = [box.name for box in shown.boxes if box.frame == frame.number]
     both = {"forward": frame.forward, "backward": frame.backward}
     return {"name": frame.name, "members": list(frame.members), **both, "parts": inside}
 
 
 def _reduction_row(each: Reduction) -> dict[str, object]:
-    """One sum of gradients, and the bytes that all its members send together."""
+    """One sum of gradients, with the bytes that all its members send together."""
     of = {"parameters": list(each.parameters)} if each.parameters else {"parts": list(each.boxes)}
     return {"name": each.name, "members": list(each.members), "backward": each.nbytes, **of}
 

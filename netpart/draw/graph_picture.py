@@ -1,4 +1,4 @@
-"""The Picture of a graph: what each of its parts, feeds and collectives is in the drawing."""
+"""Picture of a graph: converts parts, feeds and collectives to boxes, arrows and frames."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 HELPER_TYPES = {"slice": "Slice", "split": "Split", "concate": "Concate", "sum": "Sum"}
 LABEL_BYTES = 4
+"""Bytes of a label, an int32 for every dtype of the job."""
 NAMED = 4
-"""Parameters of a bucket that are named."""
+"""Up to this many parameters of a bucket are all named."""
 
 
 def make_picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
-    """The Picture of a partitioned net, or of an uncut one as on one worker.
+    """Make the Picture of a partitioned net; an uncut one is drawn as if on one worker.
 
     ``itemsize`` is the bytes of one activation: 4, or 8 with ``dtype: FLOAT64``; labels always have 4.
     """
@@ -41,7 +42,10 @@ def make_picture(drawn: Graph | Net, itemsize: int = 4) -> Picture:
 
 
 def _collective_pieces(graph: Graph) -> dict[int, int]:
-    """The number of the collective that each helper is a piece of, by its index; also of a Concate of what came."""
+    """The number of the collective to which each helper belongs, by the helper's index.
+
+    A Concate whose received inputs all come from one collective belongs to it too.
+    """
     numbers = {id(found): n for n, found in enumerate(graph.collectives)}
     pieces = {p.index: numbers[id(p.collective)] for p in graph.parts if p.collective is not None}
     for part in graph.parts:
@@ -52,16 +56,17 @@ def _collective_pieces(graph: Graph) -> dict[int, int]:
 
 
 def _frame_collective(number: int, found: Collective, itemsize: int) -> CollectiveFrame:
-    """The Frame of a collective."""
+    """The CollectiveFrame of a collective."""
     item = LABEL_BYTES if found.dtype == INT else itemsize
     forward = found.elements * item
     return CollectiveFrame(number, f"{found.kind} {found.name}", found.members, forward, forward * found.backward)
 
 
 def _share_out_bytes(arrows: Iterable[Arrow], frames: tuple[CollectiveFrame, ...]) -> Iterator[Arrow]:
-    """``arrows``, with the bytes of every collective shared out over its ways, by what each way brings.
+    """``arrows``, with the bytes of every collective divided among its arrows in proportion to what each carries.
 
-    Only of an all-reduce is that less than the way brings, N(N-1)|T| in all: it takes 2(N-1)|T|.
+    Only for an all-reduce is an arrow's share less than what it carries: its arrows carry N(N-1)|T| in all, while the
+    collective moves 2(N-1)|T|.
     """
     arrows = list(arrows)
     brought = Counter[int]()
@@ -74,6 +79,7 @@ def _share_out_bytes(arrows: Iterable[Arrow], frames: tuple[CollectiveFrame, ...
             continue
         start = given[each.frame]
         given[each.frame] = end = start + each.forward
+        # Differences of rounded-down running sums: the shares are whole numbers and add up to the total exactly.
         total = brought[each.frame]
         way = frames[each.frame]
         down, up = (n * end // total - n * start // total for n in (way.forward, way.backward))
@@ -83,6 +89,7 @@ def _share_out_bytes(arrows: Iterable[Arrow], frames: tuple[CollectiveFrame, ...
 def _gradient_reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
     """The all-reduces of gradients: of the outputs of replicas, and of parameters."""
     for part in graph.parts:
+        # Each member has the list of all members: only the first one reports the all-reduce.
         if part.live and part.members and part is part.members[0]:
             members = tuple(sorted(p.worker for p in part.members))
             name = f"all-reduce of the gradient of {graph.net.nodes[part.node].name}"
@@ -102,23 +109,23 @@ def _gradient_reductions(graph: Graph, itemsize: int) -> Iterator[Reduction]:
 
 
 def _allreduce_elements(members: tuple[int, ...], elements: int) -> int:
-    """Elements that an all-reduce moves, however it is carried out."""
+    """Elements that an all-reduce moves, the same for every algorithm: 2 (N - 1) times the tensor."""
     return 2 * (len(members) - 1) * elements
 
 
 def _bucket_parameters(bucket: Bucket) -> str:
-    """The parameters of a bucket in words."""
+    """The names of a bucket's parameters as text; of many only the first and the last."""
     names = list(dict.fromkeys(cell.parameter.name for cell in bucket.cells))
     return ", ".join(names) if len(names) <= NAMED else f"{names[0]} to {names[-1]}, {len(names)} parameters"
 
 
 def _uncut_graph(net: Net) -> Graph:
-    """``net`` as a Graph on one worker: the rewrite adds nothing to it."""
+    """``net`` as a Graph on one worker, to which the partition adds no helpers."""
     return partition_net(net, [single_placement(0, node.layer.output) for node in net.nodes], 1)
 
 
 def _part_box(graph: Graph, part: Part) -> PartBox:
-    """The Box of one part."""
+    """The PartBox of one part."""
     layer = graph.net.nodes[part.node].layer
     spec = layer.outputs[part.output]
     shape = graph.shape(part)
@@ -136,7 +143,7 @@ def _part_box(graph: Graph, part: Part) -> PartBox:
 
 
 def _feed_arrow(graph: Graph, part: Part, feed: PartInput, itemsize: int, pieces: dict[int, int]) -> Arrow:
-    """The Arrow of one feed of ``part``; a collective's carry what they bring."""
+    """The Arrow of one feed of ``part``. Within a worker it has no bytes."""
     source = feed.part
     if source.worker == part.worker:
         return Arrow(source.name, part.name, False, feed.gradient)
@@ -155,7 +162,7 @@ def _part_type(layer: Layer, part: Part) -> str:
 
 
 def _held_elements(layer: Layer, spec: Spec, part: Part) -> str:
-    """``"conv1[0:2, 0:8]"``, and for an addend of a sum the box of the contraction it covers."""
+    """The elements of a part as text: ``"conv1[0:2, 0:8]"``; for an addend of a sum also its box of the contraction."""
     output = f".{layer.output_names[part.output]}" if part.output else ""
     term = f" over inputs [{_box_text(part.term)}]" if part.term is not None else ""
     return f"{layer.name}{output}[{_box_text(part.region) if spec.shape else '...'}]{term}"

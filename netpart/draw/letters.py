@@ -1,17 +1,17 @@
-"""The letters of all drawings: one family, and how wide a text of it is, without the font itself.
+"""Font of all drawings, and the widths of its letters, so that texts can be measured without the font.
 
-Widths are those of DejaVu Sans, which Linux has; Verdana, which Windows and macOS have, is as wide within 3 percent.
-What else a viewer takes in their place is narrower, so a box that is made for these widths holds its text everywhere.
+Widths are those of DejaVu Sans, which Linux has. Verdana, which Windows and macOS have, differs by at most 3 percent.
+The usual substitutes are narrower, so a box for these widths holds its text in every viewer.
 """
 
 from __future__ import annotations
 
 FAMILY = "DejaVu Sans, Verdana, Geneva, sans-serif"
 MEASURED = "DejaVu Sans"
-"""The family by the name under which Graphviz measures it: it knows no list of names."""
+"""The font name that Graphviz gets, as it does not accept a list of names."""
 
 WIDE = 1000
-"""Width of a letter that no table has: an ideograph, say."""
+"""Width of a letter that is in no table, such as an ideograph."""
 
 
 def _width_table(widths: dict[int, str]) -> dict[str, int]:
@@ -25,7 +25,7 @@ PLAIN = _width_table({
     636: "$0123456789{}µ", 656: "K", 684: "AV", 685: "XZ", 686: "B", 695: "R", 698: "C", 732: "U", 748: "N", 752: "H",
     770: "D", 775: "G", 780: "&", 787: "OQ", 818: "w", 838: "#+<=>^~×↓↑→≤⇐⇒", 863: "M", 950: "%", 974: "m", 989: "W",
 })  # fmt: skip
-"""Widths in thousandths of the size of the font."""
+"""Widths of regular letters in thousandths of the font size."""
 
 BOLD = _width_table({
     306: "'", 343: "ijl", 348: " \u00a0", 365: "/\\|", 372: "IJ", 380: ",.·", 400: ":;", 415: "-", 435: "f", 438: "²",
@@ -35,22 +35,22 @@ BOLD = _width_table({
     771: "X", 774: "AV", 775: "K", 812: "U", 821: "G", 830: "D", 837: "HN", 838: "#+<=>^~×↓↑→≤⇐⇒", 850: "OQ", 872: "&",
     924: "w", 995: "M", 1002: "%", 1042: "m", 1103: "W",
 })  # fmt: skip
-"""The same of bold letters."""
+"""Widths of bold letters in thousandths of the font size."""
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Width of a line of ``text`` in letters of ``size``, in the unit of ``size``."""
+    """Width of a line of ``text`` in font size ``size``, in the unit of ``size``."""
     table = BOLD if bold else PLAIN
     return sum(table.get(letter, WIDE) for letter in text) * size / 1000
 
 
 def widest_text(lines: list[str], size: float, bold: bool = False) -> float:
-    """Width of the longest of some lines."""
+    """Width of the widest of ``lines``, 0 without lines."""
     return max((text_width(line, size, bold) for line in lines), default=0.0)
 
 
 def truncate_text(text: str, size: float, room: float, bold: bool = False) -> str:
-    """``text``, or as much of its start as fits into ``room``, with an ellipsis behind it."""
+    """``text``, or as much of its beginning as fits into the width ``room`` with an ellipsis after it."""
     if text_width(text, size, bold) <= room:
         return text
     kept = text
@@ -60,7 +60,7 @@ def truncate_text(text: str, size: float, room: float, bold: bool = False) -> st
 
 
 def wrap_text(text: str, size: float, room: float, bold: bool = False) -> list[str]:
-    """``text`` in lines that fit into ``room``, broken at spaces; a word that is wider has a line of its own."""
+    """``text`` in lines that fit into the width ``room``, broken at spaces; a wider word has a line of its own."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -1,6 +1,6 @@
-"""Picture: what a drawing says, as plain values: boxes, arrows, one field per worker, a legend.
+"""Picture: the content of a drawing as plain values: boxes, arrows, one field per worker, a legend.
 
-Writers turn a Picture into DOT, text or JSON and decide nothing about the net.
+Writers turn a Picture into DOT, text or JSON, and make no decision about the net.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from netpart.units import bytes_text, plural_text
 
 @dataclass(frozen=True)
 class PartBox:
-    """A part: ``type`` says what it does, ``extent`` how much it holds (``"8×27×27"``), ``holds`` which elements.
+    """The box of a part.
 
-    ``layer`` is the uncut layer whose output it computes or carries, ``frame`` the collective that it is a piece of.
+    ``type`` is its operation, ``extent`` its shape as text (``"8×27×27"``), ``holds`` its elements as text. ``layer``
+    is the uncut layer whose output it computes or carries. ``frame`` is the number of the collective to which it
+    belongs, -1 for none.
     """
 
     name: str
@@ -43,9 +45,12 @@ class PartBox:
 
 @dataclass(frozen=True)
 class Arrow:
-    """One input of a box. ``forward`` and ``backward`` are the bytes that cross workers in one step, 0 within one;
-    ``gradient``: backward returns the gradient along it. ``frame`` is the collective that it is a way of: its bytes are
-    this way's share of the collective's, which are the same however that is carried out."""
+    """One input of a box.
+
+    ``forward`` and ``backward`` are the bytes that cross workers in one step, 0 within a worker. ``gradient``: backward
+    returns the gradient along it. ``frame`` is the number of its collective, -1 for none: then its bytes are its share
+    of the collective's bytes, which do not depend on the algorithm.
+    """
 
     source: str
     target: str
@@ -57,13 +62,13 @@ class Arrow:
 
     @property
     def label(self) -> str:
-        """Bytes down with the values and up with their gradient; empty within a worker."""
+        """The bytes of values (down) and of their gradient (up); "" within a worker."""
         return ways_text(self.forward, self.backward) if self.crosses else ""
 
 
 @dataclass(frozen=True)
 class CollectiveFrame:
-    """A collective, which frames its helpers on each worker. ``forward`` and ``backward`` are the bytes of a step."""
+    """A collective: a frame around its helpers on each worker. ``forward`` and ``backward`` are bytes per step."""
 
     number: int
     name: str
@@ -73,16 +78,16 @@ class CollectiveFrame:
 
     @property
     def label(self) -> str:
-        """What it is, and what all its members send together."""
+        """The collective's name, and the bytes that all its members send together."""
         return f"{self.name}  {ways_text(self.forward, self.backward)}"
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """An all-reduce of gradients, on the way backward: ``nbytes`` are what all ``members`` send together in a step.
+    """An all-reduce of gradients in the backward pass; ``nbytes`` are what all ``members`` send together in a step.
 
-    Either of the output of a layer of which each member computes a part of the whole gradient: ``boxes`` are its
-    replicas. Or of ``parameters`` (``"fc1/w[0:4, 0:2]"``), for updates.
+    It sums either the gradient of a layer's output, to which each member contributes a part: then ``boxes`` are the
+    replicas. Or it sums the gradients of ``parameters`` (``"fc1/w[0:4, 0:2]"``) for their update.
     """
 
     name: str
@@ -93,16 +98,16 @@ class Reduction:
 
     @property
     def label(self) -> str:
-        """What is summed, and what that moves."""
+        """The name of the sum, and the bytes that it moves."""
         return f"{self.name}  {ways_text(0, self.nbytes)}"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A partitioned net as it is drawn; ``boxes`` in topological order, inputs first.
+    """A partitioned net as it is drawn; ``boxes`` are in topological order, inputs first.
 
-    ``reductions`` are the all-reduces of gradients, which cross no bridge; ``micro_batches`` those of a step, of which
-    one is drawn: all bytes but those of parameters are of one.
+    ``reductions`` are the all-reduces of gradients, which do not use bridges. ``micro_batches`` is the number of
+    micro-batches of a step, of which one is drawn: all bytes except those of parameters are per micro-batch.
     """
 
     name: str
@@ -116,7 +121,7 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """What is drawn, in one line."""
+        """The title line: name, phase, and the number of parts and workers."""
         drawn = f"{self.name}, {self.phase}"
         if self.micro_batches > 1:
             drawn += f", one of {self.micro_batches} micro-batches"
@@ -124,16 +129,17 @@ class Picture:
 
     @property
     def reduced_bytes(self) -> int:
-        """Bytes of all ``reductions``."""
+        """The bytes of all ``reductions``."""
         return sum(each.nbytes for each in self.reductions)
 
     @property
     def traffic(self) -> str:
-        """What crosses workers; empty if nothing does."""
+        """The traffic between workers as text, "" if there is none."""
         return "; ".join(filter(None, (self._crossing, *self._sums)))
 
     @property
     def _crossing(self) -> str:
+        # Arrows of collectives are left to the frames, which have their bytes: they would be counted twice.
         single = [a for a in self.arrows if a.crosses and a.frame < 0]
         found: list[Arrow | CollectiveFrame] = [*single, *self.frames]
         moved = ways_text(sum(way.forward for way in found), sum(way.backward for way in found))
@@ -153,13 +159,13 @@ class Picture:
 
     @property
     def legend(self) -> tuple[str, ...]:
-        """The kinds of line that occur beside the plain one: ``"bridge"``, ``"no gradient"``."""
+        """The kinds of arrows that occur apart from plain ones: ``"bridge"``, ``"no gradient"``."""
         found = {"bridge": any(a.crosses for a in self.arrows), "no gradient": any(not a.gradient for a in self.arrows)}
         return tuple(kind for kind, occurs in found.items() if occurs)
 
     @cached_property
     def fields(self) -> dict[int, list[PartBox]]:
-        """The boxes of each worker that has some, by worker."""
+        """The boxes by worker; workers without boxes have no entry."""
         found: dict[int, list[PartBox]] = {}
         for box in self.boxes:
             found.setdefault(box.worker, []).append(box)
@@ -167,7 +173,7 @@ class Picture:
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """The names of the shards of each layer that has several: they belong side by side."""
+        """The names of the shards of each layer that has several; they are drawn side by side."""
         found: dict[str, list[str]] = {}
         for box in self.boxes:
             if not box.is_helper:
@@ -181,12 +187,12 @@ class Picture:
 
     @cached_property
     def reduction_by_box(self) -> dict[str, Reduction]:
-        """The all-reduce of the gradient of each box that has one."""
+        """The all-reduce of the output's gradient, by the name of each box that takes part in one."""
         return {box: each for each in self.reductions for box in each.boxes}
 
     @cached_property
     def arrows_into(self) -> dict[str, list[Arrow]]:
-        """The arrows that end at each box, by its name, in order of its inputs."""
+        """The arrows that end at each box, by its name, in the order of its inputs."""
         found: dict[str, list[Arrow]] = {box.name: [] for box in self.boxes}
         for arrow in self.arrows:
             found[arrow.target].append(arrow)
@@ -197,6 +203,6 @@ class Picture:
 
 
 def ways_text(forward: int, backward: int) -> str:
-    """Bytes down, with values, and up, with gradients; a way that nothing goes is omitted, unless both are."""
+    """Bytes of values (↓) and of gradients (↑) as text; a direction without bytes is omitted, unless both are 0."""
     up = [f"↑ {bytes_text(backward)}"] if backward else []
     return "  ".join([f"↓ {bytes_text(forward)}"] * (forward > 0 or not up) + up)

@@ -1,4 +1,4 @@
-"""PNG files of arrays: 8 bits per channel, no palette, no filter (ISO/IEC 15948)."""
+"""PNG encoder for arrays: 8 bits per channel, no palette, no filter (ISO/IEC 15948)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DEPTH, TRUE_COLOUR = 8, 2
 
 
 def encode_png(image: NDArray[Any]) -> bytes:
-    """The bytes of a PNG file that shows ``image``, (height, width, 3) uint8: red, green, blue, the top row first."""
+    """Encode ``image``, (height, width, 3) uint8 in red, green, blue with the top row first, as a PNG file."""
     height, width, _ = image.shape
-    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with the number of its filter: 0, none
+    rows = np.zeros((height, 1 + 3 * width), np.uint8)  # each row begins with its filter type: 0, none
     rows[:, 1:] = image.reshape(height, -1)
     head = struct.pack(">IIBBBBB", width, height, DEPTH, TRUE_COLOUR, 0, 0, 0)
     chunks = (b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")
@@ -24,5 +24,5 @@ def encode_png(image: NDArray[Any]) -> bytes:
 
 
 def _png_chunk(kind: bytes, content: bytes) -> bytes:
-    """Length, kind, content, and the checksum of the last two."""
+    """One chunk of the file: length of the content, kind, content, and the CRC of kind and content."""
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

@@ -1,4 +1,4 @@
-"""A schedule as SVG: one row per team of workers, one box per turn, backward with a bar on top, time to the right."""
+"""Drawing of a schedule as SVG: a row per team of workers, a box per turn, a bar on backward, time to the right."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from netpart.draw.palette import worker_colour
 from netpart.program.schedules.schedule import TimedTurn
 
 UNIT, ROW, LEFT, TOP, GAP = 26, 34, 90, 46, 10
-"""Pixels: of a unit of time, of a row, beside and above the boxes, between rows."""
+"""Pixels: width of a unit of time, height of a row, space to the left of and above the boxes, gap between rows."""
 TITLE, TEXT, LINE = 15, 12, 16
-"""Sizes of letters: of the title, of all others; from one line of the note to the next."""
+"""Font sizes of the title and of all other texts; the height of a line of the note."""
 LEAST = 420
-"""Pixels of a drawing at least; a note that is longer is broken."""
+"""Minimum width of a drawing in pixels; a wider note is broken into lines."""
 STYLE = f"""<style>
 text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 .title {{ font-size: {TITLE}px; font-weight: bold }} .turn {{ text-anchor: middle }} .note {{ fill: #555 }}
@@ -22,7 +22,7 @@ text {{ font-family: {FAMILY}; font-size: {TEXT}px; fill: #222 }}
 
 
 def schedule_svg(played: Sequence[TimedTurn], teams: Sequence[Sequence[int]], title: str) -> str:
-    """Draws who computes what when. ``teams`` are the workers of each team, the first of whom names it."""
+    """Draw which team computes which turn at what time. ``teams`` are the workers of each team; the first names it."""
     rows = {team[0]: i for i, team in enumerate(teams)}
     lasts = max((each.end for each in played), default=0)
     idle = 1 - sum(each.end - each.start for each in played) / max(1, lasts * len(rows))
@@ -48,12 +48,12 @@ def schedule_svg(played: Sequence[TimedTurn], teams: Sequence[Sequence[int]], ti
 
 
 def _row_label(team: Sequence[int], row: int) -> str:
-    """What stands before a row."""
+    """The label to the left of a row."""
     return f'<text x="12" y="{TOP + row * (ROW + GAP) + ROW / 2 + 5}">{_team_name(team)}</text>'
 
 
 def _team_name(team: Sequence[int]) -> str:
-    """The workers of a team."""
+    """The workers of a team as text."""
     return f"worker {team[0]}" if len(team) == 1 else f"workers {', '.join(map(str, team))}"
 
 
@@ -66,12 +66,12 @@ def _turn_box(each: TimedTurn, row: int, left: float) -> Iterator[str]:
     hue = worker_colour(each.turn.stage.team)
     box = f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="{ROW}" rx="3"'
     name = f'<text x="{x + wide / 2}" y="{y + ROW / 2 + 5}" class="turn">{each.turn.micro}</text>'
-    told = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"
-    yield f"<g><title>{told}</title>"
+    tooltip = f"{'backward' if backward else 'forward'} of micro-batch {each.turn.micro}, level {each.turn.stage.level}"
+    yield f"<g><title>{tooltip}</title>"
     bar = _backward_bar(x, y, wide, hue.line) if backward else ""
     yield f'{box} fill="{hue.fill}" stroke="{hue.line}"/>{bar}{name}</g>'
 
 
 def _backward_bar(x: float, y: float, wide: float, line: str) -> str:
-    """What marks a box as backward."""
+    """The bar that marks a box as backward."""
     return f'<rect x="{x + 1}" y="{y}" width="{wide - 2}" height="7" rx="3" fill="{line}"/>'

@@ -1,5 +1,6 @@
-"""Slices: an image or three planes of a volume, with what is important in it in colour over it, as a picture that says
-what it shows: a title, which side is which, and what the colours mean.
+"""Slices: pictures of an image, or of three planes of a volume, with a heat map over it in colour.
+
+The picture has a title, the names of the planes' sides, and a scale of the colours.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from netpart.draw.glyphs import ADVANCE, HIGH, LINE, glyph_pixels
 Image = NDArray[np.uint8]
 
 WIDTH = 720
-"""Pixels of what is shown, roughly."""
+"""Approximate width in pixels of the planes together."""
 DARKEST, BRIGHTEST = 1, 99
 """Percentiles of the values that are drawn black and white."""
 COVER = 0.7
-"""Share of the colour where the map is 1."""
+"""Share of the colour where the heat is 1."""
 SCALE, MARGIN, BAR, LEAST = 2, 24, 18, 160
-"""Pixels of a pixel of a letter, around everything, of the width of the scale, and of its height at least."""
+"""Pixels: size of one pixel of a letter, margin of the picture, width of the colour scale, its minimum height."""
 TICKS = (1.0, 0.5, 0.0)
 PAPER, INK = 0, 230
 
 
 @dataclass(frozen=True)
 class Plane:
-    """One plane (height, width, 3), 0 to 1, as it is looked at; ``sides`` are its left, right, top and bottom."""
+    """One plane, (height, width, 3) from 0 to 1, as it is drawn; ``sides`` are its left, right, top and bottom."""
 
     pixels: NDArray[np.float64]
     name: str = ""
@@ -39,16 +40,16 @@ class Plane:
 
 SIDES = (("P", "A", "S", "I"), ("L", "R", "S", "I"), ("L", "R", "A", "P"))
 NAMES = "sagittal", "coronal", "axial"
-"""Of the planes across the axes to the right, to the front and to the top."""
+"""Names of the planes perpendicular to the axes right, anterior and superior."""
 
 
 def draw_slices(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: Sequence[float] = ()) -> Image:
-    """A picture (height, width, 3) of ``values`` in grey under ``heat``, 0 to 1, in colour, both (*space), below
-    ``title`` and beside a scale of the colours.
+    """Draw ``values`` in grey under ``heat``, 0 to 1, in colour; both have shape (*space).
 
-    Of a volume (right, anterior, superior), whose voxels are ``spacing`` apart, it shows the sagittal, coronal and
-    axial planes through the hottest voxel, as large as they are to each other, with their sides marked: L and R are the
-    patient's left and right.
+    Returns a picture (height, width, 3) with ``title`` above and a scale of the colours to the right. Of a volume
+    (right, anterior, superior), whose voxels are ``spacing`` apart, it shows the sagittal, coronal and axial planes
+    through the hottest voxel. They have a common scale. Their sides are marked: L and R are the patient's left and
+    right.
     """
     shown = _enlarge_planes(list(slice_planes(values, heat, spacing)))
     body = _hstack_images(
@@ -60,14 +61,14 @@ def draw_slices(values: NDArray[Any], heat: NDArray[Any], title: str, spacing: S
 
 
 def overlay_heat(values: NDArray[Any], heat: NDArray[Any]) -> NDArray[np.float64]:
-    """``values`` as shades of grey under ``heat``, from red to yellow: (*space, 3), 0 to 1."""
+    """``values`` in grey under ``heat`` in colours from red to yellow: (*space, 3), 0 to 1."""
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
     cover = COVER * heat[..., None]
     return np.asarray(grey_shades(values)[..., None] * (1 - cover) + colour * cover, np.float64)
 
 
 def slice_planes(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[float]) -> Iterator[Plane]:
-    """What is looked at: an image as it is, a volume in three planes, each with its last axis upwards."""
+    """The planes to draw: an image as it is, a volume in three planes, each with its last axis upwards."""
     if heat.ndim == 2:
         yield Plane(overlay_heat(values, heat))
         return
@@ -76,12 +77,13 @@ def slice_planes(values: NDArray[Any], heat: NDArray[Any], spacing: Sequence[flo
     steps = list(spacing) or [1.0] * 3
     for axis, k in enumerate(at):
         across, up = (step for other, step in enumerate(steps) if other != axis)
+        # Rows of a picture run downwards: the last axis becomes the rows, in reverse order.
         plane: NDArray[np.float64] = np.take(painted, [k], axis).squeeze(axis).swapaxes(0, 1)[::-1]
         yield Plane(_stretch_pixels(plane, up / min(steps), across / min(steps)), f"{NAMES[axis]} {k}", SIDES[axis])
 
 
 def _stretch_pixels(pixels: NDArray[np.float64], high: float, wide: float) -> NDArray[np.float64]:
-    """``pixels``, each so many times as high and wide, by the nearest."""
+    """``pixels`` enlarged ``high`` times in height and ``wide`` times in width, by the nearest pixel."""
     rows, columns = (
         np.minimum(np.arange(round(n * by)) / by, n - 1).astype(int)
         for n, by in zip(pixels.shape, (high, wide), strict=False)
@@ -90,24 +92,25 @@ def _stretch_pixels(pixels: NDArray[np.float64], high: float, wide: float) -> ND
 
 
 def _enlarge_planes(planes: list[Plane]) -> list[Plane]:
-    """``planes``, each pixel as many times as large as leaves all of them within WIDTH."""
+    """``planes``, enlarged by the largest whole factor with which all of them fit into WIDTH."""
     by = max(1, WIDTH // sum(plane.pixels.shape[1] for plane in planes))
     return [Plane(plane.pixels.repeat(by, 0).repeat(by, 1), plane.name, plane.sides) for plane in planes]
 
 
 def grey_shades(values: NDArray[Any]) -> NDArray[np.float64]:
     """``values`` as shades from 0 to 1."""
+    # Percentiles, as a few very bright voxels of a scan would make all others dark; 1e-12 for constant values.
     low, high = np.percentile(values, [DARKEST, BRIGHTEST])
     return np.asarray(np.clip((values - low) / max(high - low, 1e-12), 0, 1), np.float64)
 
 
 def hottest_voxel(heat: NDArray[Any]) -> tuple[int, ...]:
-    """Where the map is largest."""
+    """The index of the largest value of ``heat``; of equal ones the first."""
     return tuple(int(i) for i in np.unravel_index(int(heat.argmax()), heat.shape))
 
 
 def _label_plane(plane: Plane) -> Image:
-    """A plane with the letters of its sides around it, and its name below."""
+    """A plane with the letters of its sides around it and its name below; an image has neither."""
     pixels = np.rint(255 * plane.pixels).astype(np.uint8)
     if not plane.name:
         return pixels
@@ -116,7 +119,7 @@ def _label_plane(plane: Plane) -> Image:
 
 
 def colour_scale(height: int) -> Image:
-    """What the colours mean: a bar of them over middle grey, with values beside it."""
+    """The scale of colours: a bar of them over middle grey, with values to the right."""
     heat = np.linspace(1, 0, height)[:, None].repeat(BAR, 1)
     grey = np.full_like(heat, 0.5)
     colour = np.stack([np.ones_like(heat), heat, np.zeros_like(heat)], axis=-1)
@@ -133,7 +136,7 @@ def colour_scale(height: int) -> Image:
 
 
 def text_image(text: str) -> Image:
-    """A line of text."""
+    """A line of text as an image."""
     mask = glyph_pixels(text, SCALE)
     found = _blank_image(LINE * SCALE, mask.shape[1])
     found[: len(mask)][mask] = INK
@@ -141,12 +144,12 @@ def text_image(text: str) -> Image:
 
 
 def _blank_image(height: int, width: int) -> Image:
-    """Empty paper."""
+    """An image of background."""
     return np.full((height, width, 3), PAPER, np.uint8)
 
 
 def _vstack_images(images: Sequence[Image], middle: bool = False) -> Image:
-    """Images one below the other, at the left or in the middle."""
+    """Images one below the other, aligned to the left or to the middle."""
     width = max(image.shape[1] for image in images)
     lefts = [(width - image.shape[1]) // 2 if middle else 0 for image in images]
     return np.vstack([
@@ -156,7 +159,7 @@ def _vstack_images(images: Sequence[Image], middle: bool = False) -> Image:
 
 
 def _hstack_images(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> Image:
-    """Images side by side, in the middle of the highest, with a gap between them."""
+    """Images side by side, vertically centred, with a gap between them."""
     height = max(len(image) for image in images)
     apart = [part for image in images for part in (image, _blank_image(len(image), gap))][:-1]
     tops = [(height - len(image)) // 2 for image in apart]
@@ -167,5 +170,5 @@ def _hstack_images(images: Sequence[Image], gap: int = ADVANCE * SCALE // 2) -> 
 
 
 def _add_margin(image: Image) -> Image:
-    """An image with paper around it."""
+    """An image with a margin around it."""
     return np.pad(image, ((MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), constant_values=PAPER)

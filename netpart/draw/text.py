@@ -1,4 +1,4 @@
-"""The graph in a terminal: one line per part, worker by worker, in the order in which they run.
+"""Text of a graph for terminals: one line per part, worker by worker, in the order in which they run.
 
 worker 1
   ⇐ d-slice-mnist-conv1-01   2×28×28     worker 0 (6.1 KiB)
@@ -18,7 +18,7 @@ MARKS = {BRIDGE_SRC: "⇒", BRIDGE_DST: "⇐"}
 
 
 def to_text(drawn: Graph | Net, itemsize: int = 4) -> str:
-    """Writes every part with what it does, its shape and its sources; arrows in the margin mark bridges."""
+    """Write a line for every part: its operation, shape and sources; arrows in the margin mark bridges."""
     return "\n".join(_text_lines(make_picture(drawn, itemsize))) + "\n"
 
 
@@ -39,11 +39,11 @@ def _text_lines(shown: Picture) -> Iterator[str]:
 
 
 def _part_cells(box: PartBox, shown: Picture) -> tuple[str, str, str]:
-    """The columns of a part's line that are aligned."""
+    """The aligned columns of a part's line: name, operation and shape."""
     return box.name, box.type + ", Σ gradient" * (box.name in shown.reduction_by_box), box.extent
 
 
 def _feed_text(box: PartBox, shown: Picture) -> str:
-    """What feeds a part; for the receiving end of a bridge also the bytes that cross it."""
+    """The sources of a part; at the receiving end of a bridge also the bytes that cross it."""
     feeds = [arrow.source + (f"  {arrow.label}" if arrow.crosses else "") for arrow in shown.arrows_into[box.name]]
     return f"← {', '.join(feeds)}" if feeds else ""

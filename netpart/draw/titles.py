@@ -1,4 +1,4 @@
-"""Titles of fields, moved to where no arrow crosses them: Graphviz lets arrows run through the room that it keeps."""
+"""Titles of fields, moved to places without arrows: Graphviz draws arrows across the space of cluster titles."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PATH = re.compile(r'<path [^>]*? d="([^"]*)"')
 LABEL = re.compile(r'<text text-anchor="(\w+)" x="([-\d.]+)" y="([-\d.]+)" font-size="([\d.]+)"[^>]*>([^<]*)</text>')
 NUMBERS = re.compile(r"([-\d.]+),([-\d.]+)")
 PIECES = 12
-"""Straight pieces that a curve is taken for."""
+"""Number of straight pieces by which a curve is approximated."""
 MARGIN, ROOM = 10, 4
-"""Pixels between a title and the sides of its field, and between it and an arrow."""
+"""Pixels between a title and the sides of its field, and between a title and an arrow."""
 
 
 def place_titles(svg: str) -> str:
-    """``svg`` as Graphviz writes it, each title at the leftmost place of its line where nothing crosses it."""
+    """``svg``, as Graphviz writes it, with each title at the leftmost place of its line where nothing crosses it."""
     crossing = [box for edge in EDGE.findall(svg) for box in arrow_boxes(edge)]
     return FIELD.sub(lambda field: _move_title(field, crossing), svg)
 
@@ -34,7 +34,7 @@ Box = tuple[float, float, float, float]
 
 
 def arrow_boxes(edge: str) -> Iterator[Box]:
-    """The boxes that hold the pieces of an arrow, and its label."""
+    """The bounding boxes of the pieces of an arrow and of its label."""
     for path in PATH.findall(edge):
         for (x, y), (to_x, to_y) in pairwise(path_points(path)):
             yield min(x, to_x), max(x, to_x), min(y, to_y), max(y, to_y)
@@ -45,22 +45,22 @@ def arrow_boxes(edge: str) -> Iterator[Box]:
 
 
 def path_points(path: str) -> Iterator[Point]:
-    """Points on a path of cubic curves."""
+    """Points on a path of cubic Bézier curves."""
     found = [(float(x), float(y)) for x, y in NUMBERS.findall(path)]
     yield from found[:1]
-    for i in range(0, len(found) - 3, 3):
+    for i in range(0, len(found) - 3, 3):  # the end of a curve is the start of the next: three new points each
         yield from (_curve_point(found[i : i + 4], (k + 1) / PIECES) for k in range(PIECES))
 
 
 def _curve_point(curve: list[Point], t: float) -> Point:
-    """The point of a cubic curve at ``t``, from 0 to 1."""
+    """The point of a cubic Bézier curve at ``t``, from 0 to 1."""
     weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
     x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
     return x, y
 
 
 def _move_title(field: re.Match[str], crossing: list[Box]) -> str:
-    """A field whose title stands where nothing crosses it, or where it stood if there is no such place."""
+    """One field with its title at the leftmost free place, or at the left if there is no free place."""
     before, path, start, end, y, size, text = field.groups()
     line = float(y)
     xs = [x for x, _ in path_points(path)]
@@ -68,6 +68,7 @@ def _move_title(field: re.Match[str], crossing: list[Box]) -> str:
     in_line = [
         (left, right) for left, right, top, bottom in crossing if top < line + ROOM and bottom > line - float(size)
     ]
+    # The leftmost free place begins at the left margin or directly to the right of something that crosses the line.
     tries = [min(xs) + MARGIN + half, *sorted(right + half for _, right in in_line)]
     free = (x for x in tries if all(right <= x - half or left >= x + half for left, right in in_line))
     found = next((x for x in free if tries[0] <= x <= max(xs) - MARGIN - half), tries[0])

@@ -1,4 +1,4 @@
-"""How wide the numbers of a job are."""
+"""Size of the floating-point numbers of a job."""
 
 from __future__ import annotations
 

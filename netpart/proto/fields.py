@@ -1,4 +1,4 @@
-"""What the language's error messages say about fields: their kind, their values, the names close to a wrong one."""
+"""Texts about fields for error messages: their kind, their meaning, and names close to a wrong one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from netpart.proto.words import FIELDS, VALUES, plain_word, same_word
 
 FEW = 12
-"""Up to this many names are listed in full where none is close to the wrong one."""
+"""Up to this many names are all listed if none is close to the wrong one."""
 
 KINDS = {
     FieldDescriptor.CPPTYPE_INT32: "a whole number of 32 bits",
@@ -30,11 +30,11 @@ WHOLE = (
     FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_INT64,
     FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64,
 )  # fmt: skip
-"""The kinds of fields that hold whole numbers."""
+"""The types of fields that hold whole numbers."""
 
 
 def message_descriptor(message: type[Message] | Message) -> Descriptor:
-    """The descriptor of a message; its type has two names, for protobuf in Python and in C."""
+    """The descriptor of a message. The cast is needed as protobuf's Python and C implementations differ in its type."""
     return cast(Descriptor, message.DESCRIPTOR)
 
 
@@ -44,12 +44,12 @@ def message_fields(message: type[Message] | Message) -> Mapping[str, FieldDescri
 
 
 def is_repeated(field: FieldDescriptor) -> bool:
-    """True for a repeated field. Its default is a list in every protobuf; ``label`` went away with 7."""
+    """True for a repeated field. Its default is a list in every release of protobuf; 7 has removed ``label``."""
     return isinstance(field.default_value, list)
 
 
 def value_kind(field: FieldDescriptor) -> str:
-    """Says what a value of ``field`` is, e.g. ``a LayerType`` or ``a whole number of 32 bits``."""
+    """The kind of a value of ``field``, e.g. ``a value of LayerType`` or ``a whole number of 32 bits``."""
     if field.enum_type:
         return f"a value of {field.enum_type.name}"
     if field.message_type:
@@ -58,12 +58,12 @@ def value_kind(field: FieldDescriptor) -> str:
 
 
 def blocks_with_field(block: Descriptor, name: str) -> list[str]:
-    """The fields of ``block`` that hold blocks with a field ``name``."""
+    """The names of the fields of ``block`` that hold blocks with a field ``name``."""
     return [f.name for f in block.fields if f.message_type and name in f.message_type.fields_by_name]
 
 
 def nearest_hint(name: str, known: Iterable[str]) -> str:
-    """A hint with the ``known`` names closest to ``name``: all of them if none is close and they are few."""
+    """A hint with the ``known`` names closest to ``name``; with all if none is close and they are few; else ""."""
     names = list(known)
     if close := difflib.get_close_matches(name, names, 2):
         return f"did you mean {' or '.join(close)}?"
@@ -71,7 +71,8 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_field_hint(name: str, known: Iterable[str]) -> str:
-    """A hint to the field that ``name`` means, in other frameworks or nearly, or where all fields are explained."""
+    """A hint for the unknown field ``name``: a known one with the same or a similar name, or the one that other
+    frameworks call so; else the pages that explain all fields."""
     known = list(known)
     if same := same_word(name, known):
         return f"did you mean {same}?"
@@ -80,7 +81,7 @@ def nearest_field_hint(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_value_hint(field: FieldDescriptor, value: str) -> str:
-    """A hint to the value of an enum that ``value`` means, in other frameworks or nearly."""
+    """A hint for the unknown enum value ``value``: a similar one, or the one that other frameworks call so."""
     enum = cast(EnumDescriptor, field.enum_type)
     known = list(enum.values_by_name)
     kind = enum.name
@@ -93,13 +94,14 @@ def nearest_value_hint(field: FieldDescriptor, value: str) -> str:
 
 
 def field_meaning(field: FieldDescriptor) -> str:
-    """What proto/ says that ``field`` is, "" of a field that is not explained there."""
+    """The comment of ``field`` in proto/: that after it on its line, else the lines above it; "" without one."""
     from netpart.resources import resource_folder
 
     block = cast(Descriptor, field.containing_type)
+    # From the .proto file, as the descriptors of generated code carry no comments.
     file = resource_folder("proto") / Path(block.file.name).name
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
     fields = text.partition(f"message {block.name} {{")[2]
     found = re.search(rf"((?: *//.*\n)*).*\b{field.name} = {field.number}\b[^;]*;(?: *// *(.*))?", fields)
-    above, behind = found.groups(default="") if found else ("", "")
-    return behind.strip() or " ".join(line.strip(" /") for line in above.splitlines())
+    above, beside = found.groups(default="") if found else ("", "")
+    return beside.strip() or " ".join(line.strip(" /") for line in above.splitlines())

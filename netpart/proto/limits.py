@@ -1,7 +1,7 @@
-"""The limits of the language: one table, which docs/language.md shows.
+"""Limits of the language: the ranges of numbers, in one table that docs/language.md shows.
 
-They are wide: what a sensible job asks for is far below. They exist so that a slip of the keyboard is answered at once,
-where it stands, and not by a full memory.
+They are far above the values of any sensible job. They exist so that a typing error gets an error message with its
+position, instead of filling the memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 WORKERS = 4096
 """Members of a run: the workers of all groups, and servers."""
 MICRO_BATCHES = 1024
-"""Micro-batches of a mini-batch: each is a piece of every worker's schedule."""
+"""Micro-batches of a mini-batch. The length of every worker's schedule grows with them."""
 ROWS = 1 << 24
 """Rows of a mini-batch."""
 WINDOW = 1 << 20
@@ -22,13 +22,13 @@ EXTENT = (1 << 31) - 1
 ELEMENTS = 1 << 40
 """Elements of one tensor."""
 AXES = 8
-"""Axes of a tensor: as many as a message has room for."""
+"""Axes of a tensor: the maximum that a message between processes can describe."""
 BUCKET = 1 << 30
 """Bytes of the first all-reduce bucket."""
 THREADS = 4096
 """Threads of one worker's kernels."""
 SECONDS = 1e9
-"""Of any wait."""
+"""Seconds of any wait."""
 CHARACTERS = 4096
 """Characters of a string: a name, or the path of a file."""
 VALUES = 1 << 16
@@ -38,13 +38,14 @@ JOB = 16 << 20
 
 
 class Range(NamedTuple):
-    """The values that a number may have: from ``low`` to ``high``. No number of a job is infinite, or nan."""
+    """The allowed values of a number: from ``low`` to ``high``, inclusive. Infinity and nan are never allowed."""
 
     low: float
     high: float
 
     def holds(self, value: float) -> bool:
-        """True for a value within it that is finite."""
+        """True for a finite value within the range."""
+        # Every comparison with nan is False, so nan is refused too.
         return self.low <= value <= self.high and abs(value) < inf
 
     def __str__(self) -> str:
@@ -86,5 +87,5 @@ RANGES: dict[str, dict[str, Range]] = {
     "DeviceProto": {"count": PARTS},
     "LinkProto": {"latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE},
 }  # fmt: skip
-"""By message and field. What is not here may be any finite number; what layers and updaters ask of theirs they check,
-for it depends on more than the field."""
+"""Ranges by message and field. A field that is not here may have any finite number: layers and updaters check their own
+fields, as their ranges depend on other fields."""

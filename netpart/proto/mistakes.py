@@ -1,4 +1,4 @@
-"""Turns protobuf's complaints about a job's text into errors that say where, what was expected and what to do."""
+"""Errors of protobuf's text parser, turned into ConfigErrors with position, expected value and next step."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ _DIGITS = re.compile(r"[-+]?(\d+|0[xX][0-9a-fA-F]+)")
 _UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKMGT])i?(?:B|[Ff][Ll][Oo][Pp][Ss]?)?")
 POWERS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 TYPOGRAPHIC = "“”„‟‘’‚‛«»"
-"""Quotes of word processors and web pages, which protobuf's text does not know."""
+"""Quotation marks of word processors and web pages, which are not quotes in protobuf text."""
 _PREFIX = re.compile(r"^\d+:\d+ : ('.*': )?", re.DOTALL)
 
 
 @dataclass
 class OpenBlock:
-    """A block that is open where the error is; ``label`` is the layer's name if it has been read, ``bracket`` opens a
-    list in it that is not closed."""
+    """A block that is open at the error.
+
+    ``label`` is the layer's name if it has been read, else ``name``. ``bracket`` is the ``[`` of a list in the block
+    that is not closed yet, END if there is none.
+    """
 
     name: str
     descriptor: Descriptor | None
@@ -53,7 +56,8 @@ class OpenBlock:
 
 @dataclass
 class ErrorContext:
-    """What surrounds the error: open blocks, outermost first; the token there and the one before it; the field."""
+    """The surroundings of an error: the open blocks, outermost first, the token there, the one before it, and the token
+    that names the current field."""
 
     blocks: list[OpenBlock]
     token: Token = END
@@ -66,22 +70,24 @@ class ErrorContext:
 
     @property
     def field(self) -> FieldDescriptor | None:
-        """The field whose value stands at the error."""
+        """The field whose value is at the error."""
         return self.inner.descriptor.fields_by_name.get(self.name.text) if self.inner.descriptor else None
 
     def path_text(self, *fields: str) -> str:
-        """Path of the error as --set writes it, e.g. ``conv1.convolution_conf.kernel``."""
+        """The path of the error as --set writes it, e.g. ``conv1.convolution_conf.kernel``."""
+        # It begins at the innermost layer whose name is known, else below the job.
         named = [k for k, block in enumerate(self.blocks) if block.label != block.name]
         labels = [block.label for block in self.blocks[named[-1] if named else 1 :]]
         return ".".join([*labels, *fields]) or "job"
 
 
 def diagnose_error(error: ParseError, text: str, file: str) -> ConfigError:
-    """The ConfigError for ``error``, which parsing ``text`` as a JobProto raised."""
+    """The ConfigError for ``error``, which was raised while parsing ``text`` as a JobProto."""
     message = _PREFIX.sub("", str(error))
     line = error.GetLine() or 1
     column = error.GetColumn() or 1
     place = find_error_context(text, line, column)
+    # protobuf reports an unclosed block at the end of the text. The useful position is that of its opening bracket.
     if _UNCLOSED.match(message):
         place = find_error_context(text, inf, inf)
         line = place.inner.line
@@ -92,7 +98,7 @@ def diagnose_error(error: ParseError, text: str, file: str) -> ConfigError:
 
 
 def find_error_context(text: str, line: float, column: float) -> ErrorContext:
-    """Reads ``text`` up to a line and column and says what is open there."""
+    """Read ``text`` up to a line and column and return the context there."""
     place = ErrorContext([OpenBlock("", message_descriptor(JobProto), 1, 1, "")])
     known = tokenize_text(text)
     for place.token in known:
@@ -106,7 +112,7 @@ def find_error_context(text: str, line: float, column: float) -> ErrorContext:
 
 
 def _dotted_token(place: ErrorContext, rest: Iterator[Token]) -> Token:
-    """The token of ``place``; of a value with points in it, as nn.Linear, all of it."""
+    """The token of ``place``. A value with points in it, such as nn.Linear, is joined to one token."""
     token = place.token
     while place.previous.text == ":" and token.text[:1].isalpha() and next(rest, END).text == ".":
         token = Token(f"{token.text}.{next(rest, END).text}", token.line, token.column)
@@ -114,7 +120,7 @@ def _dotted_token(place: ErrorContext, rest: Iterator[Token]) -> Token:
 
 
 def _follow_token(place: ErrorContext, token: Token) -> None:
-    """Follows one token: names, brackets and the names of layers."""
+    """Update ``place`` by one token: field names, brackets and the names of layers."""
     if token.text in (":", "{", "<") and place.previous.text.isidentifier():
         place.name = place.previous
     if token.text in ("[", "]"):
@@ -126,13 +132,15 @@ def _follow_token(place: ErrorContext, token: Token) -> None:
         place.blocks.append(OpenBlock(name.text, inner, name.line, name.column, name.text))
     elif token.text in ("}", ">") and len(place.blocks) > 1:
         closed = place.blocks.pop()
+        # The block is the last field that was read, as its value ends here.
         place.name = Token(closed.name, closed.line, closed.column)
     elif place.inner.name == "layer" and place.name.text == "name" and token.text[:1] in ('"', "'"):
         place.inner.label = token.text.strip("\"'")
 
 
 def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
-    """Picks the words for a mistake at ``place`` about which protobuf said ``message``."""
+    """The error for a mistake at ``place``, for which protobuf's message is ``message``."""
+    # The order matters: protobuf's own findings are precise; the guesses from the tokens below are not.
     if found := _UNKNOWN_FIELD.search(message):
         return _unknown_field(place, found[1])
     if found := _EXTENSION.match(message):
@@ -163,10 +171,11 @@ def _explain_mistake(place: ErrorContext, message: str) -> ConfigError:
 
 
 def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
-    """A field that its block does not have: perhaps an outer or an inner one has it."""
+    """The error for a field that its block does not have. The hint names an outer or inner block that has it."""
     block = place.inner
     known = place.inner.descriptor.fields_by_name if place.inner.descriptor else {}
     expected = f"a field of {block.descriptor.name}" if block.descriptor else "a field"
+    # "base_lr: 0,05" reads as base_lr: 0 and then, after a separating comma, a field called 05.
     if name.isdigit() and place.previous.text == ",":
         hint = f"numbers have a point, not a comma: {place.name.text}: 0.{name}"
         return ConfigError(place.path_text(), expected, repr(name), hint)
@@ -175,13 +184,13 @@ def _unknown_field(place: ErrorContext, name: str) -> ConfigError:
 
 
 def _unknown_extension(place: ErrorContext, name: str) -> ConfigError:
-    """An extension, ``[package.name]``, that no package has registered: the conf of a layer of somebody else."""
+    """The error for an extension, ``[package.name]``, that no installed package has registered."""
     hint = "install the package whose layer it is for (docs/writing-a-layer.md), or remove it"
     return ConfigError(place.path_text(), "a field, or an extension that a package has registered", f"[{name}]", hint)
 
 
 def outer_block_hint(place: ErrorContext, name: str) -> str:
-    """A hint if an outer block has field ``name``: the inner one was not closed."""
+    """A hint if an outer block has a field ``name``: then the inner block was probably not closed. Else ""."""
     for outer in reversed(place.blocks[:-1]):
         if outer.descriptor and name in outer.descriptor.fields_by_name:
             owner = f"{outer.name!r}" if outer.name else "the job"
@@ -191,14 +200,14 @@ def outer_block_hint(place: ErrorContext, name: str) -> str:
 
 
 def _inner_block_hint(place: ErrorContext, name: str) -> str:
-    """A hint if blocks that may stand here have field ``name``."""
+    """A hint if a block that is allowed here has a field ``name``, else ""."""
     owners = blocks_with_field(place.inner.descriptor, name) if place.inner.descriptor else []
     where = f"{owners[0]} {{ {name} ... }}" if len(owners) == 1 else "it in that block"
     return f"{name!r} is a field of {' or '.join(owners)}: write {where}" if owners else ""
 
 
 def _unclosed_list(place: ErrorContext) -> ConfigError:
-    """A list whose elements are followed by neither a comma nor its end."""
+    """The error for a list with an element that neither a comma nor the closing bracket follows."""
     got = "the end of the file" if place.token is END else repr(place.token.text)
     hint = f"a list is written {place.name.text}: [1, 2]"
     return ConfigError(
@@ -207,7 +216,7 @@ def _unclosed_list(place: ErrorContext) -> ConfigError:
 
 
 def _wrong_bracket(place: ErrorContext) -> ConfigError:
-    """A closing bracket that nothing waits for."""
+    """The error for a closing bracket without an opening one, or of another kind than the opening one."""
     if len(place.blocks) == 1:
         return ConfigError("job", "a field or the end of the file", repr(place.token.text), "remove this bracket")
     got = f"{place.token.text!r} (the block opens at line {place.inner.line})"
@@ -217,11 +226,11 @@ def _wrong_bracket(place: ErrorContext) -> ConfigError:
 
 
 def _wrong_value(place: ErrorContext, field: FieldDescriptor, message: str) -> ConfigError:
-    """A value that its field cannot have."""
+    """The error for a value that its field cannot have."""
     got = place.token.text
     who = place.path_text(field.name)
     if place.token is END:
-        return ConfigError(who, value_kind(field), "the end of the file", f"write a value behind {field.name}")
+        return ConfigError(who, value_kind(field), "the end of the file", f"write a value after {field.name}")
     if field.cpp_type != FieldDescriptor.CPPTYPE_STRING and not field.message_type and got[0] in ('"', "'"):
         unit = _UNIT.fullmatch(got[1:-1])
         plain_hint = f"write it without quotes: {field.name}: {got[1:-1]}"
@@ -242,7 +251,7 @@ def _wrong_value(place: ErrorContext, field: FieldDescriptor, message: str) -> C
 
 
 def _other_value_hint(field: FieldDescriptor, got: str) -> str:
-    """How a value is written that is no number, no truth value or no text, or is too large."""
+    """The hint for a wrong number, truth value or string: how to write one, or what the field means."""
     if field.cpp_type in WHOLE:
         return meaning_hint(field)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
@@ -253,7 +262,7 @@ def _other_value_hint(field: FieldDescriptor, got: str) -> str:
 
 
 def number_hint(name: str, got: str, equals: str = ": ") -> str:
-    """How a number is written: without a unit, which counts as a power of ten."""
+    """The hint for a wrong number: digits, without a unit. A unit in ``got`` is converted as a power of ten."""
     found = _UNIT.fullmatch(got.strip("\"'"))
     if not found:
         return f"write it in digits, as in {name}{equals}0.1"
@@ -262,17 +271,17 @@ def number_hint(name: str, got: str, equals: str = ": ") -> str:
 
 
 def _digits_hint(field: FieldDescriptor) -> str:
-    """How a whole number is written."""
+    """The hint for a wrong whole number: digits. None for partition_dim, where 10 would be a wrong example."""
     return f"write it in digits, as in {field.name}: 10" if field.name != "partition_dim" else ""
 
 
 def meaning_hint(field: FieldDescriptor) -> str:
-    """What a field is, as a hint."""
+    """A hint with the meaning of a field, "" if it has no comment in proto/."""
     return f"{field.name} is: {text}" if (text := field_meaning(field)) else ""
 
 
 def _block_hint(field: FieldDescriptor) -> str:
-    """How a block is written, where a value came."""
+    """The hint for a value in place of a block: how to write the block."""
     examples = {
         "learning_rate": "type: kFixed base_lr: 0.05",
         "init": "type: kUniformSqrtFanIn",
@@ -282,29 +291,29 @@ def _block_hint(field: FieldDescriptor) -> str:
 
 
 def is_extension_error(error: ParseError) -> bool:
-    """True if the text has an extension that nobody has registered."""
+    """True if ``error`` is about an extension that no package has registered."""
     return bool(_EXTENSION.match(_PREFIX.sub("", str(error))))
 
 
 def missing_fields(job: JobProto) -> list[ConfigError]:
-    """The errors for the required fields that ``job`` does not set."""
+    """The errors for the required fields that are not set in ``job``."""
     return [_missing_field(job, _field_path(path)) for path in cast(Any, job).FindInitializationErrors()]
 
 
 def _missing_field(job: JobProto, path: FieldPath) -> ConfigError:
-    """The error for required field ``path``: where it belongs is the block around it."""
+    """The error for the missing required field ``path``; it names the block or the layer that lacks it."""
     block = ".".join(str(step) for step in path[:-1] if isinstance(step, str))
     who = _layer_label(job, path) if path[:2] == ("neuralnet", "layer") else block
     return ConfigError(who, f"{path[-1]} in {block}", "none", f"add {path[-1]}: ...", at=path)
 
 
 def _layer_label(job: JobProto, path: FieldPath) -> str:
-    """The name of the layer on ``path``, or its number while it has none."""
+    """The name of the layer on ``path``, or its number if it has no name."""
     index = int(path[2])
     return job.neuralnet.layer[index].name or f"layer {index}"
 
 
 def _field_path(text: str) -> FieldPath:
-    """Reads protobuf's ``neuralnet.layer[3].(package.name).x`` as a FieldPath."""
+    """Convert protobuf's ``neuralnet.layer[3].(package.name).x`` to a FieldPath."""
     steps = re.findall(r"\([^)]*\)|\w+", text)
     return tuple(int(s) if s.isdigit() else s.replace("(", "[").replace(")", "]") for s in steps)

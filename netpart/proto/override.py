@@ -1,10 +1,10 @@
-"""``--set``: changes fields of a job after it is read.
+"""Overrides of ``--set``: changes to fields of a job after it is read.
 
-fc1.partition_dim=0                     a layer's field (every layer of that name)
-data@test.store_conf.path=digits.bin    the layer of that name that is kept in a phase
+fc1.partition_dim=0                     a layer's field (of every layer of that name)
+data@test.store_conf.path=digits.bin    the layer of that name in one phase
 updater.learning_rate.base_lr=0.1       a field of the job
 conv1.location=0,1,2                    a repeated field: replaces all elements
-fc1.param[0].init.std=0.1               one element; the index after the last adds one
+fc1.param[0].init.std=0.1               one element; the index after the last adds an element
 conv1.partition_dim=                    without a value: clears the field, list, element or block
 """
 
@@ -37,7 +37,7 @@ _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
 class OptionPosition(Position):
-    """The place of a field that an override has set: the command line."""
+    """The position of a field that an override has set: the option itself, without line and column."""
 
     def __str__(self) -> str:
         return clip_text(self.file)
@@ -52,7 +52,7 @@ class OverrideTarget:
 
 
 def apply_overrides(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
-    """Applies ``overrides`` to ``job`` in order; returns path -> place of every field they set.
+    """Apply ``overrides`` to ``job`` in order; return the position of every field they set, by its path.
 
     Raises ConfigError that quotes the override and names the nearest layers, fields or values.
     """
@@ -63,7 +63,7 @@ def apply_overrides(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, 
 
 
 def _inner_field_hint(message: Message, name: str) -> str:
-    """A hint if blocks of ``message`` have field ``name``: those that it has, or else those that it may have."""
+    """A hint if blocks of ``message`` have a field ``name``: those that are set, else those that may be. Else ""."""
     known = message_fields(message)
     owners = [owner for owner in blocks_with_field(message_descriptor(message), name) if not is_repeated(known[owner])]
     owners = [owner for owner in owners if message.HasField(owner)] or owners
@@ -71,13 +71,13 @@ def _inner_field_hint(message: Message, name: str) -> str:
 
 
 def _meant_field_hint(message: Message, name: str) -> str:
-    """A hint to the field of ``message``, or of a block in it, that other frameworks call ``name``."""
+    """A hint for the unknown field ``name``: the field of ``message``, or of a block in it, with that meaning."""
     place = FIELDS.get(plain_word(name), ("", ""))[0].rpartition(".")[2]
     return (_inner_field_hint(message, place) if place else "") or nearest_field_hint(name, message_fields(message))
 
 
 def _deeper_field_hint(job: JobProto, name: str) -> str:
-    """A hint to fields called ``name``, here or in other frameworks, further down in ``job``."""
+    """A hint to deeper fields of ``job`` with this name, or with this meaning in other frameworks; else ""."""
     place, hint = FIELDS.get(plain_word(name), ("", ""))
     wanted = {name, place.rpartition(".")[2] or name}
     paths = list(dict.fromkeys(path for path in _field_paths_below(job) if path.rpartition(".")[2] in wanted))
@@ -89,7 +89,8 @@ def _deeper_field_hint(job: JobProto, name: str) -> str:
 
 
 def _field_paths_below(job: JobProto) -> Iterator[str]:
-    """Every field of the blocks that ``job`` has, as --set names it."""
+    """The paths, as --set writes them, of the fields of every block that is set in ``job``."""
+    # The list grows while it is iterated: a breadth-first walk, so that shallow fields come first in hints.
     blocks: list[tuple[str, Message]] = [("", job)]
     for prefix, block in blocks:
         yield from (prefix + name for name, field in message_fields(block).items() if not field.message_type)
@@ -111,19 +112,19 @@ class Override:
         return ConfigError(f"--set {self.text}", expected, got, hint)
 
     def apply(self, job: JobProto) -> list[FieldPath]:
-        """Sets the field in every message the target names; returns the paths set or added."""
+        """Set the field in every message that the target names; return the paths that were set or added."""
         if not self.equals:
             raise self.make_error("TARGET.FIELD=VALUE", repr(self.text), "e.g. --set fc1.partition_dim=0")
         targets, steps = self.resolve(job)
         return [path for target in targets for path in self.set(target, steps)]
 
     def resolve(self, job: JobProto) -> tuple[list[OverrideTarget], list[str]]:
-        """The layers the override starts with, or else the job; and the steps from there to the field."""
+        """The layers that the override begins with, or else the job; and the steps from there to the field."""
         layers = _layers_by_key(job)
         named = [key for key in layers if self.target.startswith(f"{key}.")]
         first = re.split(r"[.\[]", self.target)[0]
         if named:
-            key = max(named, key=len)
+            key = max(named, key=len)  # names may contain points: of "a" and "a.b" the longer one is meant
             self.check_clash(key, layers[key])
             return layers[key], self.target[len(key) + 1 :].split(".")
         if first in message_fields(JobProto):
@@ -144,7 +145,7 @@ class Override:
         return self.make_error("a layer or a field of the job", repr(first), hint)
 
     def set(self, target: OverrideTarget, steps: list[str]) -> list[FieldPath]:
-        """Walks ``steps`` from ``target``, sets or clears the last; returns the paths set or added on the way."""
+        """Walk ``steps`` from ``target`` and set or clear the last field; return the paths that were set or added."""
         paths: list[FieldPath] = []
         for step in steps[:-1]:
             target = self.descend(target, *self.step(target, step), paths)
@@ -158,7 +159,7 @@ class Override:
         return paths
 
     def step(self, target: OverrideTarget, step: str) -> tuple[FieldDescriptor, int | None]:
-        """Reads ``name`` or ``name[index]`` as a field of the target."""
+        """Parse ``name`` or ``name[index]`` as a field of the target. Raises ConfigError."""
         found = _STEP.fullmatch(step)
         known = message_fields(target.message)
         name = found[1] if found else step
@@ -176,15 +177,15 @@ class Override:
         if not is_repeated(field):
             raise self.make_error(f"{field.name} without an index", f"[{index}]", f"{field.name} has one value")
         count = len(getattr(target.message, field.name))
-        most = count if self.value else count - 1
+        most = count if self.value else count - 1  # setting may add one element, clearing needs one that exists
         if index > most:
-            expected = f"an index up to {most}" if most >= 0 else "an element that is there"
+            expected = f"an index up to {most}" if most >= 0 else "an element that exists"
             raise self.make_error(expected, f"[{index}]", f"{field.name} has {count} elements")
 
     def descend(
         self, target: OverrideTarget, field: FieldDescriptor, index: int | None, paths: list[FieldPath]
     ) -> OverrideTarget:
-        """The block that ``field`` of the target holds; adds an element for the index after the last."""
+        """The block in ``field`` of the target. The index after the last adds an element, and its path to ``paths``."""
         if not field.message_type:
             raise self.make_error("a block", f"{field.name}, which holds {value_kind(field)}", f"stop at {field.name}")
         child = getattr(target.message, field.name)
@@ -199,11 +200,12 @@ class Override:
         return OverrideTarget(child[index], at)
 
     def clear(self, target: OverrideTarget, field: FieldDescriptor, index: int | None) -> FieldPath:
-        """Makes the field as if it had not been written; an element goes from its list."""
+        """Reset the field to unset, or remove the element from its list; return the field's path."""
         at: FieldPath = (*target.at, field.name)
         if index is not None:
             del getattr(target.message, field.name)[index]
-        elif field in (known for known, _ in target.message.ListFields()):  # clearing makes a block that is not there
+        elif field in (known for known, _ in target.message.ListFields()):
+            # Only a field that is set: ClearField would otherwise mark the blocks around it as present.
             target.message.ClearField(cast(Any, field.name))
         return at
 
@@ -219,6 +221,7 @@ class Override:
                 raise self.make_error("a list without brackets", repr(self.value), f"write {field.name}={plain_list}")
             elements[:] = [self.read(field, v.strip()) for v in self.value.split(",")]
             return at
+        # A slice, since for the index after the last it appends.
         elements[index : index + 1] = [self.read(field, self.value)]
         return (*at, index)
 
@@ -230,7 +233,7 @@ class Override:
 
 
 def _layers_by_key(job: JobProto) -> dict[str, list[OverrideTarget]]:
-    """Layers by name, and by ``name@phase`` for the phases each is in."""
+    """The layers by name, and by ``name@phase`` for each phase that a layer is in."""
     found: dict[str, list[OverrideTarget]] = {}
     for i, layer in enumerate(job.neuralnet.layer):
         at = ("neuralnet", "layer", i)

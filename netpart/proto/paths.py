@@ -1,4 +1,4 @@
-"""The files that a job names, and their names seen from another folder."""
+"""Paths of data files in a job, and their conversion when the job moves to another folder."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from google.protobuf.message import Message
 from netpart.proto.job_pb2 import JobProto
 
 FIELDS = ("path", "vocab_path", "mean_file", "std_file", "meanfile")
-"""Fields of an input's conf that name a file; relative ones start from the job's folder or the working directory."""
+"""Fields of an input's conf that name a file. Relative paths start from the job's folder or the working directory."""
 
 
 def data_fields(job: JobProto) -> Iterator[tuple[Message, str]]:
-    """Every field that names a file of data: the block it is in, and its name."""
+    """Every field of ``job`` that names a data file, as its block and its name."""
     for layer in job.neuralnet.layer:
         blocks = [value for field, value in layer.ListFields() if isinstance(value, Message)]
         yield from ((block, field.name) for block in blocks for field, _ in block.ListFields() if field.name in FIELDS)
 
 
 def rebase_paths(job: JobProto, source: Path, target: Path) -> None:
-    """Rewrites the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
+    """Rewrite the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
 
-    A file that is not beside the source but in the working directory is found there by any job, so its name stays.
+    A path that exists only in the working directory stays: jobs of every folder find the file there.
     """
     if source.resolve() == target.resolve():
         return

@@ -1,4 +1,4 @@
-"""Which phases a layer belongs to."""
+"""Phases of layers, cuts and jobs: train, val and test."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import CutProto, JobProto, LayerProto, NetProto, Phase, ShardProto
 
 PHASES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
-"""Name of a phase on the command line -> its value in ``include`` and ``exclude``."""
+"""The name of each phase on the command line -> its value in ``include`` and ``exclude``."""
 
-_HINT = "say it with include alone: exclude is deprecated"
+_HINT = "use include alone: exclude is deprecated"
 
 
 def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
-    """True if ``layer`` is in ``phase`` (train, val or test): a layer with neither include nor exclude is in all.
+    """True if ``layer`` is in ``phase`` (train, val or test); a layer with neither include nor exclude is in all.
 
-    Raises ConfigError, ``at`` the layer's path, for a layer that has both.
+    ``at`` is the layer's path, for the error. Raises ConfigError for a layer that has both.
     """
     if layer.include and layer.exclude:
         raise ConfigError(layer.name, "include or exclude", "both", _HINT, at=(*at, "exclude"))
@@ -24,18 +24,18 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
 
 
 def counts_in_phase(block: CutProto | ShardProto, phase: str) -> bool:
-    """True if a cut or shard counts in ``phase``: one that names none counts in all."""
+    """True if a cut or shard applies in ``phase``; one without a phase applies in all."""
     return not block.HasField("phase") or block.phase == PHASES[phase]
 
 
 def runs_phase(job: JobProto, phase: str) -> bool:
-    """True if ``job`` trains in ``phase``, or evaluates in it and has layers for it."""
+    """True if ``job`` runs ``phase``: train always, val and test if they have steps and layers."""
     steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
     return phase == "train" or (steps > 0 and any(in_phase(layer, phase) for layer in job.neuralnet.layer))
 
 
 def check_phases(net: NetProto) -> None:
-    """Raises ConfigError if one layer of ``net`` uses include and another exclude, as SINGA does."""
+    """Raise ConfigError if one layer of ``net`` uses include and another exclude, as SINGA does."""
     including = next((layer.name for layer in net.layer if layer.include), None)
     excluding = next((i for i, layer in enumerate(net.layer) if layer.exclude), None)
     if including is not None and excluding is not None:

@@ -1,6 +1,6 @@
-"""Where each field of a job stands in its text: a second pass, run only when an error wants to point there.
+"""Positions of a job's fields in its text, found in a second pass that runs only when an error needs one.
 
-protobuf's text parser keeps positions of mistakes only; these are those of valid fields.
+protobuf's text parser reports the positions of syntax errors only; these are the positions of valid fields.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ END = Token("", 0, 0)
 
 
 def tokenize_text(text: str, comments: bool = False) -> Iterator[Token]:
-    """Yields the tokens of ``text``, each comment as one or none at all; wrong text yields wrong tokens, no error."""
+    """Yield the tokens of ``text``. With ``comments`` each comment is a token, else they are skipped.
+
+    Text that is not valid yields some tokens and raises no error.
+    """
     tokenizer = text_format.Tokenizer(text.split("\n"), skip_comments=not comments)
     while not tokenizer.AtEnd():
         token = tokenizer.token
         tokenizer.NextToken()
-        # The tokenizer tells its place only through the errors it makes; typeshed asks a Message of them. The one of
-        # the token before does not quote the line, which may be as long as the text.
+        # The tokenizer gives its position only through the errors that it makes (typeshed wants a Message for them).
+        # ParseErrorPreviousToken, and not ParseError: that would quote the line, which may be as long as the text.
         place = cast(Any, tokenizer).ParseErrorPreviousToken("")
         yield Token(token, place.GetLine(), place.GetColumn())
 
 
 def field_positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, Position]:
-    """Positions of all fields of ``text``, a valid message of type ``root``.
+    """Positions of all fields of ``text``, a valid message of type ``root``, by their paths.
 
     A field's position is that of its name; an element of a list ``[a, b]`` has its own. A repeated field is
-    found with its index, ``("neuralnet", "layer", 3)``, and without: its first element. An extension's name
+    listed with its index, ``("neuralnet", "layer", 3)``, and without, at its first element. An extension's name
     is written as in the text, ``"[package.name]"``.
     """
     locator = _Locator(text, file)
@@ -70,7 +73,7 @@ class _Locator:
         return found
 
     def block(self, path: FieldPath, descriptor: Descriptor) -> None:
-        """Reads fields up to the closing bracket or the end of the text."""
+        """Read fields up to the closing bracket or the end of the text."""
         counts: Counter[str] = Counter()
         while self.token is not END and not self.accept("}", ">"):
             self.field(path, descriptor, counts)
@@ -109,9 +112,11 @@ class _Locator:
             if field.message_type:
                 self.block(path, field.message_type)
             return
+        # Adjacent strings are one value, as in C.
         adjacent = self.take().text.startswith(('"', "'"))
         while adjacent and self.token.text.startswith(('"', "'")):
             self.take()
 
     def mark(self, path: FieldPath, start: Token) -> None:
+        # setdefault: a repeated field without its index keeps the position of its first element.
         self.found.setdefault(path, Position(self.file, start.line, start.column))

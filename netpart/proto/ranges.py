@@ -1,4 +1,4 @@
-"""Refuses what no job can mean: numbers out of their range, lists and strings that are too long to be meant."""
+"""Checks of values against the limits of the language: numbers, the length of lists and strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netpart.proto.limits import ANY, CHARACTERS, RANGES, VALUES
 
 
 class LongList(NamedTuple):
-    """A list that is too long to be meant, by its number of values."""
+    """The number of values of a list that is too long; it stands for the list itself."""
 
     values: int
 
@@ -24,7 +24,7 @@ Value = tuple[FieldDescriptor, FieldPath, Any]
 
 
 def find_out_of_range(job: JobProto) -> Iterator[ConfigError]:
-    """The errors for all values of ``job`` beyond their limits (``limits.py``), with their paths."""
+    """The errors for all values of ``job`` that exceed their limits (``limits.py``), with their paths."""
     for field, at, value in _block_values(job, ()):
         if isinstance(value, LongList):
             yield ConfigError(_set_path(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
@@ -35,7 +35,7 @@ def find_out_of_range(job: JobProto) -> Iterator[ConfigError]:
 
 
 def _block_values(block: Message, at: FieldPath) -> Iterator[Value]:
-    """Every value that is set in ``block`` and in the blocks below it, with its field and its path."""
+    """Every value that is set in ``block`` and in the blocks below it, with its field and path."""
     for field, value in block.ListFields():
         here = (*at, f"[{field.full_name}]" if field.is_extension else field.name)
         if not is_repeated(field):
@@ -48,12 +48,12 @@ def _block_values(block: Message, at: FieldPath) -> Iterator[Value]:
 
 
 def _values_below(field: FieldDescriptor, at: FieldPath, value: Any) -> Iterator[Value]:
-    """The value itself, or those of the block that it is."""
+    """``value`` itself, or the values of the block that it is."""
     return _block_values(value, at) if field.message_type else iter([(field, at, value)])
 
 
 def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float) -> Iterator[ConfigError]:
-    """The error for a number that its field cannot be; its hint says what the field means."""
+    """The error for a number out of its field's range, if it is; the hint gives the meaning of the field."""
     block = cast(Descriptor, field.containing_type)
     allowed = RANGES.get(block.name, {}).get(field.name, ANY)
     if not allowed.holds(value):
@@ -63,7 +63,7 @@ def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float)
 
 
 def _wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
-    """The error for a string that is no name and no path."""
+    """The errors for a string that is too long, or that has a character of value 0, which ends a name in C."""
     if len(text) > CHARACTERS:
         yield ConfigError(who, f"at most {CHARACTERS} characters", f"{len(text)}", "write less", at=at)
     if "\0" in text:
@@ -72,7 +72,7 @@ def _wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
 
 
 def _set_path(job: JobProto, at: FieldPath) -> str:
-    """A path as --set writes it: ``ip.innerproduct_conf.num_output``."""
+    """The path ``at`` as --set writes it: ``ip.innerproduct_conf.num_output``."""
     steps: Sequence[str | int] = at
     if at[:2] == ("neuralnet", "layer") and len(at) > 3:
         index = int(at[2])

@@ -1,4 +1,4 @@
-"""Reads a job's configuration: protobuf text, with errors that point at file:line:column."""
+"""Reader of job configurations in protobuf text, with errors that point at file:line:column."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ from netpart.proto.ranges import find_out_of_range
 from netpart.proto.slips import collect_mistakes
 from netpart.proto.worker_count import default_workers
 
-_LONE_RETURN = re.compile("\r(?!\n)")
+_LONE_RETURN = re.compile("\r(?!\n)")  # the line end of old Macs; protobuf would not end a comment at it
 Located = TypeVar("Located", bound=JobError)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it was read: the JobProto, and the text it stands in.
+    """A job as it was read: the JobProto and its text.
 
-    ``path`` is None for text that came from no file. ``overridden`` has the fields that --set changed. ``workers`` are
-    those of a group, as an option sets them (None: as the job asks for).
+    ``path`` is None for text that is not from a file. ``overridden`` has the positions of fields that --set changed.
     """
 
     proto: JobProto
@@ -48,7 +47,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """The folder that relative data paths resolve against first."""
+        """The folder from which relative data paths start; the working directory is the second choice."""
         return self.path.parent if self.path else Path()
 
     @property
@@ -62,15 +61,18 @@ class Job:
         return cluster_of(self.proto, self.worker_count)
 
     def locate(self, at: FieldPath) -> Position | None:
-        """Where field ``at``, or a list or block it is in, was set by --set; else where it stands in the text."""
+        """The position of field ``at``: the --set that set it or a list or block around it, else its place in the text.
+
+        None if it is in neither.
+        """
         prefixes = (at[:n] for n in range(1, len(at) + 1))
         set_by = next((self.overridden[prefix] for prefix in prefixes if prefix in self.overridden), None)
         return set_by or self._written.get(at)
 
     def explain(self, error: Located) -> Located:
-        """Fills in ``position`` from ``at``, of ``error`` and of the faults found with it, and returns ``error``.
+        """Fill in ``position`` from ``at`` for ``error`` and the faults found with it; return ``error``.
 
-        A field that is not in the text is placed at the innermost block around it.
+        A field that is not in the text gets the position of the innermost block around it.
         """
         for fault in error.faults:
             if fault.at is not None and fault.position is None:
@@ -81,7 +83,7 @@ class Job:
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
-        """Lets errors that leave the block say where in this job they are."""
+        """Give errors that leave the block their position in this job."""
         try:
             yield
         except JobError as error:
@@ -97,23 +99,24 @@ class Job:
 
 
 def read_job(path: str | Path, overrides: Iterable[str] = ()) -> Job:
-    """Reads the job in file ``path`` and applies ``overrides`` (see netpart.proto.override).
+    """Read the job in file ``path`` and apply ``overrides`` (see netpart.proto.override).
 
-    Raises ConfigError for a file that cannot be read and everything ``read_job_text`` raises.
+    Raises ConfigError for a file that cannot be read, and everything that ``read_job_text`` raises.
     """
     return _read_checked_job(decode_utf8(read_job_bytes(Path(path)), str(path)), str(path), Path(path), overrides)
 
 
 def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()) -> Job:
-    """Reads the job in ``text``; ``name`` stands for the file in errors.
+    """Read the job in ``text``; ``name`` stands for the file in errors.
 
-    Raises ConfigError, with its position, for text that is no JobProto, a required field that is missing, an
-    override that fits nothing, a value out of its range, and layers that mix include and exclude.
+    Raises ConfigError, with its position, for text that is not a JobProto, a missing required field, an override
+    without a target, a value out of its range, and layers that mix include and exclude.
     """
     return _read_checked_job(text, name, None, overrides)
 
 
 def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
+    # protobuf's own error is one mistake without context. The text is read again to find all of them.
     try:
         proto = _parse_job_proto(text)
     except text_format.ParseError:
@@ -128,9 +131,9 @@ def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterab
 
 
 def _parse_job_proto(text: str) -> JobProto:
-    """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
+    """Parse protobuf text as a JobProto. Raises ParseError.
 
-    Raises ParseError.
+    If the text has an unknown extension, the packages that bring layer types are imported first: they register theirs.
     """
     try:
         return text_format.Parse(text, JobProto())
@@ -142,14 +145,14 @@ def _parse_job_proto(text: str) -> JobProto:
 
 
 def _import_layer_packages() -> None:
-    """Imports the packages that bring layer types, for these register the extensions that they read."""
+    """Import the packages that bring layer types, which registers the extensions that they read."""
     for entry in metadata.entry_points(group="netpart.layers"):
-        with suppress(Exception):  # one that cannot be imported is reported where its layer is built
+        with suppress(Exception):  # a package that cannot be imported is reported when its layer is built
             entry.load()
 
 
 def _check_job_proto(proto: JobProto) -> None:
-    """Raises ConfigError for what the schema demands and the text parser lets pass."""
+    """Raise ConfigError, with all faults, for what the text parser does not check: required fields, ranges, phases."""
     faults = FaultList()
     faults.found += missing_fields(proto)
     faults.found += find_out_of_range(proto)
@@ -159,7 +162,7 @@ def _check_job_proto(proto: JobProto) -> None:
 
 
 def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
-    """The content of ``path``, which is to be ``kind``; raises ConfigError with the nearest names in its folder."""
+    """Read the file ``path``; ``kind`` names it in errors. Raises ConfigError with the nearest names in its folder."""
     try:
         return read_file(path, JOB)
     except FileNotFoundError:
@@ -169,23 +172,23 @@ def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
 
 
 def _nearest_file_hint(path: Path) -> str:
-    """A hint for a file that does not exist: what does exist there."""
+    """A hint for a file that does not exist: a missing folder, or the nearest names of its .conf files."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
     return nearest_hint(path.name, sorted(p.name for p in path.parent.glob("*.conf")))
 
 
 def decode_utf8(data: bytes, name: str) -> str:
-    """UTF-8 text of ``data``, without a byte-order mark; raises ConfigError at the first wrong byte.
+    """Decode ``data`` as UTF-8 and remove a byte-order mark. Raises ConfigError at the first wrong byte.
 
-    A carriage return alone ends a line, too: of protobuf's comments it would not.
+    A carriage return alone becomes a line feed, so that it ends comments too.
     """
     try:
         return _LONE_RETURN.sub("\n", data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         start = data.rfind(b"\n", 0, error.start) + 1
         line = data.count(b"\n", 0, start) + 1
-        column = len(data[start : error.start].decode()) + 1
+        column = len(data[start : error.start].decode()) + 1  # in characters; the bytes before the wrong one are valid
         got = f"byte 0x{data[error.start]:02x}"
         hint = "save the file as UTF-8"
         raise ConfigError(name, "UTF-8 text", got, hint, position=Position(name, line, column)) from None

@@ -1,4 +1,4 @@
-"""Every mistake in a job's text, not the first alone: a wrong field is blanked out, and the rest is read again."""
+"""Collection of all mistakes in a job's text: after each one the wrong field is blanked and the text parsed again."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from netpart.proto.mistakes import diagnose_error, find_error_context, outer_blo
 from netpart.proto.positions import Token, tokenize_text
 
 MOST = 50
-"""Mistakes that are looked for: the text is read again for each."""
+"""Maximum number of mistakes that are collected: the text is parsed again for each."""
 LARGE = 1 << 20
-"""Characters of a text in which one mistake is enough: reading it again would take long."""
+"""Length in characters from which only one mistake is reported: parsing again would take too long."""
 OPEN = {"{": "}", "<": ">", "[": "]"}
 
 
 def collect_mistakes(text: str, file: str) -> JobError:
-    """The mistakes of ``text``, which is no JobProto, each with its place; one if it is in another format."""
+    """The mistakes of ``text``, which is not a valid JobProto, with their positions; one if it is in another format."""
     return other_format_error(text, file) or combine_faults(
         islice(_each_mistake(text, file), MOST if len(text) < LARGE else 1)
     )
 
 
 def _each_mistake(text: str, file: str) -> Iterator[ConfigError]:
-    """The mistakes of ``text`` in turn, up to one beyond which nothing can be said."""
+    """The mistakes of ``text`` in order, up to the first that cannot be blanked."""
     last, rest = (0, 0), text
     while error := _parse_error(rest):
         found = diagnose_error(error, rest, file)
         place = error.GetLine() or 1, error.GetColumn() or 1
-        if place <= last:
+        if place <= last:  # the parser got no further: nothing was blanked, or the blanking caused a new mistake
             return
         yield found
         last = place
@@ -43,7 +43,7 @@ def _each_mistake(text: str, file: str) -> Iterator[ConfigError]:
 
 
 def _parse_error(text: str) -> ParseError | None:
-    """What protobuf says against ``text`` as a JobProto."""
+    """The error of parsing ``text`` as a JobProto, None if it is valid."""
     try:
         text_format.Parse(text, JobProto())
     except ParseError as error:
@@ -52,7 +52,8 @@ def _parse_error(text: str) -> ParseError | None:
 
 
 def _blank_mistake(text: str, line: int, column: int) -> str:
-    """``text`` with blanks instead of the field at a place; as it is where that is not all that is wrong there."""
+    """``text`` with blanks in place of the field at a position; unchanged if more than this field is wrong there."""
+    # Blanks, and not a deletion: all positions after the field stay those of the original text.
     known = list(tokenize_text(text))
     k = bisect_left(known, (line, column), key=lambda token: (token.line, token.column))
     if k == len(known) or outer_block_hint(find_error_context(text, line, column), known[k].text):
@@ -63,7 +64,7 @@ def _blank_mistake(text: str, line: int, column: int) -> str:
 
 
 def _field_start(known: Sequence[Token], k: int) -> int | None:
-    """The index of the name of the field whose name or value is token ``k``."""
+    """The index of the name of the field whose name or value is token ``k``; None if it is not found."""
     if _token_text(known, k + 1) in (":", "{", "<"):
         return k
     if _token_text(known, k - 1) == "[" and _token_text(known, k - 2) != ":":
@@ -73,7 +74,10 @@ def _field_start(known: Sequence[Token], k: int) -> int | None:
 
 
 def _field_end(known: Sequence[Token], first: int) -> int | None:
-    """The index of the last token of the field whose name, or the bracket before it, is token ``first``."""
+    """The index of the last token of the field that begins at ``first`` with its name, or the ``[`` of an extension.
+
+    None if the field has no end.
+    """
     at = _closing_bracket(known, first) if known[first].text == "[" else first
     if at is None:
         return None
@@ -86,7 +90,7 @@ def _field_end(known: Sequence[Token], first: int) -> int | None:
 
 
 def _closing_bracket(known: Sequence[Token], at: int) -> int | None:
-    """The index of the bracket that closes the one at ``at``."""
+    """The index of the bracket that closes the one at ``at``; None if none does."""
     waiting: list[str] = []
     for k in range(at, len(known)):
         if known[k].text in OPEN:
@@ -99,12 +103,12 @@ def _closing_bracket(known: Sequence[Token], at: int) -> int | None:
 
 
 def _token_text(known: Sequence[Token], k: int) -> str:
-    """A token's text; none beyond the ends."""
+    """The text of token ``k``, "" beyond both ends."""
     return known[k].text if 0 <= k < len(known) else ""
 
 
 def _blank_tokens(text: str, first: Token, last: Token) -> str:
-    """``text`` with blanks from token ``first`` to token ``last``; all other tokens keep their place."""
+    """``text`` with blanks from token ``first`` to token ``last``, line ends kept."""
     starts = [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
     lo, hi = (starts[token.line - 1] + token.column - 1 for token in (first, last))
     hi += len(last.text)

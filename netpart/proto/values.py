@@ -1,4 +1,4 @@
-"""Reads the values that ``--set`` gives to fields, and says how a wrong one is written."""
+"""Values of ``--set``: their parsing, and hints for wrong ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _READERS: dict[int, Callable[[str], Any]] = {
 }
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _ROUND = re.compile(r"[-+]?\d{1,9}(\.0*)?([eE]\+?\d)?")
-"""A whole number written as one that need not be: 10.0, 1e3."""
+"""A whole number in the notation of a float: 10.0, 1e3."""
 
 
 def read_value(field: FieldDescriptor, text: str) -> Any:
-    """One value of ``field``. Raises ValueError for text that it cannot have."""
+    """Parse one value of ``field``. Raises ValueError for text that is not such a value."""
     return text_format.ParseEnum(field, text) if field.enum_type else _READERS[field.cpp_type](text)
 
 
 def value_hint(field: FieldDescriptor, text: str) -> str:
-    """How a value of ``field`` is written, where ``text`` is none."""
+    """The hint for ``text``, which is not a value of ``field``: how to write one."""
     if field.enum_type:
         return nearest_value_hint(field, text)
     if is_repeated(field) and len(text.split()) > 1:
@@ -49,7 +49,7 @@ def value_hint(field: FieldDescriptor, text: str) -> str:
 
 
 def _whole_number_hint(field: FieldDescriptor, text: str) -> str:
-    """How a whole number is written."""
+    """The hint for ``text``, which is not a whole number."""
     if _ROUND.fullmatch(text):
         return f"write it in digits: {field.name}={float(text):.0f}"
     if "," in text and not is_repeated(field):

@@ -1,7 +1,7 @@
-"""What other frameworks call things: one table from their words to netpart's, for the hints of error messages.
+"""Words of other frameworks and their counterparts in netpart: the tables for the hints of error messages.
 
-Words are compared in small letters and without what joins them: batch_size, BatchSize and batchsize are one word.
-A line of a table has all words for a thing, of a field how --set names it, and after the colon the hint.
+Words are compared in small letters and without separators: batch_size, BatchSize and batchsize are one word.
+A line of a table has all words for one thing, then (for a field) "=" and its --set path, then a colon and the hint.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Iterable
 
 
 def _read_word_table(text: str) -> dict[str, tuple[str, str]]:
-    """A table: by each word how --set names what it means, or "", and the hint. A line that begins with spaces goes on
-    with the one above."""
+    """Parse a table: by each word the --set path of what it means, or "", and the hint.
+
+    A line that begins with spaces continues the line above.
+    """
     found: dict[str, tuple[str, str]] = {}
     for line in re.sub(r"\n +", " ", text).strip().split("\n"):
         words, _, hint = line.partition(": ")
@@ -22,7 +24,7 @@ def _read_word_table(text: str) -> dict[str, tuple[str, str]]:
 
 
 def _read_hint_table(text: str) -> dict[str, str]:
-    """A table of hints alone."""
+    """Parse a table of hints without --set paths."""
     return {word: hint for word, (_, hint) in _read_word_table(text).items()}
 
 
@@ -70,7 +72,7 @@ imagedata imagefolder imageinput jpeg png: images come as records from kRecordIn
 csv csvdata: CSV files are read by kCSVInput
 lstm rnn gru bilstm simplernn: recurrent layers are not there yet
 """)
-"""Types of layers. What is netpart's name but for the k, as ReLU, needs no line here."""
+"""Types of layers. Names that differ from netpart's only by the k, such as ReLU, need no line here."""
 
 FIELDS: dict[str, tuple[str, str]] = _read_word_table("""
 lr baselr learningrate = updater.learning_rate.base_lr: the rate is written learning_rate { type: kFixed base_lr:
@@ -195,10 +197,10 @@ heatmap cam saliency: gradcam
 
 VERB_NOTES: dict[str, str] = _read_hint_table("""
 test eval evaluate score: run tests as it trains; `netpart run JOB --resume --steps 0` tests a checkpoint
-predict infer inference: `netpart gradcam` says what a trained net sees in a sample, `netpart sample` lets one write
-    text
+predict infer inference: `netpart gradcam` shows what a trained net predicts for a sample and why, `netpart sample`
+    generates text
 """)
-"""What no verb does by itself."""
+"""Hints for verbs of other tools that have no single counterpart here."""
 
 OPTIONS: dict[str, str] = _read_hint_table("""
 lr baselr learningrate: write --set updater.learning_rate.base_lr=0.1
@@ -220,15 +222,15 @@ resnet: resnet/resnet18
 unet: unet/unet2d
 mri alzheimer: resattnet/resattnet18
 """)
-"""Jobs of the zoo by what people call them."""
+"""Jobs of the zoo by the common names of their nets."""
 
 
 def plain_word(word: str) -> str:
-    """``word`` as the tables have it."""
+    """``word`` in the form of the tables: small letters and digits alone."""
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
 def same_word(word: str, known: Iterable[str]) -> str:
-    """The one of ``known`` that is ``word`` but for capitals, underscores and the k before names of types."""
+    """The one of ``known`` that differs from ``word`` only by case, separators or the k of type names; "" if none."""
     wanted = plain_word(word)
     return next((name for name in known if wanted in (plain_word(name), plain_word(name.removeprefix("k")))), "")

@@ -1,4 +1,4 @@
-"""Writes a job as a person would: its fields in the author's order, with his comments and those of netpart."""
+"""Writer of jobs as protobuf text: fields in the author's order, with the author's comments and those of netpart."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from netpart.proto.job_pb2 import JobProto, LayerProto
 from netpart.proto.positions import field_positions
 
 WIDTH = 100
-"""A block goes on one line where that ends before this column."""
+"""A block is written on one line if that line is shorter than this."""
 HEAD = ("name", "type", "user_type", "include", "exclude", "srclayers")
 CUT = ("partition_dim", "location", "cut", "remainder", "shard", "sum_gradient")
-"""What a layer begins with, and what says how it is cut: that comes next, wherever the author had it."""
+"""The fields that a layer begins with, and those of its cut, which follow them wherever the author had them."""
 INDENT = "  "
 
 Notes = Mapping[FieldPath, Sequence[str]]
-"""Lines that netpart says above a field; of the empty path, above everything."""
+"""Comment lines of netpart above each field; those of the empty path are above the whole text."""
 
 
 class FieldEntry(NamedTuple):
@@ -36,30 +36,32 @@ class FieldEntry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the field, as the text has it."""
+        """The name of the field in the text."""
         return f"[{self.field.full_name}]" if self.field.is_extension else self.field.name
 
 
 def write_job(proto: JobProto, text: str = "", notes: Notes | None = None) -> str:
-    """The text of ``proto``; order and comments are those of ``text``, the job it came from.
+    """Write ``proto`` as text; order and comments are those of ``text``, the job it was read from.
 
-    Comments of fields that are gone stand at the next field. Reading the text gives ``proto`` again, and writing
-    that with the same ``notes`` gives the text again.
+    Comments of fields that no longer exist move to the next field. Reading the result gives ``proto`` again, and
+    writing that with the same ``notes`` gives the same text again.
     """
     found = field_positions(text, "", message_descriptor(JobProto))
     return "\n".join(JobWriter(proto, text, found, notes or {}).lines()).rstrip() + "\n"
 
 
 class JobWriter:
-    """Writes one job."""
+    """The writer of one job; ``found`` has the positions of the fields in ``text``."""
 
     def __init__(self, proto: JobProto, text: str, found: Mapping[FieldPath, Position], notes: Notes) -> None:
         self.proto = proto
         self.found = found
         self.notes = notes
+        # Only positions of fields that still exist: so the comment of a removed field goes to the next one.
         self.comments = read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
-        said = {*self.comments.above, *self.comments.beside, *notes}
-        self.commented_blocks = {path[:n] for path in said for n in range(len(path))}
+        # A block with a comment anywhere inside cannot be on one line: the comment would swallow what follows it.
+        commented = {*self.comments.above, *self.comments.beside, *notes}
+        self.commented_blocks = {path[:n] for path in commented for n in range(len(path))}
 
     def lines(self) -> Iterator[str]:
         """The whole text, line by line."""
@@ -70,7 +72,7 @@ class JobWriter:
         yield from self.comments.above.get((), [])
 
     def block(self, message: Message, path: FieldPath, indent: str) -> Iterator[str]:
-        """The fields of a block, each with the comments above it; an empty line between layers."""
+        """The lines of a block's fields, each with the comments above it; an empty line between layers."""
         for n, entry in enumerate(self.sorted_entries(message, path)):
             if n and _is_layer(entry):
                 yield ""
@@ -82,7 +84,7 @@ class JobWriter:
             yield from rest
 
     def entry(self, entry: FieldEntry, indent: str) -> Iterator[str]:
-        """One field: on one line if it fits and no comment stands inside, else with a block's fields below it."""
+        """The lines of one field: one line if it fits and has no comment inside, else a block with a line per field."""
         line = indent + self.one_line(entry)
         fits = len(line) < WIDTH and not _is_layer(entry) and entry.path not in self.commented_blocks
         if fits or not isinstance(entry.value, Message):
@@ -93,7 +95,7 @@ class JobWriter:
         yield f"{indent}}}"
 
     def one_line(self, entry: FieldEntry) -> str:
-        """A field as text, without its comments."""
+        """One field on one line, without its comments."""
         if isinstance(entry.value, Message):
             inside = " ".join(self.one_line(e) for e in self.sorted_entries(entry.value, entry.path))
             return f"{entry.key} {{ {inside} }}" if inside else f"{entry.key} {{}}"
@@ -103,11 +105,14 @@ class JobWriter:
         return f"{entry.key}: {values[0]}" if len(values) == 1 else f"{entry.key}: [{', '.join(values)}]"
 
     def sorted_entries(self, message: Message, path: FieldPath) -> list[FieldEntry]:
-        """The fields of a block as they are written."""
+        """The fields of a block in the order in which they are written."""
         return sorted(_block_entries(message, path), key=self.entry_order)
 
     def entry_order(self, entry: FieldEntry) -> tuple[int, bool, int, int]:
-        """Where a field stands among its neighbours: a layer's head, its cut, the rest; as written, then new ones."""
+        """The sort key of a field: a layer's head, its cut, then the rest; within each in the author's order.
+
+        New fields follow in the order of their numbers.
+        """
         rank = 2
         if entry.field.containing_type is message_descriptor(LayerProto):
             rank = 0 if entry.key in HEAD else 1 if entry.key in CUT else 2
@@ -117,7 +122,7 @@ class JobWriter:
 
 
 def _block_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
-    """The fields of ``message`` that are set; of repeated blocks each one."""
+    """The fields of ``message`` that are set; each block of a repeated one is an entry of its own."""
     for field, value in message.ListFields():
         entry = FieldEntry((), field, value)
         if is_repeated(field) and field.message_type:
@@ -127,7 +132,7 @@ def _block_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
 
 
 def _all_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
-    """All fields that are set, of all blocks."""
+    """The fields that are set in ``message`` and in all blocks below it."""
     for entry in _block_entries(message, path):
         yield entry
         if isinstance(entry.value, Message):
@@ -135,17 +140,17 @@ def _all_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
 
 
 def _is_layer(entry: FieldEntry) -> bool:
-    """True for a layer: it has a paragraph of its own."""
+    """True for a layer, which is a paragraph of its own in the text."""
     return entry.field.message_type is message_descriptor(LayerProto)
 
 
 def _scalar_text(field: FieldDescriptor, value: Any) -> str:
-    """One value as text."""
+    """One value in the notation of protobuf text."""
     out = StringIO()
     text_format.PrintFieldValue(field, value, out, as_utf8=True)
     return out.getvalue()
 
 
 def _mark_own_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of netpart's own, marked as such."""
+    """``lines`` with the mark of netpart's own comments."""
     return (f"{OWN} {line}".rstrip() for line in lines)

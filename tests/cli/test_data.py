@@ -124,7 +124,7 @@ def test_a_cohort_of_phantoms_is_made(tmp_path: Path, netpart: Netpart) -> None:
     pytest.importorskip("nilearn")
     answer = netpart("data", "phantom", tmp_path / "phantom", "--subjects", 4, "--spacing", 4)
     assert answer.out.startswith(f"{tmp_path / 'phantom'}: made 4 scans: ad-nc-train.csv, ad-nc-test.csv")
-    assert answer.out.endswith("diseases alter; nobody is for testing: that takes 20 --subjects or more\n")
+    assert answer.out.endswith("diseases alter; no test subjects: that takes 20 --subjects or more\n")
     assert netpart("data", "phantom", tmp_path, "--subjects", 0).code == 2
 
 

@@ -15,7 +15,7 @@ def test_a_layer_and_what_is_around_it(job: Path, netpart: Netpart) -> None:
     helpers = answer.out.split("Helpers before it:")[1].split("Backward")[0]
     assert "slice-data" in helpers
     assert "0 → 1" in helpers
-    assert "No helpers behind it." in answer.out
+    assert "No helpers after it." in answer.out
     (now,) = [line for line in answer.out.splitlines() if line.startswith("now  ")]
     assert now.split()[1:5] == ["batch", "4+4", "on", "0,"]
     assert "\nWith" not in answer.out

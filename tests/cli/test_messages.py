@@ -148,8 +148,8 @@ def test_what_is_typed_into_set(change: str, said: str, job: Path, netpart: Netp
     [
         ("train", "expected a verb, got 'train'; did you mean run?"),
         ("fit", "did you mean run?"),
-        ("predict", "`netpart gradcam` says what a trained net sees in a sample, `netpart sample` lets one write text"),
-        ("infer", "`netpart gradcam` says"),
+        ("predict", "`netpart gradcam` shows what a trained net predicts for a sample and why"),
+        ("infer", "`netpart gradcam` shows"),
         ("eval", "run tests as it trains"),
         ("test", "run tests as it trains"),
         ("visualize", "did you mean draw?"),
@@ -224,7 +224,7 @@ def test_a_wrong_option_is_one_line(options: list[str], said: str, job: Path, ne
 
 def test_reach_says_what_it_is_for(netpart: Netpart) -> None:
     words = " ".join(netpart("run", "--help").out.split())
-    assert "with --against: accuracy of a test, 0..1, up to which the epochs of both are counted" in words
+    assert "with --against: test accuracy, 0..1, up to which the epochs of both runs are counted" in words
 
 
 @pytest.mark.parametrize(

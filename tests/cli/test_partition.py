@@ -65,7 +65,7 @@ def test_a_plan_is_written_over_and_nothing_else(job: Path, netpart: Netpart, tm
 def test_no_folder_is_made_for_a_plan(job: Path, netpart: Netpart, tmp_path: Path) -> None:
     answer = netpart("partition", job, "-o", tmp_path / "no" / "plan.conf")
     assert (answer.code, (tmp_path / "no").exists()) == (2, False)
-    assert "plan.conf: expected a file in a folder that is there, got no folder" in answer.err
+    assert "plan.conf: expected a file in a folder that exists, got no folder" in answer.err
 
 
 @pytest.mark.parametrize(("workers", "told"), [(2, False), (3, True)])

@@ -32,7 +32,7 @@ def test_a_run_is_held_against_a_serial_one(tmp_path: Path, netpart: Netpart) ->
     assert summary["test"]["table/accuracy"] == summary["accuracies"][-1][1]
     answer = netpart(*run, "--workers", 2, "--against", one, "--reach", 0)
     assert answer.code == 0
-    assert "table/confusion of the test: rows are classes" in answer.out
+    assert "table/confusion of the test: rows are true classes" in answer.out
     assert "  speed-up  " in answer.out
     assert netpart(*run, "--against", tmp_path / "absent.json").code == 1
     assert netpart(*run, "--reach", 2).code == 2

@@ -17,7 +17,7 @@ def test_a_simulation_prints_the_tables_of_a_profile(netpart: Netpart, job: Path
     answer = netpart("simulate", job, "--workers", 2, "--steps", 1, *LINK, "--speeds", "1,0.5", "-o", trace)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("small: 2 workers, batch 8, 1 step; a step takes ")
-    assert "link: 50.0 µs on the way, 953.7 MiB/s, 10.0 µs at either end (--link 5e-05,1e+09)" in answer.err
+    assert "link: latency 50.0 µs, 953.7 MiB/s, 10.0 µs busy at either end (--link 5e-05,1e+09)" in answer.err
     assert {event["pid"] for event in json.loads(trace.read_text())["traceEvents"]} == {0, 1}
 
 

@@ -45,7 +45,7 @@ def test_groups_and_servers_are_told_of() -> None:
 )
 def test_workers_without_work_are_named(idle: tuple[int, ...], told: str) -> None:
     job = "net", 3, 10, 0, 32, ("cpu",) * 3, (1024,) * 3, "shm", "reference kernels", (1, 1, 1)
-    rest = f"{told} to do: `netpart check` says why" if idle else ""
+    rest = f"{told} to do: `netpart check` explains why" if idle else ""
     assert event_line(Started(*job, idle=idle)).endswith(f"tensors through shared memory{rest}")
 
 

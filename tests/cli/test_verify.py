@@ -53,10 +53,10 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
     assert answer.code == 1
     *_, differ, first, hint, command = answer.out.splitlines()
     assert differ.startswith("They differ: 4 of 17 tensors by more than 1e-05 or 8 times what the uncut net errs ")
-    begin = "First beyond what sums in another order explain: conv: parameter w in train step 0: error "
+    begin = "First difference that the order of addition does not explain: conv: parameter w in train step 0: error "
     assert first.startswith(begin)
     assert answer.out.count("semantic") == 2
-    assert hint.startswith("It may be rounding that decided a near tie otherwise.")
+    assert hint.startswith("Rounding may have decided a near tie differently.")
     assert command == f"  netpart verify {job} --workers 2"
 
 
@@ -68,7 +68,7 @@ def test_a_difference_within_the_law_is_named_and_allowed(
     assert answer.code == 0
     agree, first = answer.out.splitlines()[-2:]
     assert agree.startswith("They agree: ")
-    assert first.startswith("First beyond what sums in another order explain: ")
+    assert first.startswith("First difference that the order of addition does not explain: ")
 
 
 def test_all_schemes_are_verified_in_one_table(job: Path, netpart: Netpart, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
     assert agrees == {"SEQUENTIAL": "yes", "DATA": "no"}
     assert answer.out.splitlines()[4].endswith("  ip")
     assert answer.out.splitlines()[-1].startswith(
-        "DATA: First beyond what sums in another order explain: ip: parameter"
+        "DATA: First difference that the order of addition does not explain: ip: parameter"
     )
 
 
@@ -118,7 +118,7 @@ def test_a_scheme_that_is_none_is_answered_with_the_nearest(job: Path, netpart: 
 
 def test_one_scheme_and_several_exclude_each_other(job: Path, netpart: Netpart) -> None:
     answer = netpart("verify", job, "--schemes", "all", "--scheme", "naive")
-    message = "error: --schemes: expected no --scheme beside it, got naive; leave one of them away\n"
+    message = "error: --schemes: expected no --scheme with it, got naive; omit one of them\n"
     assert (answer.code, answer.err) == (2, message)
 
 

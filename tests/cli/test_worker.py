@@ -72,7 +72,8 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         (
             ("--launcher", "env", "--workers", "3"),
             {"PMI_RANK": "0", "PMI_SIZE": "2", "NETPART_MEET": "tcp://127.0.0.1:5555"},
-            "--workers: expected 2, as MPICH says, got 3; start as many processes as workers and servers",
+            "--workers: expected 2, the number of processes of MPICH, got 3; start as many"
+            " processes as workers and servers",
         ),
         (
             ("--launcher", "env"),

@@ -41,4 +41,4 @@ def test_a_partition_says_what_its_groups_move() -> None:
     cut = add_job_servers(partition_job(read_job_text(LENET, overrides=["cluster.nworker_groups=2"]).proto, 1))
     assert "in each of its steps a group pushes" in groups_svg(cut)
     alone = partition_job(read_job_text(LENET).proto, 2)
-    assert "nothing goes between groups" in groups_svg(alone)
+    assert "no traffic between groups" in groups_svg(alone)

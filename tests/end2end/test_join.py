@@ -124,7 +124,7 @@ def test_three_hosts_train_what_one_trains(hosts: Hosts, tmp_path: Path) -> None
     others = [join(hosts, 1)]
     coordinator.until(r"worker 1 joined .*; waiting for worker 2$")
     others.append(join(hosts, 2))
-    coordinator.until(r"worker 2 joined .*; everybody is there$")
+    coordinator.until(r"worker 2 joined .*; all workers have joined$")
     for host, other in enumerate(others, start=1):
         other.until(rf"worker {host}: joined .*, listening at tcp://10\.77\.0\.{host + 1}$")
         assert other.end() == 0

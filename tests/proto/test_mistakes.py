@@ -96,7 +96,7 @@ CASES = {
         "train_steps: “3”",
         "job.conf:1:14: train_steps: expected a whole number of 32 bits, got “; write it in digits, as in train_steps",
     ),
-    "no value": ("name:", "job.conf:1:6: name: expected a string, got the end of the file; write a value behind name"),
+    "no value": ("name:", "job.conf:1:6: name: expected a string, got the end of the file; write a value after name"),
     "no number": ("updater { momentum: fast }", "job.conf:1:21: updater.momentum: expected a number, got fast"),
     "no truth value": ("debug: yes", "job.conf:1:8: debug: expected true or false, got yes"),
     "no quotes": (

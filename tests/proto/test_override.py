@@ -121,7 +121,7 @@ def test_later_overrides_win() -> None:
         ("conv1.partition_dim=x", "expected a whole number of 32 bits, got 'x'"),
         ("conv1.partition_dim=99999999999", "expected a whole number of 32 bits, got '99999999999'"),
         ("conv1.param[2]=", "expected an index up to 1, got [2]; param has 2 elements"),
-        ("conv1.cut[0]=", "expected an element that is there, got [0]; cut has 0 elements"),
+        ("conv1.cut[0]=", "expected an element that exists, got [0]; cut has 0 elements"),
         ("conv1.type=kConvolutoin", "expected a value of LayerType, got 'kConvolutoin'; did you mean kConvolution"),
         ("updater.momentum=fast", "expected a number, got 'fast'"),
         ("updater.momentum=0,9", "got '0,9'; numbers have a point, not a comma: momentum=0.9"),

@@ -75,7 +75,7 @@ def test_local(tmp_path: Path, environment: dict[str, str]) -> None:
     conf, workspace = mlp(tmp_path), tmp_path / "run"
     environment["PORT"] = str(free_port())
     said = call([str(FOLDER / "local.sh"), str(conf), str(WORKERS), "--workspace", str(workspace)], environment)
-    assert "everybody is there" in said
+    assert "all workers have joined" in said
     assert said.count(": finished") == WORKERS - 1
     check(conf, workspace)
 
