@@ -178,7 +178,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     from netpart.proto.reader import read_job
 
     # Stored before the options are applied: main uses it to find the position of an error that they cause.
-    job = args.loaded = read_job(args.job, args.set)
+    job = args.loaded = replace(read_job(args.job, args.set), workers=getattr(args, "workers", None))
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     _set_pipeline(job, args)
@@ -227,13 +227,6 @@ def command_line(verb: str, args: argparse.Namespace, options: Mapping[str, obje
     words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
     words += [word for change in args.set for word in ("--set", change)]
     return shlex.join(["netpart", verb, args.job, *words])
-
-
-def requested_workers(args: argparse.Namespace, job: Job) -> int:
-    """The number of workers: --workers, or else the job's."""
-    from netpart.graph.workers import default_workers
-
-    return int(args.workers or default_workers(job.proto))
 
 
 def job_float_size(job: Job) -> int:

@@ -40,7 +40,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
-    from netpart.cli.common import job_float_size, load_job, requested_workers
+    from netpart.cli.common import job_float_size, load_job
     from netpart.cli.note import print_note
     from netpart.draw import render
     from netpart.errors import ConfigError

@@ -14,9 +14,24 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 
-def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
+class RunSetting(NamedTuple):
+    """Which launcher starts the workers of a run, how many a group has, and where those of other hosts join it."""
+
+    launcher: str
+    workers: int
+    meeting: Meeting | None
+
+
+def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
+    """Find the launcher, workers and meeting that the options ask for. Raises ConfigError for options that conflict."""
+    if args.launcher == ENV_LAUNCHER:
+        return _launched_setting(args, job)
+    meeting = _listen_meeting(args, job)
+    return RunSetting(args.launcher or ("join" if meeting else "local"), job.worker_count, meeting)
+
+
+def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     """The address and token with which workers join this run; None if all run on this host. Raises ConfigError."""
-    from netpart.cli.common import requested_workers
     from netpart.errors import ConfigError
     from netpart.units import plural_text
 
@@ -39,12 +54,11 @@ def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     return Meeting(args.listen, args.local, find_token(os.environ, args.token_file), args.wait, args.token_file)
 
 
-def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
-    """The meeting of a run that a launcher has started; this process is rank 0, coordinator and worker 0 at once.
+def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
+    """The setting of a run that a launcher has started; this process is rank 0, coordinator and worker 0 at once.
 
     Raises ConfigError unless there are as many ranks as members of the run: workers of all groups, and servers.
     """
-    from netpart.cli.common import requested_workers
     from netpart.cli.worker import required_token
     from netpart.errors import ConfigError
     from netpart.launch.teams.launcher_environment import require_launched_rank
@@ -52,17 +66,16 @@ def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
     from netpart.proto.cluster import cluster_of
 
     adopted = require_launched_rank(os.environ)
-    args.launcher = "join"  # from here on it is a run that the other ranks join
     # With several groups or servers the number of ranks does not determine the workers per group: the job does.
     several = cluster_of(job.proto, 1).size > 1
-    args.workers = requested_workers(args, job) if several else args.workers or adopted.size
-    if args.workers is None:
+    workers = job.worker_count if several else args.workers or adopted.size
+    if workers is None:
         expected = f"--workers, as {adopted.launcher} does not report how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
     members = cluster_of(job.proto, workers)
     if adopted.size not in (None, members.size):
         expected = f"{adopted.size}, the number of processes of {adopted.launcher}"
-        got = f"{members.size} ({members})" if several else str(args.workers)
+        got = f"{members.size} ({members})" if several else str(workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
     meeting = Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
     return RunSetting("join", workers, meeting)
@@ -82,7 +95,6 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     adopted = require_launched_rank(os.environ)
     if adopted.rank == 0:
         return False
-    # A worker gets the job from rank 0, but relative data paths start from this host's copy of the job.
     folder = Path(args.job).absolute().parent
     join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, args.wait))
     return True

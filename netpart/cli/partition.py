@@ -21,7 +21,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.partition import partition_by_scheme

@@ -153,7 +153,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
         use_one_core()  # measure_devices measures the speed of one core
-        workers = args.workers or default_workers(job.proto)
+        workers = job.worker_count
         devices = named_devices(args, workers, places.measure_devices(workers))
     else:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)

@@ -129,7 +129,7 @@ def call(args: argparse.Namespace) -> int:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         # A file that cannot be written is an error now, not after hours of training; "a" keeps an earlier summary.
         args.summary.open("a").close()
-    summary = _train_job(job, args, meeting)
+    summary = _train_job(job, args, setting)
     print(summary_text(summary))
     if serial is not None:
         print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
@@ -152,9 +152,8 @@ def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
         set_devices(job.proto, args.device)
 
 
-def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
+def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting) -> None:
     """Print warnings: an outdated plan, unused GPUs, files of an earlier run, too many workers for this host."""
-    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.launch.control.cores import oversubscription_warning
     from netpart.launch.control.worker_devices import report_unused_gpus
@@ -169,14 +168,13 @@ def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
         print_note(f"warning: {warning}")
 
 
-def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summary:
     """Run the job and print its events as they arrive; return its summary."""
     from netpart.cli.telling import event_printer
     from netpart.launch.run import run_job
 
     with event_printer(job.proto.train_steps) as listener:
         return run_job(
-            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=listener,
-            workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
-            listeners=args.listener,
+            job, launcher=setting.launcher, listener=listener, workspace=args.workspace, meeting=setting.meeting,
+            hosts=args.hosts, transport=args.transport, listeners=args.listener,
         )  # fmt: skip

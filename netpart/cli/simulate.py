@@ -71,7 +71,7 @@ def _parse_speeds(text: str) -> list[float]:
 
 def call(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.cli.note import print_note
     from netpart.cli.threads import limit_threads
 

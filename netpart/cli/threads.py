@@ -54,7 +54,6 @@ def set_job_threads(job: Job, args: argparse.Namespace) -> None:
 
     Worker processes apply theirs themselves when they start.
     """
-    from netpart.graph.cluster import cluster_of
     from netpart.launch.control.cores import requested_threads
 
     if args.threads is not None:

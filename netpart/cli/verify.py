@@ -39,14 +39,16 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--steps", type=parse_positive, default=STEPS, metavar="K", help=f"training steps to compare (default: {STEPS})"
     )
-    parser.add_argument("--schemes", metavar="A,B", help=f"verify these schemes one after the other, or every scheme with {ALL}")
+    parser.add_argument(
+        "--schemes", metavar="A,B", help=f"verify these schemes one after the other, or every scheme with {ALL}"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every comparison to FILE as JSON")
     return parser
 
 
 def call(args: argparse.Namespace) -> int:
     """Compare the cut net with the uncut one. Returns 0 if every tensor is within its tolerance, else 1."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.verify.compare import verify_job
 
     job = load_job(args)
@@ -67,7 +69,6 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
 
     Raises ConfigError together with --scheme.
     """
-    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.errors import ConfigError
     from netpart.graph.scheme import clear_cuts, overruled_warning

@@ -72,9 +72,10 @@ def run_job(
     """
     _check_launcher(launcher, meeting, hosts)
     makers = [LISTENERS.get(name, who="--listener") for name in listeners]
-    count = default_workers(job.proto) if workers is None else workers
+    count = job.worker_count if workers is None else workers
+    size = cluster_of(job.proto, count).size
     # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
-    check_process_limits(cluster_of(job.proto, count).size)
+    check_process_limits(size)
     if launcher in LOCAL_LAUNCHERS:
         oversubscription_warning(size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))

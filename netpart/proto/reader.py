@@ -36,6 +36,7 @@ class Job:
     """A job as it was read: the JobProto and its text.
 
     ``path`` is None for text that is not from a file. ``overridden`` has the positions of fields that --set changed.
+    ``workers`` are those of a group, as an option sets them (None: as the job asks for).
     """
 
     proto: JobProto
