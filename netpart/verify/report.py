@@ -13,7 +13,7 @@ import numpy as np
 from netpart.verify.difference import TensorDifference, largest_difference
 
 LAWS = {"float64": 1e-11, "float32": 1e-5}
-"""The law n workers = 1 worker, and what rounding leaves of it in float32 after a few steps (decision 17)."""
+"""Bounds of the law n workers = 1 worker, by dtype; in float32 after a few steps (docs/verify.md, "What decides")."""
 TIMES = 8
 """How often the error of the uncut net a difference may be: rounding that decides between near ties errs more."""
 CANCELLATION = 16

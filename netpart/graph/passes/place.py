@@ -1,4 +1,4 @@
-"""Pass: from what the job says about cuts and locations to one Placement per layer (decisions 3-6)."""
+"""Pass: from the cuts and locations of the job to one Placement per layer (docs/language.md, "Cutting a layer")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uneven cuts: which parts are far above the mean, and the option that evens them out (decision 6)."""
+"""Uneven cuts: which parts are far above the mean, and the option that evens them out (regions.md, D16)."""
 
 from __future__ import annotations
 
