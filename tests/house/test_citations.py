@@ -1,8 +1,8 @@
 """Citations lead somewhere: points of docs/regions.md, decision records, pages and their sections.
 
 A docstring or comment cites a point as "regions.md, D9" or "D9", a record as "decision 9" or by its file, and a page
-as "docs/verify.md" or as 'docs/verify.md, "What decides"'. Pages cite points and records in the same words; test_docs.py
-follows their links.
+as "docs/verify.md" or as 'docs/verify.md, "What decides"'. Pages cite points and records in the same words, and
+test_docs.py follows their links.
 """
 
 from __future__ import annotations
