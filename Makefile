@@ -127,10 +127,10 @@ draw-zoo: env ## draw graphs/**: what pages show in docs/images anew, all others
 layers-page: env ## write docs/layers.md and its drawings anew
 	$(BIN)/python -m tools.gen_layers_page
 
-speed-page: env ## write the tables of docs/speed.md anew from benchmarks/results
+speed-page: env ## write the tables of docs/speed-results.md anew from benchmarks/results
 	$(BIN)/python -m tools.speed_page
 
-gpu-page: env ## write the tables of docs/gpu.md anew from benchmarks/results
+gpu-page: env ## write the tables of docs/gpu-results.md anew from benchmarks/results
 	$(BIN)/python -m tools.gpu_page
 
 resattnet-page: env ## write the tables of docs/resattnet.md and its charts anew from benchmarks/results
