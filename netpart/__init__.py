@@ -81,13 +81,12 @@ def partition(
     Raises what ``build`` raises, ConfigError for a cut or location that cannot be, and TypeError for workers that are
     no whole number.
     """
-    from netpart.graph.workers import default_workers
     from netpart.plan.partition import partition_by_scheme
 
     workers = _count(workers)
     job = _placed(_read(job), scheme, override)
     with job.explaining():
-        return partition_by_scheme(job.proto, default_workers(job.proto) if workers is None else workers, job.folder)
+        return partition_by_scheme(job.proto, job.worker_count if workers is None else workers, job.folder)
 
 
 def run(

@@ -96,6 +96,7 @@ TRANSPORTS: Registry[TransportMaker] = Registry(
         "shm": "netpart.transport.shm:open_transport",
         "cuda-ipc": "netpart.transport.cuda_ipc:open_transport",
     },
+    source="--transport auto chooses one; ",
 )
 """What processes exchange tensors through, by the name that ``--transport`` takes."""
 

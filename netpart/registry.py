@@ -90,7 +90,7 @@ class Registry(Generic[T]):
         try:
             return entry.load()
         except Exception as error:
-            giver = entry.dist.name if entry.dist else self.group
+            giver = (entry.dist and entry.dist.name) or entry.value.partition(":")[0]
             hint = f"mend or uninstall {giver}"
             raise ConfigError(f"{self.noun} {entry.name}", f"{entry.value} to load", repr(error), hint) from error
 

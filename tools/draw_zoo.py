@@ -67,9 +67,9 @@ def fresh(conf: Path, scheme: str | None) -> str:
     from netpart.draw import render
     from netpart.draw.cluster import groups_svg
     from netpart.graph.passes.serve import add_job_servers
-    from netpart.graph.workers import default_workers
     from netpart.plan.partition import partition_by_scheme
     from netpart.proto.reader import read_job
+    from netpart.proto.worker_count import default_workers
 
     job = read_job(conf)
     with job.explaining():

@@ -1,7 +1,7 @@
-"""The header of a safetensors file: names, types, shapes and places of its tensors.
+"""The header of a safetensors file: names, dtypes, shapes and offsets of its tensors.
 
 Layout: 8 bytes N (little-endian), N bytes of JSON, then the tensors without gaps
-(https://github.com/huggingface/safetensors#format). A header from outside is checked before it is used.
+(https://github.com/huggingface/safetensors#format). A header that is read is checked completely before it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from netpart.spec import Shape
 
 LENGTH = struct.Struct("<Q")
 LARGEST = 100_000_000
-"""Bytes a header may have; the safetensors library has the same limit."""
+"""The largest header in bytes; the safetensors library has the same limit."""
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -53,7 +53,7 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class SafetensorsHeader:
-    """What a checkpoint holds; ``size`` is that of the whole file in bytes."""
+    """The contents of a checkpoint; ``size`` is that of the whole file in bytes."""
 
     tensors: Mapping[str, StoredTensor]
     metadata: Mapping[str, str]
@@ -61,27 +61,32 @@ class SafetensorsHeader:
 
 
 def write_header(tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str]) -> tuple[bytes, int]:
-    """Lays tensors (name -> dtype name and shape) out; returns the file's first bytes and its size.
+    """Lay out tensors (name -> dtype name and shape); return the file's first bytes and its size in bytes.
 
-    Wide dtypes come first, so every tensor is aligned. Raises DataError for a dtype that is not stored.
+    Wide dtypes come first, so every tensor is aligned to its item size. Raises DataError for a dtype not in ``DTYPES``.
     """
     for name, (dtype, _) in tensors.items():
         if dtype not in DTYPES:
             raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r}")
     fields: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     at = 0
+    # By name within a width: the layout does not depend on the order in which the caller lists the tensors.
     for name in sorted(tensors, key=lambda name: (-DTYPES[tensors[name][0]].itemsize, name)):
         dtype, shape = tensors[name]
         end = at + prod(shape) * DTYPES[dtype].itemsize
         fields[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
         at = end
     text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    # The format allows spaces after the JSON; they align the first tensor to 8 bytes.
     text += b" " * (-len(text) % LENGTH.size)
     return LENGTH.pack(len(text)) + text, LENGTH.size + len(text) + at
 
 
 def header_length(start: bytes, size: int) -> int:
-    """Bytes of JSON behind the first 8 bytes of a file of ``size`` bytes. Raises DataError if they cannot be."""
+    """Bytes of JSON after the first 8 bytes of a file of ``size`` bytes. Raises DataError if the file cannot have them.
+
+    ``start`` are those first bytes.
+    """
     if len(start) < LENGTH.size:
         raise DataError(f"expected a safetensors file, got only {len(start)} bytes")
     (length,) = LENGTH.unpack(start)
@@ -93,7 +98,10 @@ def header_length(start: bytes, size: int) -> int:
 
 
 def parse_header(text: bytes, size: int) -> SafetensorsHeader:
-    """Reads the JSON of a file of ``size`` bytes. Raises DataError unless the tensors tile the rest of the file."""
+    """Parse the JSON of a file of ``size`` bytes.
+
+    Raises DataError for malformed JSON or fields, and unless the tensors tile the rest of the file.
+    """
     fields = _parse_header_json(text)
     metadata = fields.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
@@ -109,7 +117,7 @@ def parse_header(text: bytes, size: int) -> SafetensorsHeader:
 def _parse_header_json(text: bytes) -> dict[str, Any]:
     try:
         fields = json.loads(text.decode(), object_pairs_hook=_unique_fields)
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:  # JSON may be nested too deeply for the parser
         raise DataError(f"expected a header in JSON, got {error}") from None
     if not isinstance(fields, dict):
         raise DataError(f"expected a header with named tensors, got {type(fields).__name__}")
@@ -117,13 +125,15 @@ def _parse_header_json(text: bytes) -> dict[str, Any]:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # json.loads alone would keep the last of several equal names and hide the others.
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name twice")
+        raise ValueError("a duplicate name")
     return found
 
 
 def _check_text(word: str) -> None:
+    # JSON can escape half of a surrogate pair ("\ud800"): such a string parses but cannot be written as UTF-8.
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -149,11 +159,13 @@ def _parse_tensor(name: str, field: Any, start: int) -> StoredTensor:
 def _are_extents(value: Any) -> bool:
     if not isinstance(value, list) or len(value) > _LARGEST_RANK:
         return False
+    # Not isinstance: JSON's true and false become bool, which is a subclass of int.
     return all(type(n) is int and 0 <= n <= _LARGEST_EXTENT for n in value)
 
 
 def _check_tiling(tensors: Mapping[str, StoredTensor], start: int, size: int) -> None:
     at = start
+    # An empty tensor starts where the next one does: with the bytes in the key it is checked first.
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
         if tensor.offset != at:
             what = "an overlap" if tensor.offset < at else "a gap"

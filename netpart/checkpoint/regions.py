@@ -1,4 +1,4 @@
-"""Reader and Writer: a checkpoint by the regions of its tensors, in a file of this host or of another."""
+"""RegionReader and RegionWriter: a checkpoint accessed by region of its tensors, on this host or on another."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from netpart.spec import Region, Shape
 
 
 class RegionWriter(Protocol):
-    """A checkpoint that is being written, as CheckpointWriter."""
+    """A checkpoint that is being written; see ``CheckpointWriter``."""
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None: ...
 
 
 class RegionReader(Protocol):
-    """A checkpoint that is read, as Checkpoint."""
+    """A checkpoint that is being read; see ``Checkpoint``."""
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None: ...

@@ -1,4 +1,4 @@
-"""Where a box of a tensor lies in the tensor's bytes: as few contiguous runs as possible."""
+"""The contiguous runs of a tensor's elements that a box covers, as few as possible."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from netpart.spec import Region, Shape
 
 
 def contiguous_runs(shape: Shape, box: Region) -> Iterator[tuple[int, int]]:
-    """Yields (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
+    """Yield (offset in the tensor, length), in elements, of the row-major runs of a box, in the box's order.
 
-    The trailing axes that the box spans wholly merge with the axis before them into one run.
-    Raises ValueError if the box leaves the tensor.
+    Trailing axes that the box spans completely merge with the axis before them into one run. Raises ValueError if the
+    box extends beyond the tensor.
     """
     if len(box) != len(shape) or not all(0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=True)):
         raise ValueError(f"box {box} leaves a tensor of shape {shape}")
     split = len(shape)
     while split and box[split - 1] == (0, shape[split - 1]):
         split -= 1
+    # Axes from ``split`` on are spanned completely, so any range of the axis before them is contiguous.
     inner = max(split - 1, 0)
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     lo, hi = (box[inner][0], box[inner][1]) if shape else (0, 1)

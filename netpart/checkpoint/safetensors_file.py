@@ -1,8 +1,8 @@
-"""One safetensors file that many processes write and read by region.
+"""Checkpoint and CheckpointWriter: one safetensors file that many processes read and write by region.
 
-It holds whole, unpartitioned tensors, so a run resumes at any number of workers and any cut. The owner
-creates the file at its final size, every process writes its own regions, and the owner, once it knows
-that all are done, seals it with checksums and puts it in place:
+The file holds whole, unpartitioned tensors, so a run can resume with any number of workers and any partitioning. The
+owner creates the file at its final size, and every process writes its own regions. Once the owner knows that all have
+closed the file, it seals it with checksums and renames it to its final name:
 
     owner     create ── write_region … ──────────────── seal ── place
     others            join ── write_region … ── close ──┘
@@ -33,10 +33,10 @@ class Checkpoint(TensorFile):
         super().__init__(path, os.O_RDONLY)
 
     def read_region(self, name: str, box: Region, out: NDArray[Any], shape: Shape | None = None) -> None:
-        """Reads a box of a tensor into ``out`` of the box's shape; float32 and float64 convert into each other.
+        """Read a box of a tensor into ``out`` of the box's shape; float32 and float64 convert into each other.
 
-        ``shape``: the tensor's shape as the box means it, if the file says it otherwise (same elements and order).
-        Raises DataError if the tensor is missing, the box leaves it, or its kind is not that of ``out``.
+        ``shape``: the shape that ``box`` refers to, if the file stores another one (same elements and order). Raises
+        DataError if the tensor is missing, the box extends beyond it, or only one of it and ``out`` has float elements.
         """
         tensor = self.tensor(name, shape, box, out)
         if tensor.item.kind != out.dtype.kind:
@@ -48,33 +48,33 @@ class Checkpoint(TensorFile):
             out[...] = part
 
     def verify(self, wanted: Mapping[str, Collection[Shape]]) -> None:
-        """Reads the tensors ``wanted``, name -> shapes that it may have, once, and says what is wrong with them.
+        """Read each tensor of ``wanted`` (name -> the shapes that it may have) once and check it.
 
-        Raises DataError for one that is missing, of another shape or of whole numbers, not finite, or whose bytes are
-        not those of its checksum; a file without checksums is of another tool.
+        Raises DataError for a tensor that is missing, has another shape, has integer elements, is not finite, or does
+        not match its checksum. A file of another tool has no checksums: there this last check is omitted.
         """
         sums = self.saved_checksums()
         for name, shapes in wanted.items():
             self.check_shape(name, shapes)
             seen = checksums.scan_tensor(self, name)
             if seen.checksum != sums.get(name, seen.checksum):
-                told = "expected the bytes that were saved, got others: its checksum differs"
-                hint = "use another checkpoint; if a tool has changed it, let it drop crc32 as well"
-                raise DataError(f"{self.path}: {name}: {told}; {hint}")
+                mistake = "expected the bytes that were saved, got others: its checksum differs"
+                hint = "use another checkpoint; a tool that changes the file on purpose must also drop crc32"
+                raise DataError(f"{self.path}: {name}: {mistake}; {hint}")
             if not seen.finite:
-                hint = "what saved it had diverged: use an earlier checkpoint"
+                hint = "the run that saved it had diverged: use an earlier checkpoint"
                 raise DataError(f"{self.path}: {name}: expected finite numbers, got nan or infinity; {hint}")
 
     def saved_checksums(self) -> dict[str, int]:
-        """The checksums by tensor; none in a file of another tool."""
+        """The checksums by tensor; empty for a file of another tool. Raises DataError if they are malformed."""
         try:
             return checksums.parse_checksums(self.metadata, self.tensors)
         except DataError as error:
             raise DataError(f"{self.path}: {error}; use another checkpoint") from None
 
     def check_shape(self, name: str, shapes: Collection[Shape]) -> None:
-        """Raises DataError unless a tensor is there, of numbers, and has one of ``shapes``, up to axes of one element:
-        another shape of as many elements is another order of them."""
+        """Raise DataError unless a tensor exists, has float elements and one of ``shapes``, up to axes of extent 1.
+        Another shape with as many elements is refused, as it may mean another order of the elements."""
         tensor = self.find_tensor(name)
         if tensor.item.kind != "f":
             raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}")
@@ -85,18 +85,17 @@ class Checkpoint(TensorFile):
 
 
 class CheckpointWriter(TensorFile):
-    """A checkpoint that is being written, beside its final ``path``; made by ``create_checkpoint`` or
-    ``join_checkpoint``."""
+    """A checkpoint that is being written to a partial file; ``create_checkpoint`` and ``join_checkpoint`` make it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(partial_path(path), os.O_RDWR)
         self._final = path
 
     def write_region(self, name: str, box: Region, array: NDArray[Any], shape: Shape | None = None) -> None:
-        """Writes a box of a tensor from an array of the box's shape and the tensor's dtype.
+        """Write a box of a tensor from an array of the box's shape and the tensor's dtype.
 
-        ``shape``: the tensor's shape as the box means it, if the file says it otherwise (same elements and order).
-        Raises DataError if the tensor is missing, the box leaves it, the dtype differs, or the disk is full.
+        ``shape``: the shape that ``box`` refers to, if the file stores another one (same elements and order). Raises
+        DataError if the tensor is missing, the box extends beyond it, the dtype differs, or the disk is full.
         """
         tensor = self.tensor(name, shape, box, array)
         if array.dtype != tensor.item:
@@ -105,38 +104,40 @@ class CheckpointWriter(TensorFile):
             self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
 
     def close(self) -> None:
-        """Makes what was written durable and closes the file; the owner calls ``finish`` after all have."""
+        """Make what was written durable and close the file; the owner calls ``finish`` after all have closed it."""
         if self._descriptor >= 0:
             with _checkpoint_disk_errors(self._final):
                 os.fsync(self._descriptor)
         super().close()
 
     def seal(self) -> list[str]:
-        """Writes the checksums and makes the file durable; called by the owner after every process has closed.
+        """Write the checksums and make the file durable; the owner calls it after every process has closed the file.
 
-        Returns the tensors that are not finite, by their names.
+        Returns the names of the tensors that are not finite.
         """
+        # Computed from the file, not from the arrays: no process holds all elements of a tensor.
         found = {name: checksums.scan_tensor(self, name) for name in self.tensors}
         start = min((tensor.offset for tensor in self.tensors.values()), default=0)
         with _checkpoint_disk_errors(self._final):
+            # JSON decides where in the header the placeholder lies, so it is searched for.
             at = os.pread(self._descriptor, start, 0).index(checksums.PLACE) + len(checksums.PLACE) if found else 0
             os.pwrite(self._descriptor, checksums.checksums_text(found).encode(), at)
         self.close()
         return [name for name, seen in found.items() if not seen.finite]
 
     def place(self) -> None:
-        """Puts the file, which is sealed, in place under its final name."""
+        """Rename the sealed file to its final name."""
         with _checkpoint_disk_errors(self._final):
             os.replace(self.path, self._final)
-            _sync_folder(self._final.parent)
+            _sync_folder(self._final.parent)  # only then is the new name durable
 
     def finish(self) -> None:
-        """Seals the file and puts it in place."""
+        """Seals the file and renames it to its final name."""
         self.seal()
         self.place()
 
     def abandon(self) -> None:
-        """Removes what was written."""
+        """Remove what was written."""
         super().close()
         self.path.unlink(missing_ok=True)
 
@@ -144,15 +145,16 @@ class CheckpointWriter(TensorFile):
 def create_checkpoint(
     path: Path, tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str] | None = None
 ) -> CheckpointWriter:
-    """Starts the checkpoint that ``finish`` will put at ``path``: header written, file sized, elements 0.
+    """Create the checkpoint that ``finish`` will rename to ``path``: header written, full size, all elements 0.
 
-    ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, uncut. A partial file that an earlier run
-    left is replaced. Raises DataError for another dtype, and where it cannot be written.
+    ``tensors``: name -> dtype (F64, F32, I64, I32) and shape, unpartitioned. A partial file that an earlier run left is
+    replaced. Raises DataError for another dtype, and if the file cannot be written.
     """
     start, size = write_header(tensors, {**(metadata or {}), **checksums.reserve_checksums(tensors)})
     with _checkpoint_disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial_path(path).unlink(missing_ok=True)
+        # "x" refuses a file that another run has created since the unlink: two runs must not share one.
         with open(partial_path(path), "xb") as file:
             file.write(start)
             file.truncate(size)
@@ -160,32 +162,32 @@ def create_checkpoint(
 
 
 def join_checkpoint(path: Path) -> CheckpointWriter:
-    """Opens the checkpoint that its owner has created for ``path``, to write further regions."""
+    """Open the checkpoint that its owner has created for ``path``, to write more of its regions."""
     return CheckpointWriter(path)
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """Opens a checkpoint for reading. Raises DataError if it is missing, cut short or no safetensors file."""
+    """Open a checkpoint for reading. Raises DataError if it is missing, cut short or not a safetensors file."""
     return Checkpoint(path)
 
 
 def _long_axes(shape: Shape) -> Shape:
-    """``shape`` without its axes of one element, which put nothing in another order."""
+    """``shape`` without its axes of extent 1, which do not affect the order of the elements."""
     return tuple(n for n in shape if n != 1)
 
 
 def partial_path(path: Path) -> Path:
-    """Where a checkpoint is until it is finished."""
+    """The path of a checkpoint that is not finished."""
     return path.with_name(path.name + ".partial")
 
 
 @contextmanager
 def _checkpoint_disk_errors(path: Path) -> Iterator[None]:
-    """Turns what a disk that is full, or no longer there, says while ``path`` is written into a DataError."""
+    """Turn an error of the disk (full, or no longer present) while ``path`` is written into a DataError."""
     try:
         yield
     except OSError as error:
-        hint = "free some" if error.errno in FULL else "mend that"
+        hint = "free some" if error.errno in FULL else "fix that"
         wanted = "expected room for a checkpoint"
         raise DataError(f"{path}: {wanted}, got {os_error_text(error)}; {hint}, and go on with --resume") from error
 

@@ -1,4 +1,4 @@
-"""Names of checkpoints in a job's folder: one file per step, and one for the state of the updater beside it."""
+"""Names of the checkpoint files in a job's folder: for each step one of the tensors and one of the updater's state."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _PARTIAL = re.compile(r"step\d{8,}\.(safetensors|updater)\.partial", re.ASCII)
 
 
 def step_file(folder: Path, step: int) -> Path:
-    """Where the checkpoint of a step lies, e.g. ``folder/step00000100.safetensors``."""
+    """The path of a step's checkpoint, e.g. ``folder/step00000100.safetensors``."""
     return folder / f"step{step:08d}.safetensors"
 
 
 def updater_file(path: Path) -> Path:
-    """Where the updater's state lies beside a checkpoint."""
+    """The path of the updater's state, in the folder of its checkpoint."""
     return path.with_suffix(".updater")
 
 
 def parse_step(path: Path) -> int:
-    """The step that a checkpoint's name says. Raises DataError if it says none."""
+    """The step number in a checkpoint's file name. Raises DataError if the name has none."""
     found = _NAME.fullmatch(path.name)
     if not found:
         raise DataError(f"{path}: expected a name like {step_file(Path(), 100)}, got {clip_text(path.name)}; rename it")
@@ -31,18 +31,19 @@ def parse_step(path: Path) -> int:
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """The finished checkpoints in a folder, by their steps. Raises DataError for a folder that cannot be read."""
+    """The finished checkpoints in a folder, sorted by step. Raises DataError for a folder that cannot be read."""
+    # By number: names have more than 8 digits from step 100 000 000 on, and would then sort wrongly as text.
     return sorted((path for path in _folder_files(folder) if _NAME.fullmatch(path.name)), key=parse_step)
 
 
 def latest_checkpoint(folder: Path) -> Path | None:
-    """The finished checkpoint of the highest step in a folder, None if there is none. Raises as
-    ``list_checkpoints``."""
+    """The finished checkpoint of the highest step in a folder, or None. Raises DataError as ``list_checkpoints``."""
     return next(reversed(list_checkpoints(folder)), None)
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Removes a checkpoint, its updater's state last: without it a checkpoint would seem to have none."""
+    """Remove a checkpoint, then its updater's state. Raises DataError if that is not allowed."""
+    # In the other order, a crash in between would leave a checkpoint that seems to have no updater state.
     for file in (path, updater_file(path)):
         try:
             file.unlink(missing_ok=True)
@@ -52,8 +53,8 @@ def remove_checkpoint(path: Path) -> None:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Removes what a run that was killed left half written; only for who has the folder to himself."""
-    with suppress(OSError, DataError):  # what cannot be removed is replaced, or reported, where it is in the way
+    """Remove the unfinished files of a run that was killed; to be called only while no other run uses the folder."""
+    with suppress(OSError, DataError):  # a file that cannot be removed is replaced, or reported, when it is in the way
         for path in _folder_files(folder):
             if _PARTIAL.fullmatch(path.name):
                 path.unlink()

@@ -1,4 +1,4 @@
-"""TensorFile: an open safetensors file, whose tensors are moved by region."""
+"""TensorFile: an open safetensors file, whose tensors are read and written by region."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TensorFile:
         try:
             self._header = _read_header(self._descriptor)
         except (DataError, OSError) as error:
-            os.close(self._descriptor)
+            os.close(self._descriptor)  # the caller gets no object that it could close
             found = f"expected a checkpoint, got {os_error_text(error)}" if isinstance(error, OSError) else error
             raise DataError(
                 f"{path}: {found}; use another checkpoint, and if --resume took this one as the newest, remove it"
@@ -50,7 +50,7 @@ class TensorFile:
         return self._header.metadata
 
     def close(self) -> None:
-        """Closes the file; closing twice does nothing."""
+        """Close the file; closing twice does nothing."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -65,9 +65,10 @@ class TensorFile:
         return f"{type(self).__name__}({self.path}, {len(self.tensors)} tensors, {self._header.size} bytes)"
 
     def tensor(self, name: str, shape: Shape | None, box: Region, array: NDArray[Any]) -> StoredTensor:
-        """A tensor in ``shape`` (None: its own), of which ``array`` is a box.
+        """The tensor ``name`` in ``shape`` (None: its own), of which ``array`` holds ``box``.
 
-        Raises DataError if it is missing or has other elements, or the box leaves it or is not of the array's shape.
+        Raises DataError if the tensor is missing or has another number of elements, and if the box extends beyond it or
+        does not have the array's shape.
         """
         stored = self.find_tensor(name)
         tensor = replace(stored, shape=stored.shape if shape is None else shape)
@@ -81,14 +82,14 @@ class TensorFile:
         return tensor
 
     def find_tensor(self, name: str) -> StoredTensor:
-        """The tensor of that name. Raises DataError if there is none."""
+        """The tensor called ``name``. Raises DataError if the file has none."""
         if name not in self.tensors:
             some = ", ".join(sorted(self.tensors)[:8]) or "none"
             raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
         return self.tensors[name]
 
     def transfer(self, act: Transfer, tensor: StoredTensor, box: Region, array: NDArray[Any]) -> None:
-        """Moves a C-contiguous array of the tensor's dtype to or from its box."""
+        """Move a C-contiguous array of the tensor's dtype to or from ``box``: ``act`` writes (pwrite) or reads."""
         view = array.reshape(-1).view(np.uint8).data
         done = 0
         width = tensor.item.itemsize
@@ -97,18 +98,19 @@ class TensorFile:
             done += length * width
 
     def read(self, part: memoryview, at: int) -> None:
-        """Fills ``part`` with the bytes from ``at`` on. Raises DataError if the file ends before that."""
+        """Fill ``part`` with the file's bytes from ``at`` on. Raises DataError if the file has fewer."""
         self.move(self.fetch, part, at)
 
     def fetch(self, file: int, view: memoryview, at: int) -> int:
-        """Reads what comes at once; returns how many bytes these are. Raises DataError where the disk cannot."""
+        """Read once at offset ``at``; return the bytes read, maybe fewer than asked. Raises DataError on failure."""
         try:
             return os.preadv(file, [view], at)
         except OSError as error:
             raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {os_error_text(error)}") from error
 
     def move(self, act: Transfer, part: memoryview, at: int) -> None:
-        """Moves all of ``part``, however little ``act`` moves at a time."""
+        """Move all of ``part``. Raises DataError at the end of the file."""
+        # One call of the system may move fewer bytes: on Linux at most 2 GiB, and less after a signal.
         while part:
             moved = act(self._descriptor, part, at)
             if not moved:
@@ -124,6 +126,6 @@ def _read_header(descriptor: int) -> SafetensorsHeader:
 
 
 def _box_fits(shape: Shape, box: Region) -> bool:
-    """True if a box lies in a tensor of ``shape``."""
+    """True if a box lies within a tensor of ``shape``."""
     inside = (0 <= lo <= hi <= n for (lo, hi), n in zip(box, shape, strict=False))
     return len(box) == len(shape) and all(inside)

@@ -1,0 +1,3 @@
+"""The command line: a module for each verb."""
+
+__all__ = ["main"]

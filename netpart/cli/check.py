@@ -40,7 +40,7 @@ def call(args: argparse.Namespace) -> int:
     A sound job gets warnings for what only ``netpart run`` refuses: data that is not there yet, no loss, no number of
     training steps.
     """
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.graph.passes.serve import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.plan.partition import partition_by_scheme
@@ -49,7 +49,7 @@ def call(args: argparse.Namespace) -> int:
     from netpart.plan.text.plan_table import tabulate_partition
 
     job = load_job(args, provide=False, warn=False)
-    cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder)
+    cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
     failures, absent = _find_failures(job, cut)
     warnings = [
         *uncomputed_warnings(job),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netpart.choices import AUTO, COLLECTIVES, DTYPES, KERNELS, PRECISIONS, SCHEDULES, SHARDING
@@ -158,7 +159,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import read_job
 
-    job = args.loaded = read_job(args.job, args.set)
+    job = args.loaded = replace(read_job(args.job, args.set), workers=getattr(args, "workers", None))
     if args.scheme is not None:
         set_scheme(job.proto, args.scheme)
     _set_pipeline(job, args)
@@ -205,13 +206,6 @@ def command_line(verb: str, args: argparse.Namespace, options: Mapping[str, obje
     words = [word for flag, value in given for word in ((flag,) if value is True else (flag, str(value)))]
     words += [word for change in args.set for word in ("--set", change)]
     return shlex.join(["netpart", verb, args.job, *words])
-
-
-def requested_workers(args: argparse.Namespace, job: Job) -> int:
-    """--workers, or else what the job asks for."""
-    from netpart.graph.workers import default_workers
-
-    return int(args.workers or default_workers(job.proto))
 
 
 def job_float_size(job: Job) -> int:

@@ -100,12 +100,12 @@ def _side_options(job: str, changes: list[str], options: dict[str, Any]) -> argp
 
 def cut_job(args: argparse.Namespace, warn: bool = True) -> tuple[Partition, Path]:
     """The partition of one side and the folder of its job; errors say where in the job they are."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.plan.partition import partition_by_scheme
 
     job = load_job(args, provide=False, warn=warn)
     with job.explaining():
-        return partition_by_scheme(job.proto, requested_workers(args, job), job.folder), job.folder
+        return partition_by_scheme(job.proto, job.worker_count, job.folder), job.folder
 
 
 def _print_diff_json(difference: PartitionDifference) -> None:

@@ -38,7 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Draws the net; 0 when it is drawn."""
-    from netpart.cli.common import job_float_size, load_job, requested_workers
+    from netpart.cli.common import job_float_size, load_job
     from netpart.cli.note import print_note
     from netpart.draw import render
     from netpart.errors import ConfigError
@@ -48,7 +48,7 @@ def call(args: argparse.Namespace) -> int:
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or say --format svg")
     job = load_job(args, provide=False)
-    workers = requested_workers(args, job)
+    workers = job.worker_count
     if args.turns:
         drawing = _draw_schedule(job, workers)
     elif args.groups:

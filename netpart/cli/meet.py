@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.choices import ENV_LAUNCHER
 
@@ -14,24 +14,36 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 
-def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
-    """Where the coordinator of this run meets its workers; None if all are on this host. Raises ConfigError."""
-    from netpart.cli.common import requested_workers
+class RunSetting(NamedTuple):
+    """Which launcher starts the workers of a run, how many a group has, and where those of other hosts join it."""
+
+    launcher: str
+    workers: int
+    meeting: Meeting | None
+
+
+def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
+    """What the options say of the processes of a run. Raises ConfigError for options that do not fit together."""
+    if args.launcher == ENV_LAUNCHER:
+        return _launched_setting(args, job)
+    meeting = _listen_meeting(args, job)
+    return RunSetting(args.launcher or ("join" if meeting else "local"), job.worker_count, meeting)
+
+
+def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
+    """Where the coordinator of this run meets its workers; None if all are on this host."""
     from netpart.errors import ConfigError
-    from netpart.graph.cluster import cluster_of
     from netpart.units import plural_text
 
-    if args.launcher == ENV_LAUNCHER:
-        return _launcher_meeting(args, job)
     if args.launcher not in (None, "join", "mpi") and args.listen:
-        raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "leave one of them away")
+        raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "omit one of them")
     if args.launcher == "join" and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if args.local and not args.listen:
-        raise ConfigError("--local", "--listen with it", "none", "leave it away: all workers are on this host then")
+        raise ConfigError("--local", "--listen with it", "none", "omit it: all workers are on this host then")
     if not args.listen:
         return None
-    if args.local > (members := cluster_of(job.proto, requested_workers(args, job)).size):
+    if args.local > (members := job.cluster.size):
         hint = "the others join; with all of them here omit --listen and --local"
         raise ConfigError("--local", f"at most the {plural_text(members, 'worker')} of this run", str(args.local), hint)
     from netpart.launch.control.token import find_token
@@ -40,29 +52,28 @@ def requested_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     return Meeting(args.listen, args.local, find_token(os.environ, args.token_file), args.wait, args.token_file)
 
 
-def _launcher_meeting(args: argparse.Namespace, job: Job) -> Meeting:
-    """The same for rank 0 of many, which runs worker 0 too. Raises ConfigError if there are not as many ranks as
-    members of the run: workers of all groups, and servers."""
-    from netpart.cli.common import requested_workers
+def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
+    """The setting of rank 0 of many processes, which runs worker 0 too. Raises ConfigError if there are not as many
+    ranks as members of the run: workers of all groups, and servers."""
     from netpart.cli.worker import required_token
     from netpart.errors import ConfigError
-    from netpart.graph.cluster import cluster_of
     from netpart.launch.teams.launcher_environment import require_launched_rank
     from netpart.launch.teams.meeting import Meeting
+    from netpart.proto.cluster import cluster_of
 
     adopted = require_launched_rank(os.environ)
-    args.launcher = "join"
     several = cluster_of(job.proto, 1).size > 1
-    args.workers = requested_workers(args, job) if several else args.workers or adopted.size
-    if args.workers is None:
-        expected = f"--workers, as {adopted.launcher} does not tell how many there are"
+    workers = job.worker_count if several else args.workers or adopted.size
+    if workers is None:
+        expected = f"--workers, as {adopted.launcher} does not report how many there are"
         raise ConfigError("--launcher env", expected, "none", "give every process the same")
-    members = cluster_of(job.proto, args.workers)
+    members = cluster_of(job.proto, workers)
     if adopted.size not in (None, members.size):
         expected = f"{adopted.size}, as {adopted.launcher} says"
-        got = f"{members.size} ({members})" if several else str(args.workers)
+        got = f"{members.size} ({members})" if several else str(workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
-    return Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
+    meeting = Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
+    return RunSetting("join", workers, meeting)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:

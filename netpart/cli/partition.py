@@ -21,7 +21,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Writes the plan; 0 when it is written."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.cli.note import print_note
     from netpart.data.atomic import atomic_file
     from netpart.plan.partition import partition_by_scheme
@@ -30,7 +30,7 @@ def call(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     job = load_job(args, provide=False)
-    cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder)
+    cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
     text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
     if args.output is None:
         print(text, end="")

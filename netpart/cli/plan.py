@@ -140,7 +140,6 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
     from netpart.cli.devices import named_devices
     from netpart.cli.sample import use_one_core
     from netpart.graph.build import build_net
-    from netpart.graph.workers import default_workers
     from netpart.plan.price import devices as places
     from netpart.plan.price.layer_loads import measured_profile, profile_net, work_rates
     from netpart.plan.search.task import PlanningTask
@@ -148,7 +147,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
     cluster = job.proto.cluster
     if not (args.devices or cluster.device):
         use_one_core()
-        workers = args.workers or default_workers(job.proto)
+        workers = job.worker_count
         devices = named_devices(args, workers, places.measure_devices(workers))
     else:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)

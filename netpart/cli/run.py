@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netpart.choices import ENV_LAUNCHER, LOCAL_LAUNCHERS
 
 if TYPE_CHECKING:
+    from netpart.cli.meet import RunSetting
     from netpart.launch.report.events import Summary
-    from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
 
 HELP = "train a job on its workers; test, validate and save checkpoints as it says"
@@ -103,7 +103,7 @@ def _parse_fraction(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Runs the job; 0 when it went to its end."""
     from netpart.cli.common import load_job
-    from netpart.cli.meet import play_other_rank, requested_meeting
+    from netpart.cli.meet import play_other_rank, run_setting
     from netpart.cli.telling import speedup_text, summary_text
     from netpart.cli.threads import limit_launched_threads
 
@@ -112,7 +112,8 @@ def call(args: argparse.Namespace) -> int:
     if play_other_rank(args):
         return 0
     job = load_job(args, provide=False)
-    meeting = requested_meeting(args, job)
+    setting = run_setting(args, job)
+    job = replace(job, workers=setting.workers)
     _apply_run_options(job, args)
     from netpart.cli.provide import provide_data
     from netpart.launch.report.speedup import compute_speedup, read_summary
@@ -121,11 +122,11 @@ def call(args: argparse.Namespace) -> int:
     choose_workspace(job, args.workspace)  # what is refused has written nothing
     provide_data(job)
     serial = read_summary(args.against) if args.against else None
-    _print_run_warnings(job, args)
+    _print_run_warnings(job, args, setting)
     if args.summary:
         args.summary.parent.mkdir(parents=True, exist_ok=True)
         args.summary.open("a").close()  # what cannot be written is known before the run, not after it
-    summary = _train_job(job, args, meeting)
+    summary = _train_job(job, args, setting)
     print(summary_text(summary))
     if serial is not None:
         print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
@@ -148,11 +149,9 @@ def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
         set_devices(job.proto, args.device)
 
 
-def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
+def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting) -> None:
     """Says what of an earlier plan or run will not do what one may expect."""
-    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
-    from netpart.graph.cluster import cluster_of
     from netpart.launch.control.cores import oversubscription_warning
     from netpart.launch.control.worker_devices import report_unused_gpus
     from netpart.launch.report.earlier_runs import earlier_run_notices
@@ -161,20 +160,18 @@ def _print_run_warnings(job: Job, args: argparse.Namespace) -> None:
 
     left = earlier_run_notices(job.proto, choose_workspace(job, args.workspace) / "checkpoint")
     gpus = () if args.device else report_unused_gpus(job.proto)
-    here = args.launcher in (None, *LOCAL_LAUNCHERS) and not args.listen
-    crowd = oversubscription_warning(cluster_of(job.proto, requested_workers(args, job)).size) if here else ""
-    for warning in (*recut_warnings(job, requested_workers(args, job)), *gpus, *left, *filter(None, [crowd])):
+    crowd = oversubscription_warning(job.cluster.size) if setting.launcher in LOCAL_LAUNCHERS else ""
+    for warning in (*recut_warnings(job, job.worker_count), *gpus, *left, *filter(None, [crowd])):
         print_note(f"warning: {warning}")
 
 
-def _train_job(job: Job, args: argparse.Namespace, meeting: Meeting | None) -> Summary:
+def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summary:
     """Runs the job, and shows how it goes."""
     from netpart.cli.telling import event_printer
     from netpart.launch.run import run_job
 
     with event_printer(job.proto.train_steps) as hear:
         return run_job(
-            job, args.workers, launcher=args.launcher or ("join" if meeting else "local"), listener=hear,
-            workspace=args.workspace, meeting=meeting, hosts=args.hosts, transport=args.transport,
-            listeners=args.listener,
+            job, launcher=setting.launcher, listener=hear, workspace=args.workspace, meeting=setting.meeting,
+            hosts=args.hosts, transport=args.transport, listeners=args.listener,
         )  # fmt: skip

@@ -65,7 +65,7 @@ def _parse_speeds(text: str) -> list[float]:
 
 def call(args: argparse.Namespace) -> int:
     """Simulates the job; 0 when that went to its end."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.cli.note import print_note
     from netpart.cli.threads import limit_threads
 
@@ -82,7 +82,7 @@ def call(args: argparse.Namespace) -> int:
 
     job = load_job(args)
     with job.explaining():
-        cut = partition_by_scheme(job.proto, requested_workers(args, job), job.folder, phases=("train",))
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
     speeds = worker_speeds(cut.workers, args.speeds)
     create_trace_file(args.output)

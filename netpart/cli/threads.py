@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from netpart.cli.common import parse_count, requested_workers
+from netpart.cli.common import parse_count
 from netpart.proto.limits import THREADS
 
 if TYPE_CHECKING:
@@ -48,10 +48,9 @@ def limit_launched_threads(threads: int | None) -> None:
 
 def set_job_threads(job: Job, args: argparse.Namespace) -> None:
     """Gives ``job`` the threads that the options ask for; workers that are threads of this process get theirs now."""
-    from netpart.graph.cluster import cluster_of
     from netpart.launch.control.cores import requested_threads
 
     if args.threads is not None:
         job.proto.num_openblas_threads = args.threads
     if args.launcher == "threads":
-        limit_threads(cluster_of(job.proto, requested_workers(args, job)).size, requested_threads(job.proto))
+        limit_threads(job.cluster.size, requested_threads(job.proto))

@@ -42,7 +42,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 
 def call(args: argparse.Namespace) -> int:
     """Compares both nets; 0 if every tensor is within the law, 1 if one is not."""
-    from netpart.cli.common import load_job, requested_workers
+    from netpart.cli.common import load_job
     from netpart.verify.compare import verify_job
 
     job = load_job(args)
@@ -50,7 +50,7 @@ def call(args: argparse.Namespace) -> int:
         job.proto.dtype = job.proto.FLOAT64
     if args.schemes is not None:
         return _verify_each_scheme(args, job)
-    report = verify_job(job.proto, requested_workers(args, job), args.steps, job.folder)
+    report = verify_job(job.proto, job.worker_count, args.steps, job.folder)
     _print_report(report)
     _print_float64_hint(args, report.holds)
     _write_verify_json(args.json, report.to_json())
@@ -59,7 +59,6 @@ def call(args: argparse.Namespace) -> int:
 
 def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
     """Compares both nets under each scheme that was asked for; 0 if all agree. Raises ConfigError beside --scheme."""
-    from netpart.cli.common import requested_workers
     from netpart.cli.note import print_note
     from netpart.errors import ConfigError
     from netpart.graph.scheme import clear_cuts, overruled_warning
@@ -67,19 +66,19 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
 
     if args.scheme is not None:
         raise ConfigError("--schemes", "no --scheme beside it", args.scheme, "leave one of them away")
-    names = parse_scheme_names(args.schemes)
+    names = _parse_scheme_names(args.schemes)
     if args.override:
         clear_cuts(job.proto)
     elif warning := overruled_warning(job.proto, *names):
         print_note(f"warning: {warning}")
-    found = list(verify_schemes(job.proto, requested_workers(args, job), names, args.steps, job.folder))
+    found = list(verify_schemes(job.proto, job.worker_count, names, args.steps, job.folder))
     _print_scheme_reports(found)
     _print_float64_hint(args, all(scheme.report.holds for scheme in found))
     _write_verify_json(args.json, {"schemes": [scheme.to_json() for scheme in found]})
     return 0 if all(scheme.report.holds for scheme in found) else 1
 
 
-def parse_scheme_names(text: str) -> list[str]:
+def _parse_scheme_names(text: str) -> list[str]:
     """The names that --schemes gives; raises ConfigError with the nearest names for one that is none."""
     from netpart.families import SCHEMES
     from netpart.graph.scheme import parse_scheme_name

@@ -1,4 +1,4 @@
-"""Collectives as values: schedules that the planner prices and the worker plays, and gradient buckets."""
+"""Collectives as values: schedules, which the planner estimates and the workers execute, and gradient buckets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradient buckets: which gradients are reduced together, decided once before step 0."""
+"""Gradient buckets: groups of gradients that are reduced together, chosen once before step 0."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections.abc import Sequence
 def pack_buckets(
     sizes_bytes: Sequence[int], first: int = 1 << 16, growth: int = 4, limit: int = 1 << 22
 ) -> list[list[int]]:
-    """Packs gradients, given by size in the order they become ready, into buckets of consecutive indices.
+    """Pack gradients, given by size in the order they become ready, into buckets of consecutive indices.
 
-    A bucket is closed once it holds its target of bytes: ``first`` for the first bucket, ``growth`` times
-    more for each next, at most ``limit``, or ``first`` where that is larger. A small first bucket starts the wire
-    early, while backward still computes; larger ones later cost fewer messages. The last bucket takes what is left.
-    Raises ValueError for a negative size, and for ``first``, ``growth`` or ``limit`` below 1.
+    A bucket is closed once it holds its target number of bytes. The target is ``first`` for the first bucket and grows
+    by the factor ``growth`` from bucket to bucket, up to ``limit``, or ``first`` if that is larger. A small first
+    bucket lets communication start early, while backward still computes; larger ones later need fewer messages. The
+    last bucket takes the rest. Raises ValueError for a negative size, and for ``first``, ``growth`` or ``limit`` below
+    1.
     """
     if min(sizes_bytes, default=0) < 0 or first < 1 or growth < 1 or limit < 1:
         wanted = "sizes >= 0, first >= 1, growth >= 1 and limit >= 1"

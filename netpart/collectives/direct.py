@@ -1,4 +1,4 @@
-"""Direct: every block goes straight from where it is to where it is wanted. One round, N - 1 messages a place."""
+"""Direct algorithms: every block goes straight from its source to its destination, with N - 1 messages per place."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from netpart.collectives.schedule import BlockMessage, Schedule
 
 
 def direct_all_gather(n: int) -> Schedule:
-    """Gives every place the block of every other: block i starts at place i; in round r it goes to i + r."""
+    """All-gather: block i starts at place i; in round r it goes to place i + r."""
+    # Round by round, not source by source: within a round every place sends one message and receives one.
     return tuple(BlockMessage(i, (i + r) % n, (i,)) for r in range(1, n) for i in range(n))
 
 
 def direct_broadcast(n: int) -> Schedule:
-    """Gives every place the block of place 0."""
+    """Broadcast: the block of place 0 goes to every other place."""
     return tuple(BlockMessage(0, i, (0,)) for i in range(1, n))
 
 
@@ -21,5 +22,6 @@ def direct_all_to_all(n: int) -> Schedule:
 
 
 def swap_all_reduce() -> Schedule:
-    """All-reduce of two: each gives the other what it brought, and adds what it gets."""
+    """All-reduce of two: each place sends its own contribution and adds the other's."""
+    # ``own``: the other's contribution may already have been added when this place's message is sent.
     return tuple(BlockMessage(i, 1 - i, (0,), add=True, own=True) for i in range(2))

@@ -1,4 +1,4 @@
-"""The collectives by name, and the algorithms that carry each of them out."""
+"""The collectives by name, and the algorithms that implement each of them."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ BROADCAST, REDUCE, ALL_TO_ALL = "broadcast", "reduce", "all-to-all"
 KINDS = (ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE, BROADCAST, REDUCE, ALL_TO_ALL)
 
 SUMMING = (REDUCE_SCATTER, ALL_REDUCE, REDUCE)
-"""Those that add up."""
+"""The collectives that add blocks."""
 
 SWAP = "swap"
-"""An all-reduce of two in one round. Its messages may be two ahead: who has ended does not know that the other has."""
+"""An all-reduce of two in one round. Two messages of a channel may be in flight: a member that has finished cannot know
+whether the other has."""
 
 GRADIENT = {
     ALL_GATHER: REDUCE_SCATTER, REDUCE_SCATTER: ALL_GATHER, ALL_REDUCE: ALL_REDUCE,
     BROADCAST: REDUCE, REDUCE: BROADCAST, ALL_TO_ALL: ALL_TO_ALL,
 }  # fmt: skip
-"""What the gradient of each collective is: the same blocks on their way back."""
+"""The collective that computes the gradient of each collective: the same blocks travel in the opposite direction."""
 
 _GATHER = {
     RING: ring.ring_all_gather,
     DOUBLING: doubling.doubling_all_gather,
     TREE: tree.tree_all_gather,
     DIRECT: direct.direct_all_gather,
-    NCCL: direct.direct_all_gather,
+    NCCL: direct.direct_all_gather,  # NCCL chooses its messages itself: this only states which members exchange blocks
 }
 _SPREAD = {
     RING: ring.ring_broadcast, DOUBLING: tree.tree_broadcast, TREE: tree.tree_broadcast,
     DIRECT: direct.direct_broadcast,
     NCCL: direct.direct_broadcast,
 }  # fmt: skip
-"""Doubling what is held is, from one place, the binomial tree."""
+"""The algorithms of a broadcast. Recursive doubling that starts from a single place is the binomial tree."""
 
 
 @cache
 def collective_schedule(kind: str, algorithm: str, n: int) -> Schedule:
-    """The messages of a collective of ``n`` members, who are known by their places.
+    """The messages of a collective of ``n`` members, which are numbered by their places 0 to n - 1.
 
-    All-gather and reduce-scatter have n blocks, block i that of place i; broadcast and reduce start or end at place
-    0 and have, like an all-reduce, as many blocks as ``count_blocks`` says; block i·n + j of an all-to-all goes from i
-    to j, always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
+    All-gather and reduce-scatter have n blocks; block i belongs to place i. A broadcast starts and a reduce ends at
+    place 0. These two and the all-reduce have ``count_blocks`` blocks. Block i·n + j of an all-to-all goes from i to j,
+    always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
     """
     if algorithm == SWAP:
         return direct.swap_all_reduce()
@@ -66,7 +67,7 @@ def collective_schedule(kind: str, algorithm: str, n: int) -> Schedule:
 
 
 def count_blocks(kind: str, algorithm: str, n: int) -> int:
-    """Number of blocks that the tensor of a collective is cut into."""
+    """The number of blocks that the tensor of a collective is cut into."""
     if kind in (BROADCAST, REDUCE):
         return n if algorithm == RING else 1
     if kind == ALL_REDUCE:
@@ -75,10 +76,14 @@ def count_blocks(kind: str, algorithm: str, n: int) -> int:
 
 
 def cut_into_blocks(region: Region, parts: int) -> tuple[Region, ...]:
-    """``region`` cut into ``parts`` on its first axis that is long enough, or else its longest; some may be empty."""
+    """``region`` cut into ``parts`` boxes along one axis: the first that is long enough, or else the longest.
+
+    Some boxes are empty if no axis has ``parts`` elements.
+    """
     if parts == 1:
         return (region,)
     extents = extent(region)
+    # The earlier the axis, the fewer contiguous runs a block has in row-major memory: one on axis 0.
     axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))
     lo, n = region[axis][0], extents[axis]
     cuts = [(lo + n * i // parts, lo + n * (i + 1) // parts) for i in range(parts)]

@@ -1,9 +1,9 @@
-"""What a schedule takes, by the LogGP model (Alexandrov et al., J. Parallel Distrib. Comput. 44, 1997).
+"""The time that a schedule takes, by the LogGP model (Alexandrov et al., J. Parallel Distrib. Comput. 44, 1997).
 
-A message keeps its sender busy for an overhead and its bytes, is on its way for a latency, and keeps its receiver busy
-as long as its sender. The time of a schedule is the longest way through it: a place sends one message after another,
-receives one after another, and passes a block on when it has it. A message of several blocks is packed before it is
-sent, and unpacked when it has come, which keeps either end busy for longer.
+A message occupies its sender for an overhead and for the transfer of its bytes, is in flight for a latency, and
+occupies its receiver as long as its sender. The time of a schedule is its critical path: a place sends one message at a
+time, receives one at a time, and forwards a block once it has it. A message of several blocks is packed before it is
+sent and unpacked after it has arrived, which occupies both ends for longer.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, SWAP, collective_s
 from netpart.collectives.schedule import Schedule
 
 PACKING = 5e9
-"""Bytes a second that a core copies from one place in memory to another."""
+"""Bytes per second that a core copies within memory."""
 
 SWAPPED = 1 << 20
-"""Bytes up to which two members swap: beyond, adding all of it twice costs more than a second round."""
+"""The largest tensor in bytes that two members swap: beyond that, adding all of it on both sides costs more than a
+second round."""
 
 
 @dataclass(frozen=True)
 class LinkCost:
-    """Seconds that a message is on its way, seconds that it keeps either end busy, and bytes a second.
+    """``latency``: seconds in flight; ``overhead``: seconds at either end; ``bandwidth``: bytes per second.
 
-    The defaults are those of two processes of one host over ZeroMQ, in round numbers (``make bench-bridges``); only
-    their proportions matter for a choice.
+    The defaults are round numbers for two processes of one host over ZeroMQ (``make bench-bridges``). Only their
+    proportions matter for the choice of an algorithm.
     """
 
     latency: float = 40e-6
@@ -37,9 +38,9 @@ class LinkCost:
 
 
 def schedule_seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: LinkCost | None = None) -> float:
-    """Time until the last message of ``schedule`` over ``n`` places has arrived; block b has ``nbytes[b]`` bytes.
+    """Seconds until the last message of ``schedule`` over ``n`` places has arrived; block b has ``nbytes[b]`` bytes.
 
-    A message that would be empty is not sent.
+    Empty messages are not sent.
     """
     link = link or LinkCost()
     sending = [0.0] * n
@@ -53,6 +54,7 @@ def schedule_seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Li
             ready = () if m.own else (has.get((m.source, b), 0.0) for b in m.blocks)
             start = max([sending[m.source], *ready])
             sending[m.source] = start + busy
+            # Transfer and reception overlap: the receiver starts when the first bytes arrive, not the last.
             arrived = max(start + packing + link.overhead + link.latency, receiving[m.target]) + busy
             receiving[m.target] = arrived
             has.update({(m.target, b): arrived for b in m.blocks})
@@ -60,9 +62,9 @@ def schedule_seconds(schedule: Schedule, nbytes: Sequence[int], n: int, link: Li
 
 
 def choose_algorithm(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "auto") -> str:
-    """The algorithm for a collective of ``n`` members: ``wanted``, or with "auto" the one that takes least time.
+    """The algorithm for a collective of ``n`` members: ``wanted``, or with "auto" the fastest one.
 
-    ``nbytes`` are those of its blocks, or of the whole tensor where the algorithm cuts it itself.
+    ``nbytes`` are the bytes of its blocks, or of the whole tensor if the algorithm decides how to cut it.
     """
     if kind == ALL_TO_ALL:
         return NCCL if wanted == NCCL else DIRECT
@@ -73,7 +75,8 @@ def choose_algorithm(kind: str, n: int, nbytes: tuple[int, ...], wanted: str = "
 
 @cache
 def cheapest_algorithm(kind: str, n: int, nbytes: tuple[int, ...]) -> str:
-    """The algorithm that takes least time."""
+    """The algorithm that takes the least time by ``schedule_seconds``."""
+    # Of equally fast ones, min takes the first in ALGORITHMS, so all processes choose alike.
     return min(
         ALGORITHMS,
         key=lambda a: schedule_seconds(
@@ -83,7 +86,7 @@ def cheapest_algorithm(kind: str, n: int, nbytes: tuple[int, ...]) -> str:
 
 
 def bytes_by_block(nbytes: tuple[int, ...], parts: int) -> tuple[int, ...]:
-    """``nbytes`` as they are, or those of one tensor cut into ``parts``."""
+    """``nbytes`` itself if it has an entry for each of ``parts`` blocks, else one tensor's bytes cut into ``parts``."""
     if len(nbytes) == parts:
         return nbytes
     total = sum(nbytes)

@@ -1,4 +1,4 @@
-"""Ring: every place passes to its right what it got from its left. N - 1 rounds, every link equally busy.
+"""Ring algorithms: every place forwards to its right what it received from its left, in N - 1 rounds on all links.
 
 All-gather of 3 members; each column is a round, ``c>`` a block sent to the right:
 
@@ -13,11 +13,12 @@ from netpart.collectives.schedule import BlockMessage, Schedule
 
 
 def ring_all_gather(n: int) -> Schedule:
-    """Gives every place the block of every other: block i starts at place i."""
+    """All-gather: block i starts at place i."""
     return tuple(BlockMessage(i, (i + 1) % n, ((i - r) % n,)) for r in range(n - 1) for i in range(n))
 
 
 def ring_broadcast(n: int) -> Schedule:
-    """Gives every place all blocks of place 0, one block behind the other: the chain is a pipeline of n blocks."""
+    """Broadcast: the n blocks of place 0 follow each other along the chain of places as in a pipeline."""
+    # Block b leaves place i in round b + i: the last one, n - 1, leaves place n - 2 in round 2n - 3.
     rounds = range(2 * n - 2)
     return tuple(BlockMessage(i, i + 1, (r - i,)) for r in rounds for i in range(n - 1) if 0 <= r - i < n)

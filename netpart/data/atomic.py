@@ -1,4 +1,4 @@
-"""Files that are either there as a whole or not at all."""
+"""Atomic writing of files: a file exists with all of its content or not at all."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from typing import BinaryIO
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Opens a temporary beside ``path`` for writing and renames it to ``path`` when the block ends well.
+    """Opens a temporary file in the folder of ``path`` for writing and renames it to ``path`` when the block ends well.
 
-    If the block raises, nothing is left behind. Several writers of one path do not disturb each other:
-    the last to finish wins. The folder is made if it is missing. An OSError without a file, as of a full disk, gets
-    ``path``.
+    If the block raises, the temporary is removed. Several writers of one path do not disturb each other: the last one
+    to finish wins. The folder is created if it is missing. An OSError without a file name, such as that of a full disk,
+    gets ``path`` as its file name.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_stale(path)
+    # In the same folder, as a rename is atomic only within a file system. The name is unique per writer.
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
         with _open_locked(partial) as file:
             yield file
             file.flush()
+            # Before the rename: else a crash of the host could leave the new name with old or empty content.
             os.fsync(file.fileno())
             os.replace(partial, path)
     except OSError as error:
@@ -37,10 +39,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _open_locked(partial: Path) -> BinaryIO:
-    """Opens a temporary and locks it: it has an owner. One that was swept away before it had one is made anew."""
+    """Opens a temporary and locks it, to mark it as in use. If another writer removes it before, opens it again."""
     while True:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
         if _try_lock(file):
+            # Between open and lock, ``_remove_stale`` of another writer may have unlinked the file: a lock on a file
+            # without a name protects nothing.
             with suppress(FileNotFoundError):
                 if _is_same_file(partial, file):
                     return file
@@ -48,25 +52,26 @@ def _open_locked(partial: Path) -> BinaryIO:
 
 
 def _try_lock(file: BinaryIO) -> bool:
-    """Locks a temporary; False if somebody who sweeps has it, who will remove it."""
+    """Locks a temporary; False if ``_remove_stale`` of another writer holds the lock and will remove the file."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: nobody sweeps either
+    except OSError:  # a file system without locks: there ``_remove_stale`` removes nothing either
         pass
     return True
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes the temporaries of ``path`` that nobody has locked: their writers were killed."""
+    """Removes the temporaries of ``path`` that no process has locked: their writers were killed."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_same_file(left, file):  # and not another one of that name, of a writer that has ended one meanwhile
+            # The name may belong to a new file by now, if the writer has finished and another one has started.
+            if _is_same_file(left, file):
                 left.unlink()
 
 
 def _is_same_file(path: Path, file: BinaryIO) -> bool:
-    """True if ``path`` is the open ``file``. Raises OSError if nothing is there."""
+    """True if ``path`` is the open ``file``. Raises OSError if ``path`` does not exist."""
     return os.path.samestat(os.stat(path), os.fstat(file.fileno()))

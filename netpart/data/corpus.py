@@ -1,4 +1,4 @@
-"""Corpus: the bytes of several files, one after another, as one text; read where it is looked at, never whole."""
+"""Corpus: the bytes of several files, one after another, as one text; only requested bytes are read."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from netpart.errors import DataError, MissingData, os_error_text
 from netpart.files import file_size
 
 OPENED = 64
-"""Files that a corpus keeps open."""
+"""Largest number of files that a corpus keeps open."""
 HINT = "correct the path (--set LAYER.text_conf.files=FILE, say), or see `netpart data --help`"
 
 
 class Corpus:
-    """The files at ``paths`` in that order; an empty one counts for nothing.
+    """The files at ``paths`` in that order; empty files are ignored.
 
-    Raises DataError where a file cannot be read or is shorter than it was when the corpus was opened.
+    Raises DataError if a file cannot be read or is shorter than it was when the corpus was opened.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         sizes = [_text_file_size(path) for path in paths]
+        # Empty files are dropped, so that the ends rise strictly and ``bisect_right`` finds one file for each byte.
         self.paths = [path for path, size in zip(paths, sizes, strict=True) if size]
         self._ends = list(accumulate(size for size in sizes if size))
         self._open: dict[int, FileBytes] = {}
@@ -33,7 +34,7 @@ class Corpus:
         return self._ends[-1] if self._ends else 0
 
     def read(self, start: int, stop: int) -> bytes:
-        """The bytes ``start`` to ``stop`` (excluded) of the text, 0 <= start <= stop <= len."""
+        """Returns the bytes ``start`` to ``stop`` (excluded) of the text, 0 <= start <= stop <= len."""
         return b"".join(self._pieces(start, stop))
 
     def _pieces(self, start: int, stop: int) -> Iterator[bytes]:
@@ -46,7 +47,7 @@ class Corpus:
 
     def _file(self, file: int) -> FileBytes:
         if file not in self._open:
-            if len(self._open) >= OPENED:
+            if len(self._open) >= OPENED:  # closes the file that was opened first: dicts keep their order of insertion
                 self._open.pop(next(iter(self._open))).close()
             self._open[file] = _open_text_file(self.paths[file])
         return self._open[file]
@@ -56,9 +57,10 @@ class Corpus:
 
 
 def find_text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
-    """The files that ``name`` means in the first of ``places`` where it means any, sorted.
+    """Returns the files that ``name`` matches, sorted, in the first of the folders ``places`` where it matches any.
 
-    ``name``: a file; a folder, with all files below it whose names end in ``suffix``; or a glob. Raises DataError.
+    ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; or a glob. Raises MissingData
+    if it matches no file.
     """
     for place in places:
         path = place / name

@@ -1,4 +1,4 @@
-"""FileBytes: the bytes of a file by their places, read as they are asked for."""
+"""FileBytes: the bytes of a file by their offset, read on request."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 
 BLOCK = 1 << 20
-"""Bytes that are read together where a whole file is gone through."""
+"""Bytes per read when a whole file is scanned."""
 AHEAD = 1 << 12
-"""Bytes that are read together where a few are looked at, here and there."""
+"""Bytes per read when a few bytes at rising offsets are requested."""
 
 
 class FileBytes:
-    """A file that is open for reading; ``size`` is what it had in bytes then. Threads may read it at the same time.
+    """A file that is open for reading; ``size`` is its size in bytes when it was opened. Several threads may read it.
 
-    It is closed with its last reference. Raises OSError if it cannot be opened (see ``netpart.files``).
+    It is closed when the object is collected. Raises OSError if it cannot be opened (see ``netpart.files``).
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,11 +29,12 @@ class FileBytes:
         finalize(self, self._file.close)
 
     def read(self, start: int, stop: int) -> bytes:
-        """The bytes ``start`` to ``stop`` (excluded), 0 <= start <= stop.
+        """Returns the bytes ``start`` to ``stop`` (excluded), 0 <= start <= stop.
 
-        Raises DataError for a file that ends before, and ValueError for one that is closed.
+        Raises DataError if the file ends before ``stop``, ValueError if it is closed.
         """
         content = self._read(start, stop - start)
+        # A read may return fewer bytes than requested, for example on a network file system or above 2 GiB.
         while len(content) < stop - start:
             more = self._read(start + len(content), stop - start - len(content))
             if not more:
@@ -42,7 +43,7 @@ class FileBytes:
         return content
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """All bytes in order, some at a time, each with the place of the first."""
+        """Yields (offset, bytes) of all blocks of the file in order."""
         for start in range(0, self.size, BLOCK):
             yield start, self.read(start, min(start + BLOCK, self.size))
 
@@ -52,6 +53,7 @@ class FileBytes:
 
     def _read(self, start: int, count: int) -> bytes:
         """Up to ``count`` bytes from ``start``; none at the end of the file."""
+        # pread, not seek and read: threads share the file, and pread does not use its position.
         try:
             return os.pread(self._file.fileno(), count, start)
         except OSError as error:
@@ -66,7 +68,7 @@ class FileBytes:
 
 
 class ReadAhead:
-    """Reads a few bytes at a time at rising places of ``file``, with few calls."""
+    """Reads a few bytes at a time at rising offsets of ``file``, with few system calls."""
 
     def __init__(self, file: FileBytes) -> None:
         self._file = file
@@ -74,7 +76,7 @@ class ReadAhead:
         self._content = b""
 
     def read(self, at: int, count: int) -> bytes:
-        """``count`` bytes, at most AHEAD, that the file has from ``at`` on."""
+        """Returns ``count`` bytes, at most AHEAD, from offset ``at`` on."""
         first = at - self._start
         if not 0 <= first <= len(self._content) - count:
             self._content = self._file.read(at, min(at + AHEAD, self._file.size))

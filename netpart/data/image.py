@@ -1,4 +1,4 @@
-"""Cropping, mirroring and scaling of images (kImagePreprocess). Draws come from the caller."""
+"""Cropping, mirroring and scaling of images (kImagePreprocess). The caller draws the random numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def crop_images(
     out: NDArray[Any],
     box: Region | None = None,
 ) -> None:
-    """Cuts one square of ``size`` out of each image, mirrors it left to right where asked, and scales it.
+    """Cuts one square of ``size`` out of each image, mirrors it left to right if requested, and scales it.
 
     ``images``: (rows, channels, height, width), whole; ``out``: (rows, *box); ``box``: the region of
     (channel, y, x) of the cropped and mirrored images that ``out`` holds, by default all of it.

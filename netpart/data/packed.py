@@ -1,4 +1,4 @@
-"""Files that gzip may have packed, held against what they are to hold: before any of that is read."""
+"""Checks of the length of files that may be gzipped, before their content is read."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from netpart.errors import DataError
 from netpart.files import open_file
 
 DEFLATED = 1032
-"""Bytes that one of gzip stands for at most."""
+"""Largest number of bytes that one byte of a gzip file can expand to (the limit of deflate)."""
 TRAILER = 8
-"""Bytes at its end: a checksum and a length."""
+"""Bytes at the end of a gzip file: a checksum and a length."""
 
 
 def _is_gzipped(path: Path) -> bool:
-    """True for a file whose name says that gzip has packed it."""
+    """True for a file with the suffix of gzip."""
     return path.suffix == ".gz"
 
 
 def checked_file_length(path: Path) -> int:
-    """Bytes of the file at ``path``. Raises OSError if it cannot be opened, DataError for a packed one that ends in
-    zeros, as after a crash of its host: Python's gzip goes through them one by one."""
+    """Returns the length of the file at ``path`` in bytes, as stored. Raises OSError if it cannot be opened.
+
+    Raises DataError for a gzip file that ends in zeros, as a crash of the host can leave it: the gzip module of Python
+    would read these one by one.
+    """
     with open_file(path) as file:
         length = file.seek(0, 2)
         file.seek(max(0, length - TRAILER))
@@ -30,7 +33,8 @@ def checked_file_length(path: Path) -> int:
 
 
 def refuse_short_file(path: Path, least: int) -> None:
-    """Raises DataError for a file at ``path`` that cannot hold ``least`` bytes; OSError if it cannot be opened."""
+    """Raises DataError if the file at ``path`` cannot hold ``least`` bytes, OSError if it cannot be opened."""
+    # For a gzip file this is an upper bound: it detects gross truncation without unpacking anything.
     room = checked_file_length(path) * (DEFLATED if _is_gzipped(path) else 1)
     if least > room:
         raise DataError(f"{path}: expected {least} bytes, got room for {room}: truncated? Copy the file anew")

@@ -1,4 +1,4 @@
-"""Prefetched: rows of a source, those of the next step read while this one is computed."""
+"""PrefetchedRows: rows of a source; those of the next step are read while the current step is computed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Place = tuple[int, int, Region]
 
 
 class PrefetchedRows(RowSource):
-    """Reads what ``source`` reads; a thread, which ends when this object is collected, reads one step ahead.
+    """Reads the rows of ``source``; a thread reads one step ahead. The thread ends when this object is collected.
 
-    Takes the memory of one more mini-batch. An error of the read ahead is raised when its rows are asked for.
+    It needs the memory of one more mini-batch. An error of reading ahead is raised when its rows are requested.
     """
 
     def __init__(self, source: RowSource) -> None:
@@ -29,11 +29,13 @@ class PrefetchedRows(RowSource):
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         place = lo, hi, box
+        # A miss in the first step, after a resume, and for a phase whose steps start again at 0.
         coming, found = self._ahead.pop(place, (-1, None))
         if found is None or coming != step:
             self._source.fill(step, lo, hi, box, out)
         else:
             out.copy_from(found.result())
+        # New buffers, not ``out``: the caller computes with ``out`` while the thread fills these.
         spare = RowOutputs(*map(_empty_or_none, out))
         self._ahead[place] = step + 1, self._thread.submit(self._filled, step + 1, place, spare)
 
@@ -46,5 +48,5 @@ class PrefetchedRows(RowSource):
 
 
 def _empty_or_none(out: NDArray[Any] | None) -> NDArray[Any] | None:
-    """Memory for as much again."""
+    """A new array of the same shape and dtype; None for None."""
     return None if out is None else np.empty_like(out)

@@ -1,4 +1,4 @@
-"""Repeated: the first mini-batches of a source over and over, from memory."""
+"""RepeatedRows: the first mini-batches of a source, repeated from memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netpart.spec import Region, Shape
 
 
 class RepeatedRows(RowSource):
-    """Step s reads what ``source`` has for step s modulo ``batches``. Each is made once, and then copied."""
+    """Step s returns the rows of ``source`` for step s modulo ``batches``. Each is read once and then copied."""
 
     def __init__(self, source: RowSource, batches: int) -> None:
         self._source = source
@@ -20,6 +20,7 @@ class RepeatedRows(RowSource):
         self._kept: dict[tuple[Any, ...], RowOutputs] = {}
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
+        # Which outputs are wanted is part of the key: a read of labels alone must not serve a later read of data.
         key = step % self._batches, lo, hi, box, *(array is None for array in out)
         if key not in self._kept:
             self._source.fill(step % self._batches, lo, hi, box, out)
@@ -32,10 +33,10 @@ class RepeatedRows(RowSource):
 
 
 def _copy_or_none(array: NDArray[Any] | None) -> NDArray[Any] | None:
-    """A copy of what is there."""
+    """A copy of the array; None for None."""
     return None if array is None else array.copy()
 
 
 def repeat_batches(source: RowSource, batches: int) -> RowSource:
-    """``source`` itself if ``batches`` is 0, else its first mini-batches over and over."""
+    """Returns ``source`` itself if ``batches`` is 0, else a source that repeats its first ``batches`` mini-batches."""
     return RepeatedRows(source, batches) if batches else source

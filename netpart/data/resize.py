@@ -1,4 +1,4 @@
-"""Bilinear resizing as two small matrix products, one per axis."""
+"""Linear resizing as one small matrix product per axis."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def interpolation_matrix(source: int, target: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
-    """The (target, source) matrix that resizes one axis linearly: pixels are areas, borders repeat."""
+    """The (target, source) matrix that resizes one axis linearly; pixels are areas, the border is repeated."""
+    # The centre of pixel i is at i + 0.5, so that first and last pixels of both sizes cover the same area.
     return sampling_matrix(source, (np.arange(target) + 0.5) * source / target - 0.5, dtype)
 
 
 def sampling_matrix(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) -> NDArray[Any]:
-    """The (places, source) matrix of what lies linearly between ``source`` elements at ``places``; borders repeat."""
+    """The (places, source) matrix that interpolates ``source`` elements linearly at ``places``; borders repeat."""
     place = np.clip(places, 0, source - 1)
     below = np.minimum(place.astype(np.int64), max(source - 2, 0))
     matrix = np.zeros((len(place), source), dtype)
     rows = np.arange(len(place))
+    # add.at, not assignment: with one source element both neighbours are the same, and their weights add up.
     np.add.at(matrix, (rows, below), 1 - (place - below))
     np.add.at(matrix, (rows, np.minimum(below + 1, source - 1)), place - below)
     return matrix
@@ -33,7 +35,7 @@ def resize_array(values: NDArray[Any], extents: tuple[int, ...], dtype: DTypeLik
 
 
 def multiply_axes(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """``values`` (*space) times one matrix (target, source) along each axis, in the dtype of the matrices."""
+    """Multiplies ``values`` (*space) by one matrix (target, source) along each axis, in the dtype of the matrices."""
     found = values.astype(matrices[0].dtype)
     for axis, matrix in enumerate(matrices):
         found = np.moveaxis(np.tensordot(matrix, found, (1, axis)), 0, axis)

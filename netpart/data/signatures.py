@@ -1,4 +1,4 @@
-"""What a file is that its reader cannot read, by how it begins: so that an error can say what reads it."""
+"""File kinds by their first bytes, so that the error of a wrong reader can name the right one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x00\x00\x08", "an IDX file", "`netpart data mnist` converts MNIST's"),
     (b"\x5c\x01\x00\x00", "a NIfTI file", "list it in a table for type: kNiftiInput"),
 )
-"""How it begins, what it is then, and what to do."""
+"""(first bytes, kind of the file, next step)."""
 HEAD = 512
-"""Bytes that are looked at."""
+"""Number of bytes that ``is_text`` examines."""
 
 
 def guess_file_kind(head: bytes) -> tuple[str, str]:
-    """What begins with ``head``, and a hint; ("", "") for what nothing is known of."""
+    """Returns the kind of a file that begins with ``head``, and a hint; ("", "") for an unknown kind."""
     for magic, kind, hint in KINDS:
         if head.startswith(magic):
             return kind, hint
@@ -30,9 +30,10 @@ def guess_file_kind(head: bytes) -> tuple[str, str]:
 
 
 def is_text(head: bytes) -> bool:
-    """True for bytes that are characters, as far as they go."""
+    """True if ``head`` is printable UTF-8 text that is not blank."""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(head[:HEAD])  # the last character may be cut
+        # An incremental decoder accepts that the last character is cut off.
+        text = codecs.getincrementaldecoder("utf-8")().decode(head[:HEAD])
     except UnicodeDecodeError:
         return False
     return bool(text.strip()) and all(c.isprintable() or c in "\t\r\n" for c in text)

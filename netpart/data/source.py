@@ -1,4 +1,4 @@
-"""RowSource: what an input layer reads from, the rows of every global mini-batch or any part of them."""
+"""RowSource: the base class of what input layers read from: rows of every global mini-batch, or boxes of them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Labels: TypeAlias = NDArray[np.int32] | None
 
 
 class RowOutputs(NamedTuple):
-    """Arrays to fill with rows; None: not wanted."""
+    """The arrays to fill with rows; None: not wanted."""
 
     data: Data
     label: Labels
 
     def put(self, row: int, data: NDArray[Any], label: NDArray[Any]) -> None:
-        """Fills one row of what is wanted."""
+        """Fills row ``row`` of the wanted arrays."""
         for out, values in zip(self, (data, label), strict=True):
             if out is not None:
                 out[row] = values
 
     def copy_from(self, others: RowOutputs) -> None:
-        """Copies what is wanted from arrays of the same shapes."""
+        """Copies the wanted arrays from ``others``, which have the same shapes."""
         for out, values in zip(self, others, strict=True):
             if out is not None and values is not None:
                 np.copyto(out, values)
 
 
 class RowSource(ABC):
-    """Rows of ``shape``, the same for whoever reads them: every cut of a mini-batch reads parts of the same rows."""
+    """Rows of ``shape``, the same for every reader: the parts of a cut mini-batch read boxes of the same rows."""
 
     shape: Shape
 
@@ -45,7 +45,7 @@ class RowSource(ABC):
 
         ``data_out``: (hi − lo, *box); ``label_out``: (hi − lo, *labels of the box) int32. ``box``: the region of the
         row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has another shape,
-        DataError for rows that cannot be read, or that have no labels where they are wanted.
+        DataError for rows that cannot be read, or that have no labels although they are wanted.
         """
         box = whole_region(self.shape) if box is None else box
         if len(box) != len(self.shape) or not contains(whole_region(self.shape), box):
@@ -59,8 +59,8 @@ class RowSource(ABC):
 
     @abstractmethod
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
-        """Fills ``out`` as ``read`` does, once its arguments fit together."""
+        """Fills ``out`` as ``read`` does, which has checked the arguments."""
 
     def labels(self, box: Region) -> Shape:
-        """The shape of the labels of a row; one label is ()."""
+        """The shape of the labels of a row, for the region ``box`` of its data; () is one label per row."""
         return ()

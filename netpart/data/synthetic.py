@@ -1,4 +1,4 @@
-"""Synthetic: endless labelled rows without a file, learnable, the same under every cut."""
+"""SyntheticRows: endless labelled rows without a file, learnable, the same under every cut."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from netpart.data.source import RowOutputs, RowSource
 from netpart.spec import Region, Shape
 
 _COARSE = 8
+"""Random values of a pattern along each axis, between which it is interpolated."""
 _PROTOTYPES = 2**64 - 1
 """Stream of the class prototypes: no stream of rows has this number."""
 _BUDGET = 64 * 2**20
+"""Bytes of patterns that are kept."""
 _STD = 65536 * (4 / 12) ** 0.5
+"""Standard deviation of the sum of four uniform 16-bit numbers: each has variance 65536^2 / 12."""
 
 
 class SyntheticRows(RowSource):
@@ -54,7 +57,7 @@ class SyntheticRows(RowSource):
 
     def _row(self, row: int, label: int) -> NDArray[np.float32]:
         bits = self._bits(self._stream, row)
-        bits.random_raw()
+        bits.random_raw()  # the first word is the class (see ``classes_of``)
         return self._pattern(label) + self._noise * draw_normal(bits, self.shape)
 
     def _pattern(self, label: int) -> NDArray[np.float32]:
@@ -69,23 +72,26 @@ class SyntheticRows(RowSource):
 
 
 def stream_bits(seed: int, stream: int, row: int) -> np.random.Philox:
-    """The random words of a row: the counter's lowest word runs within it, the next is its number."""
+    """The generator of a row's random words: the lowest word of the counter counts them, the second is the row."""
     key = np.array([seed % 2**64, stream], np.uint64)
     return np.random.Philox(key=key, counter=np.array([0, row, 0, 0], np.uint64))
 
 
 def draw_normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
-    """Nearly normal numbers, variance 1: sums of four uniform ones (Irwin–Hall).
+    """Draws nearly normal numbers of variance 1, each the sum of four uniform numbers (Irwin–Hall).
 
-    Unlike those of ``numpy.random.Generator`` they are the same in every version of NumPy.
+    Unlike the draws of ``numpy.random.Generator`` they are the same in every version of NumPy.
     """
+    # Each 64-bit word gives four 16-bit numbers. "<u8" fixes their order on every machine; the sums are exact in
+    # float32, below 2^24.
     words = np.asarray(bits.random_raw(prod(shape))).astype("<u8").view("<u2").astype(np.float32)
     total = words[0::4] + words[1::4] + words[2::4] + words[3::4]
     return ((total - np.float32(2 * 65535)) / np.float32(_STD)).reshape(shape)
 
 
 def smooth_pattern(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
-    """A random pattern that varies slowly along every axis; vectors have no neighbours and stay rough."""
+    """Draws a pattern that varies slowly along every axis, with mean square 1. A vector is not smoothed: its elements
+    are features, not neighbours."""
     coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
     pattern = draw_normal(bits, coarse)
     for axis, (few, many) in enumerate(zip(coarse, shape, strict=True)):

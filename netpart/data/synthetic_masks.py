@@ -1,4 +1,4 @@
-"""SyntheticMasks: endless noisy images without a file, with the class of every place."""
+"""SyntheticMaskRows: endless noisy images without a file, with the class of every place."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from netpart.data.synthetic import draw_normal, smooth_pattern, stream_bits
 from netpart.spec import Region, Shape
 
 _MAPS, _COLOURS = 2**64 - 2, 2**64 - 3
-"""Streams of the classes' maps and colours: no stream of rows has these numbers."""
+"""Streams of the class map and of the colours: no stream of rows has these numbers."""
 
 
 class SyntheticMaskRows(RowSource):
-    """A row (channels, *space) shows a map of smooth regions, each in the colour of its class, and noise.
+    """A row (channels, *space) shows a map of smooth regions, each in the colour of its class, plus noise.
 
-    Every row is the same map, shifted around on each spatial axis by an amount of its own. Rows depend only on
-    (seed, stream, s·batch + r); map and colours on ``seed`` alone. Places count in row-major order.
+    Every row is the same map, shifted cyclically on each spatial axis by a random amount. Rows depend only on
+    (seed, stream, s·batch + r); map and colours on ``seed`` alone. Places are in row-major order.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class SyntheticMaskRows(RowSource):
     def _shifted(self, bits: np.random.Philox) -> NDArray[np.int32]:
         space = self.shape[1:]
         shifts = [int(bits.random_raw()) % n for n in space]
+        # Negative indices count from the end, which makes the shift cyclic.
         rows = (np.arange(n) - shift for n, shift in zip(space, shifts, strict=True))
         return np.asarray(self._map[np.ix_(*rows)], np.int32)
 

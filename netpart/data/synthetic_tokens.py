@@ -1,4 +1,4 @@
-"""SyntheticTokens: endless sequences without a file, each token a hint of the next."""
+"""SyntheticTokenRows: endless token sequences without a file, in which each token predicts the next."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from netpart.data.synthetic import stream_bits
 from netpart.spec import Region, Shape, extent
 
 _STEP = 2654435761
-"""Knuth's multiplier: odd, so that neighbours lie far apart in a vocabulary of any size."""
+"""Knuth's multiplicative hash: maps neighbouring tokens to distant ones."""
 
 
 class SyntheticTokenRows(RowSource):
-    """A row of ``window`` tokens, and the token after each of them. A token is what its predecessor says, or any other.
+    """A row has ``window`` tokens, and as labels the token after each of them.
 
-    The second with probability noise / (1 + noise), uniformly. Rows depend only on (seed, stream, s·batch + r).
+    With probability noise / (1 + noise) a token is uniformly random, else it is a fixed function of its predecessor.
+    Rows depend only on (seed, stream, s·batch + r).
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SyntheticTokenRows(RowSource):
     def _row(self, row: int) -> NDArray[np.int64]:
         words = np.asarray(stream_bits(self._seed, self._stream, row).random_raw(self.shape[0] + 1))
         drawn = (words % np.uint64(self._vocabulary)).astype(np.int64)
+        # The token uses the low bits of the word, the choice its 24 highest bits: nearly independent, from one draw.
         surprising = (words >> np.uint64(40)) < self._surprise * 2**24
         surprising[0] = True
         tokens = drawn.tolist()

@@ -1,4 +1,4 @@
-"""TextWindows: rows of a text: windows of its bytes, each with the byte that comes next at every place."""
+"""TextWindows: rows that are windows of the bytes of a text, with the next byte at every position as label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Draw = Callable[[int, int, int, int], list[int]]
 
 
 class TextWindows(RowSource):
-    """Row r of step s is the window that starts where ``draw`` says for (s, r), within ``span`` of the corpus.
+    """Row r of step s is the window that starts at the draw for (s, r), within ``span`` of the corpus.
 
     ``span`` (first byte, last byte excluded) holds at least ``window`` + 1 bytes.
     """
@@ -31,6 +31,7 @@ class TextWindows(RowSource):
         ((a, b),) = box
         for i, start in enumerate(self._draw(step, lo, hi, self._starts)):
             at = self._first + start
+            # One byte more than the box: the label of each position is the byte after it.
             values = np.frombuffer(self._corpus.read(at + a, at + b + 1), np.uint8)
             out.put(i, values[:-1], values[1:])
 
@@ -39,7 +40,10 @@ class TextWindows(RowSource):
 
 
 def phase_spans(size: int, held_out: float) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """What of ``size`` bytes is for training, validation and testing: the front, and two halves of the held-out end."""
+    """The (first, last excluded) bytes of ``size`` bytes for training, validation and testing.
+
+    Training gets the front; the held-out end is halved between validation and testing.
+    """
     kept = size - int(size * held_out)
     half = kept + (size - kept) // 2
     return (0, kept), (kept, half), (half, size)

@@ -15,9 +15,9 @@ from html import escape
 
 from netpart.draw.letters import FAMILY, text_width, wrap_text
 from netpart.draw.palette import worker_colour
-from netpart.graph.cluster import Cluster
 from netpart.graph.partition import Partition
 from netpart.plan.price.group_traffic import predict_group_traffic
+from netpart.proto.cluster import Cluster
 from netpart.units import plural_text
 
 WORKER, GAP, MARGIN = 46, 46, 24

@@ -1,4 +1,4 @@
-"""Builds the Net of one phase from a JobProto: filters phases, resolves sources, orders, infers shapes."""
+"""Construction of the Net of one phase from a JobProto: filters phases, resolves sources, sorts, infers shapes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ LayerEntry = tuple[int, "LayerProto"]
 
 
 def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, rows: int | None = None) -> Net:
-    """Builds the uncut net of ``phase``. ``rows`` overrides the batch size of its inputs (a micro-batch).
+    """Build the uncut net of ``phase``. ``rows`` overrides the batch size of its inputs (for a micro-batch).
 
-    Raises ConfigError for names missing, doubled or unknown, cycles, wrong ranks and sizes, missing and foreign confs:
-    all that can be found at once. A layer is left out where a layer that it reads is at fault.
+    Raises ConfigError for missing, duplicate or unknown names, cycles, wrong ranks and sizes, and missing or unknown
+    confs. All faults that can be found in one pass are reported together. A layer is omitted if a layer that it reads
+    has a fault.
     """
     entries = [(i, conf) for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, phase, _layer_path(i))]
     if not entries:
@@ -51,18 +52,21 @@ def _build_nodes(
     folder: Path | None,
     rows: int | None,
 ) -> list[Node]:
-    """The nodes of ``ordered``, but those that read what cannot be built; what is wrong with a node is noted."""
+    """Build the nodes of ``ordered`` and note the faults of each; omit nodes that read a layer that cannot be built."""
     nodes = list[Node]()
     shared = SharedParameters()
     built = dict[str, Node]()
     for i, conf in ordered:
         shares = any(param.share_from for param in conf.param)
+        # After a fault, the layer that owns a shared parameter may be missing from ``shared``. To resolve
+        # ``share_from`` then could report a second fault that only follows from the first.
         if any(s not in built for s in conf.srclayers) or (faults.found and shares):
             continue
         read = list[Node]()
         with faults.collecting(), locate_errors(_layer_path(i), conf, read):
             read += parts.sources(i, conf, built)
             found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows))
+            # One layer can yield several nodes: a kSlice is one node for each of its parts that a layer reads.
             nodes += found
             built |= {node.name: node for node in found}
     return nodes
@@ -70,13 +74,17 @@ def _build_nodes(
 
 @contextmanager
 def locate_errors(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ()) -> Iterator[None]:
-    """Gives what is raised the place of the layer at ``at``; or of its source, where that names the data."""
+    """Add the place of the layer at ``at`` to an error raised in the block.
+
+    A DataError that comes from data read by one of ``sources`` gets the place of that source instead.
+    """
     try:
         yield
     except ConfigError as error:
         error.at = error.at if error.at and error.at[0] == "neuralnet" else at + (error.at or ())
         raise
     except DataError as error:
+        # A parser reads records that its source opened, so the field to correct is that of the source.
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
         field = (*at, *error.at) if error.at else _data_path_field(*reader)
         raise error.of_layer(reader[0].name, field) from None
@@ -88,7 +96,7 @@ def _layer_path(i: int) -> FieldPath:
 
 
 def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
-    """Where the layer at ``at`` names its data: the path in its conf, or the layer if it names none."""
+    """Path of the field that names the data of the layer at ``at``; the path of the layer if it names no data."""
     named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
@@ -96,16 +104,17 @@ def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
 def _valid_entries(
     entries: Sequence[LayerEntry], phase: str, faults: FaultList, every: Sequence[LayerProto]
 ) -> list[LayerEntry]:
-    """The layers whose name, type and sources can be; what is wrong with the others, and with confs, is noted.
+    """The layers with valid name, type and sources; notes the faults of all others, and of confs.
 
-    Where names are wrong, sources are not looked for: any of them may mean one of those. ``every``: the layers of all
-    phases.
+    If any name is wrong, sources are not checked, because a source may be meant for the layer with that name.
+    ``every``: the layers of all phases.
     """
     first: dict[str, int] = {}
     for i, conf in entries:
         first.setdefault(conf.name, i)
         with faults.collecting():
             _check_name(i, conf, first)
+    # Taken here, before faults of types and confs are added: those do not make a source ambiguous.
     named = not faults.found
     sound = list[LayerEntry]()
     for i, conf in entries:
@@ -118,7 +127,7 @@ def _valid_entries(
 
 
 def layer_field_errors(i: int, conf: LayerProto) -> list[ConfigError]:
-    """What layer ``i`` says that its type does not read; raises ConfigError for a type that netpart does not have."""
+    """Errors for the fields of layer ``i`` that its type does not read; raises ConfigError for an unknown type."""
     kind = layer_class(type_name(conf), who=conf.name, at=(*_layer_path(i), "type"))
     found = list(find_conf_errors(kind, type_name(conf), conf))
     for error in found:
@@ -127,7 +136,7 @@ def layer_field_errors(i: int, conf: LayerProto) -> list[ConfigError]:
 
 
 def _check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
-    """Raises ConfigError unless layer ``i`` has a name, of its own: ``first`` says where each is first given."""
+    """Raise ConfigError unless layer ``i`` has a unique name. ``first`` maps a name to the first layer that has it."""
     if not conf.name:
         raise ConfigError(f"layer {i}", "a name", "none", 'add name: "..."', at=_layer_path(i))
     if first[conf.name] != i:
@@ -138,7 +147,7 @@ def _check_name(i: int, conf: LayerProto, first: Mapping[str, int]) -> None:
 
 
 def _check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: str, every: Sequence[LayerProto]) -> None:
-    """Raises ConfigError for a source that is not among the ``known`` layers."""
+    """Raise ConfigError for a source that is not among the ``known`` layers."""
     for s, name in enumerate(conf.srclayers):
         if name not in known:
             at = (*_layer_path(i), "srclayers", s)
@@ -154,14 +163,14 @@ def _check_sources(i: int, conf: LayerProto, known: Mapping[str, int], phase: st
 
 
 def _several_names_hint(names: str) -> str:
-    """A hint if ``names`` are several in one string."""
+    """Hint for a string ``names`` that holds several names; "" if it holds one."""
     found = [name.strip(" \"'") for name in names.replace(";", ",").split(",")]
     written = " ".join(f'srclayers: "{name}"' for name in found)
     return f"write one name each: {written}" if len(found) > 1 else ""
 
 
 def _other_phases_hint(name: str, phase: str, every: Sequence[LayerProto]) -> str:
-    """A hint if layers called ``name`` are in other phases than ``phase``."""
+    """Hint if layers called ``name`` exist only in other phases than ``phase``; "" otherwise."""
     value = Phase.Name(PHASES[phase])
     named = [conf for conf in every if conf.name == name]
     if not named:
@@ -173,7 +182,7 @@ def _other_phases_hint(name: str, phase: str, every: Sequence[LayerProto]) -> st
 
 
 def _readable_layers(name: str, known: Mapping[str, int], every: Sequence[LayerProto]) -> list[str]:
-    """Those of ``known`` that layer ``name`` may read: neither itself nor what reads it, through others too."""
+    """The layers of ``known`` that layer ``name`` may read: not itself, nor any layer that depends on it."""
     below = {name}
     while more := {conf.name for conf in every if below.intersection(conf.srclayers)} - below:
         below |= more
@@ -181,7 +190,7 @@ def _readable_layers(name: str, known: Mapping[str, int], every: Sequence[LayerP
 
 
 def _nearest_names_hint(name: str, known: Sequence[str] | Mapping[str, int]) -> str:
-    """A hint with the known names closest to ``name``."""
+    """Hint with the known names closest to ``name``."""
     close = difflib.get_close_matches(name, list(known), 3)
     if close or not known:
         return f"did you mean {' or '.join(close)}?" if close else ""
@@ -189,7 +198,10 @@ def _nearest_names_hint(name: str, known: Sequence[str] | Mapping[str, int]) -> 
 
 
 def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
-    """Orders layers after those of their sources that are there, else as written; raises ConfigError naming a cycle."""
+    """Sort layers so that each follows its sources, otherwise in written order; raises ConfigError for a cycle.
+
+    The error lists the layers of the cycle. Sources that are missing from ``entries`` are ignored.
+    """
     import networkx as nx
 
     position = {conf.name: n for n, (_, conf) in enumerate(entries)}
@@ -199,6 +211,8 @@ def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
     graph.add_nodes_from(position)
     graph.add_edges_from((s, conf.name) for _, conf in entries for s in conf.srclayers if s in position)
     try:
+        # The key is the position in the job, so the order is unique. A plan refers to nodes by index, and every worker
+        # builds the net again.
         return [entries[position[n]] for n in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:
         path = [a for a, *_ in nx.find_cycle(graph)]
@@ -211,10 +225,11 @@ def _build_node(
     n: int, conf: LayerProto, phase: str, read: Sequence[Node], shared: SharedParameters, at: FieldPath,
     folder: Path | None, rows: int | None,
 ) -> Node:  # fmt: skip
-    """Makes the layer of ``conf`` with the specs of the nodes that it reads, and names its parameters."""
+    """Make the layer of ``conf`` from the specs of the nodes that it reads, and resolve its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
     picked = [(source, _pick_output(kind, source, k)) for k, source in enumerate(read)]
     labels = [(source, _label_output(source)) for source in read] if kind.carries_labels(conf) else []
+    # Labels are attached only if every source has them: a concatenation of rows needs the labels of all rows.
     picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
     specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
     layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
@@ -237,41 +252,47 @@ def type_name(conf: LayerProto) -> str:
 
 
 def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
-    """The output of ``source`` that input ``k`` of a layer of ``kind`` reads: its label if it wants one."""
+    """The output of ``source`` that input ``k`` of a layer of ``kind`` reads: the one it names, or else output 0."""
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.read_output(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
 
 
 def _label_output(source: Node) -> Source | None:
-    """The labels of ``source``; None if it has none."""
+    """The label output of ``source``; None if it has none."""
     names = source.layer.output_names[: len(source.layer.outputs)]
     return Source(source.index, names.index("label")) if "label" in names else None
 
 
 def _batch_rows(nodes: Sequence[Node]) -> int:
-    """Rows of the (micro-)batch: extent of axis 0 behind the inputs."""
+    """Rows of the (micro-)batch: extent of axis 0 of the first node whose output has axes."""
     return next((n.layer.output.shape[0] for n in nodes if n.layer.output.shape), 0)
 
 
 class SharedParameters:
-    """Names parameters ``layer/param`` and resolves ``share_from``."""
+    """Registry that names parameters ``layer/param`` and resolves ``share_from``."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, list[Parameter]] = {}
 
     def resolve(self, node: int, layer: Layer, spec: ParamSpec, j: int) -> Parameter:
-        """The parameter that slot ``j`` of ``layer`` uses: its own, or the one it shares."""
+        """The parameter for slot ``j`` of ``layer``: its own, or the one that it shares."""
         if spec.proto.share_from:
             return self.find(layer, spec, j)
         own = Parameter(f"{layer.name}/{spec.proto.name or spec.key}", spec, node)
         if own.name in self.by_name:
             raise ConfigError(layer.name, "param names of their own", own.name, "rename one", at=("param", j, "name"))
+        # Registered under the full name and the short one. A short name may be ambiguous; ``find`` then asks for the
+        # full one.
         for name in {own.name, spec.proto.name or own.name}:
             self.by_name.setdefault(name, []).append(own)
         return own
 
     def find(self, layer: Layer, spec: ParamSpec, j: int) -> Parameter:
+        """The one parameter that ``share_from`` names.
+
+        Raises ConfigError if there is not exactly one, or its shape differs.
+        """
         wanted = spec.proto.share_from
         at = ("param", j, "share_from")
         found = self.by_name.get(wanted, [])

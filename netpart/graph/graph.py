@@ -1,4 +1,4 @@
-"""Graph: the partitioned net as parts on workers. The rewrite writes it; everything later reads it."""
+"""Graph: the partitioned net as parts on workers. The rewrite creates it; all later stages only read it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BRIDGE_SRC, BRIDGE_DST = "bridge_src", "bridge_dst"
 class PartInput:
     """One input of a part: ``region`` of output ``output`` of ``part``, for input ``k`` of the layer.
 
-    ``gradient``: backward returns the gradient of that region along the same way.
+    ``gradient``: backward returns the gradient of that region along the same edge.
     """
 
     __slots__ = ("gradient", "k", "output", "part", "region")
@@ -42,14 +42,13 @@ class PartInput:
 class Part:
     """One box of the drawing: a shard of a layer, or a helper, on one worker.
 
-    ``node`` and ``output`` say which tensor of the uncut net it holds, ``region`` which elements of it,
-    in global coordinates. ``shard`` and ``term`` are those of the layer's placement (layers only), ``live``
-    says that a gradient of ``region`` is computed here. Of a loss, ``owned`` are the boxes whose loss this
-    part differentiates, and ``reports`` that it reports them (regions.md, D10).
-    ``trains`` says, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
-    ``members`` are the replicas (itself too) that all-reduce the gradient of this part, if they must.
-    ``collective`` is the one that a helper is a piece of.
-    """
+    ``node`` and ``output`` name the tensor of the uncut net that the part holds; ``region`` is the box of it, in global
+    coordinates. ``shard`` and ``term`` are those of the layer's placement (layers only). ``live``: a gradient of
+    ``region`` is computed here. ``owned`` (losses only): the boxes with loss that this part differentiates;
+    ``reports``: it reports the metrics. Both count each element once where shards overlap (docs/regions.md, D10).
+    ``trains`` has, per parameter, whether this part adds to its gradient. ``peer`` is the other half of a bridge.
+    ``members`` are the replicas (including this part) that all-reduce the gradient of this part; () if none is needed.
+    ``collective`` is the collective that a helper is a piece of."""
 
     __slots__ = (
         "collective", "feeds", "index", "kind", "live", "members", "name", "node", "output", "owned", "peer", "region",
@@ -83,7 +82,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Bridge:
-    """A tensor that crosses workers: ``source`` sends ``region`` forward, its gradient comes back if ``backward``."""
+    """A tensor that crosses workers: ``source`` sends ``region`` forward; its gradient returns if ``backward``."""
 
     source: Part
     target: Part
@@ -94,13 +93,14 @@ class Bridge:
 
 @dataclass(frozen=True, eq=False)
 class Collective:
-    """Bridges of one tensor that together are a collective ``kind``: moved as one, counted as one, drawn as one.
+    """Bridges of one tensor that together form a collective ``kind``: executed, counted and drawn as one.
 
-    ``members`` are workers in the order of their places; ``blocks[i]`` is what place i gives an all-gather or gets of
-    a reduce-scatter, ``blocks[i * n + j]`` what goes from i to j in an all-to-all (None: nothing; the other kinds cut
-    ``region`` as they like). ``backward``: its gradient returns the
-    same way. ``first`` and ``last`` are the indices of the part at which it can start and of the last that waits for
-    it; ``first`` names it among the collectives of its graph. ``elements`` are what all members send together.
+    ``members`` are workers in the order of their places. ``blocks[i]`` is the block that place i contributes to an
+    all-gather or receives from a reduce-scatter; ``blocks[i * n + j]`` is the block from i to j of an all-to-all (None:
+    nothing is sent). For other kinds ``blocks`` is empty and the algorithm cuts ``region`` itself. ``backward``: the
+    gradient returns the same way. ``first`` is the index of the part at which the collective can start, ``last`` that
+    of the last part that waits for it; ``first`` also identifies it among the collectives of its graph. ``elements``
+    counts what all members send together.
     """
 
     kind: str
@@ -120,14 +120,15 @@ class Collective:
 
 @dataclass(frozen=True)
 class WorkerTeams:
-    """The team of each worker and of each node of the net: the lowest of the workers that share a layer."""
+    """The team of each worker and of each node of the net. A team is named by the lowest of the workers that share a
+    layer."""
 
     of_worker: tuple[int, ...] = ()
     of_node: tuple[int, ...] = ()
 
     @property
     def members(self) -> list[list[int]]:
-        """The workers of each team, by its lowest."""
+        """The workers of each team, teams in ascending order of their lowest worker."""
         found: dict[int, list[int]] = {}
         for worker, team in enumerate(self.of_worker):
             found.setdefault(team, []).append(worker)
@@ -138,11 +139,11 @@ class WorkerTeams:
 class Graph(NotebookDisplay):
     """All parts of a partitioned net in one global topological order that every worker's Program keeps.
 
-    ``placements`` has one entry per node of ``net``; ``full[node]`` says that each replica of the node
-    holds the whole gradient of its region, ``reduced[node]`` that it takes an all-reduce to get it (regions.md, D9),
-    ``agree[node]`` that besides all its replicas compute the same bits.
-    ``buckets`` are the gradients of parameters that are summed in a step, which may have several ``micro_batches``.
-    ``collectives`` are those that its bridges form, ``teams`` says who goes through the net together.
+    ``placements`` has one entry per node of ``net``. Per node: ``full`` is True if each replica holds the whole
+    gradient of its region, ``reduced`` if it needs an all-reduce for that (docs/regions.md, D9),
+    and ``agree`` if all replicas compute the same bits as well. ``buckets`` are the parameter gradients that are summed
+    in a step, which may have several ``micro_batches``. ``collectives`` are those that the bridges form. ``teams``
+    lists the workers that pass through the net together.
     """
 
     net: Net
@@ -171,7 +172,8 @@ class Graph(NotebookDisplay):
 
     @cached_property
     def digraph(self) -> nx.DiGraph[str]:
-        """The drawing: nodes carry ``kind``, ``layer``, ``shape``, ``worker``; edges ``spec`` and ``elements``."""
+        """The graph to draw: nodes carry ``kind``, ``layer``, ``shape``, ``worker``; edges carry ``region`` and
+        ``elements``."""
         import networkx
 
         graph: nx.DiGraph[str] = networkx.DiGraph(name=self.net.name, workers=self.workers)
@@ -186,11 +188,11 @@ class Graph(NotebookDisplay):
         return graph
 
     def held_region(self, part: Part, output: int = 0) -> Region:
-        """The region of output ``output`` that ``part`` holds: only a layer's part has several."""
+        """The region of output ``output`` that ``part`` holds; only parts of layers have several outputs."""
         return self.net.nodes[part.node].layer.outputs_of(part.region)[output] if part.kind == LAYER else part.region
 
     def shape(self, part: Part) -> tuple[int, ...]:
-        """Shape of what ``part`` holds, as the drawing shows it."""
+        """Shape of the box that ``part`` holds, as drawings show it."""
         return tuple(hi - lo for lo, hi in part.region)
 
     def __repr__(self) -> str:

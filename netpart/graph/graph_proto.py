@@ -1,4 +1,4 @@
-"""The parts of one worker in a Graph as messages, and back. Those of others are known by their index and worker."""
+"""Encoding of one worker's parts of a Graph as protobuf messages. Of remote parts only index and worker are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netpart.spec import Region
 
 
 def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
-    """The parts of one worker, in order."""
+    """Encode the parts of one worker, in order."""
     parts = [_encode_part(part) for part in graph.parts if part.worker == worker]
     shared = [_encode_collective(c) for c in graph.collectives if worker in c.members]
     net = graph.net
@@ -28,7 +28,7 @@ def encode_graph(graph: Graph, phase: str, worker: int) -> GraphProto:
 
 
 def _encode_collective(found: Collective) -> CollectiveProto:
-    """All of a collective."""
+    """Encode a collective; all its members get the same message."""
     return CollectiveProto(
         kind=found.kind, name=found.name, dtype=found.dtype, member=found.members,
         block=[BlockProto(region=pack_ranges(b or ())) for b in found.blocks], region=pack_ranges(found.region),
@@ -45,7 +45,9 @@ def _decode_collective(m: CollectiveProto) -> Collective:
 
 
 def _encode_part(part: Part) -> PartProto:
-    """All of a part; the others that it knows are named by index and worker."""
+    """Encode a part; other parts that it refers to are named by index and worker."""
+    # Protobuf cannot tell an empty list from a missing one. ``has_term`` and ``has_owned`` keep None apart from (),
+    # which is the region of a rank-0 tensor.
     message = PartProto(
         index=part.index, kind=part.kind, name=part.name, node=part.node, output=part.output, shard=part.shard,
         region=pack_ranges(part.region), has_term=part.term is not None, term=pack_ranges(part.term or ()),
@@ -66,7 +68,7 @@ def _encode_part(part: Part) -> PartProto:
 
 
 def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, workers: int, worker: int) -> Graph:
-    """The parts of the ``worker``, on the whole net; what they hear from elsewhere is a stub."""
+    """Decode the parts of ``worker`` on the whole net; a part of another worker becomes a stub."""
     whole = build_net(job, message.phase, folder, rows=message.rows)
     net: Net = insert_totals(expand_nodes(whole, message.expanded), message.total)
     graph = Graph(net, workers, [], collectives=[_decode_collective(c) for c in message.collective])
@@ -78,6 +80,8 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
         part.collective = collectives[m.collective] if m.HasField("collective") else None
         part.feeds = [
             PartInput(
+                # Parts arrive in topological order, so a local source is already known. Only a BridgeDst reads another
+                # worker, and its one source is its peer.
                 known.get(f.part) or _remote_part(f.part, m.peer.worker),
                 unpack_ranges(f.region),
                 f.k,
@@ -92,7 +96,7 @@ def decode_graph(message: GraphProto, job: JobProto, folder: Path | None, worker
 
 
 def _decode_part(m: PartProto, worker: int) -> Part:
-    """One part without its feeds."""
+    """Decode one part, without its feeds."""
     part = Part(m.kind, m.name, worker, m.node, unpack_ranges(m.region), m.output, m.shard)
     part.index = m.index
     part.live = m.live
@@ -106,14 +110,14 @@ def _decode_part(m: PartProto, worker: int) -> Part:
 
 
 def _remote_part(index: int, worker: int) -> Part:
-    """A part of another worker: only its index and worker are known here."""
+    """A stub for a part of another worker: only its index and worker are known."""
     part = Part("remote", f"part {index}", worker, -1, ())
     part.index = index
     return part
 
 
 def pack_ranges(pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """lo, hi of every range, in a row."""
+    """Flatten ranges to lo, hi of each, in order."""
     return list(chain.from_iterable(pairs))
 
 
@@ -124,6 +128,6 @@ def unpack_ranges(numbers: Iterable[int]) -> Region:
 
 
 def _unpack_boxes(numbers: Iterable[int], rank: int) -> tuple[Region, ...]:
-    """Regions of ``rank`` axes, one after the other."""
+    """Decode consecutive regions of ``rank`` axes each."""
     pairs = unpack_ranges(numbers)
     return tuple(pairs[i : i + rank] for i in range(0, len(pairs), rank))

@@ -1,4 +1,4 @@
-"""What workers and servers hold of parameters, and what they sum of gradients."""
+"""Holdings and buckets: the boxes of parameters that workers and servers keep, and the gradients that they sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from netpart.spec import Region, size
 
 @dataclass(frozen=True)
 class Holding:
-    """The box of a parameter that a worker stores. It updates and saves all of it, or ``part`` of it (``shard``)."""
+    """The box of a parameter that a worker stores. It updates and saves all of it, or only ``part`` if updates are
+    sharded."""
 
     parameter: Parameter
     box: Region
@@ -20,7 +21,7 @@ class Holding:
 
     @property
     def home(self) -> Region:
-        """What the worker updates and saves."""
+        """The box that the worker updates and saves."""
         return self.box if self.part is None else self.part
 
 
@@ -34,8 +35,11 @@ class ParameterCell:
 
 @dataclass(frozen=True)
 class Bucket:
-    """Cells that are all-reduced together, in one flat buffer, over ``workers``; or one cell whose update is
-    ``sharded``: the sum of each of its ``homes`` goes to one worker, and the new values come from there."""
+    """Cells that are all-reduced over ``workers`` together, in one flat buffer; or one cell whose update is
+    ``sharded``.
+
+    Of a sharded cell, the sum of each of its ``homes`` goes to one worker, and the new values come from that worker.
+    """
 
     workers: tuple[int, ...]
     cells: tuple[ParameterCell, ...]
@@ -47,21 +51,22 @@ class Bucket:
 
     @property
     def homes(self) -> tuple[Region, ...]:
-        """What each worker updates of the one cell of a sharded bucket."""
+        """The box of the one cell of a sharded bucket that each worker updates."""
         return home_regions(self.cells[0].box, len(self.workers))
 
 
 def home_regions(box: Region, workers: int) -> tuple[Region, ...]:
-    """The homes of ``workers`` workers in a box that they hold, in their order; () if there is not one for each."""
+    """The homes of ``workers`` workers in a box that all of them hold, in order; () if some home would be empty."""
     found = cut_into_blocks(box, workers) if box else ()
     return found if all(map(size, found)) else ()
 
 
 @dataclass(frozen=True)
 class ServerPiece:
-    """A box of a parameter that ``server`` keeps: its ``pusher`` sends gradients, each of the ``pullers`` gets values.
+    """A box of a parameter that ``server`` keeps. ``pusher`` sends its gradient; each of ``pullers`` receives its
+    values.
 
-    Workers and servers go by their number within a group.
+    Workers and servers are identified by their number within a group.
     """
 
     parameter: Parameter
@@ -73,4 +78,4 @@ class ServerPiece:
 
 
 ReadyCell = tuple[int, tuple[int, ...], ParameterCell]
-"""(when its last contribution is made, workers that sum it, cell)."""
+"""(readiness, workers that sum the cell, cell). Readiness is lower for cells that backward completes earlier."""

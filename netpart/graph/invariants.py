@@ -1,6 +1,6 @@
-"""What holds of every partitioned net, whatever was cut (regions.md, "Invariants worth asserting").
+"""Invariants that hold for every partitioned net, whatever was cut (docs/regions.md, "Invariants worth asserting").
 
-The tests ask it of every graph they make; ``python -X dev`` asks it of every graph that leaves the rewrite.
+The tests check them for every graph they make; ``python -X dev`` checks every graph that the rewrite returns.
 """
 
 from __future__ import annotations
@@ -15,29 +15,32 @@ from netpart.spec import RECORD, Region, contains, intersect, remaining_boxes, s
 
 
 def check_graph(graph: Graph) -> None:
-    """Raises AssertionError, naming the part, if ``graph`` breaks an invariant."""
+    """Raise AssertionError, naming the part, if ``graph`` breaks an invariant."""
     names = [part.name for part in graph.parts]
     _expect(len(set(names)) == len(names), str(graph), "unique names")
     for index, part in enumerate(graph.parts):
         _expect(part.index == index, part.name, f"place {index} in the order")
         for feed in part.feeds:
-            _expect(feed.part.index < index, part.name, f"to stand behind {feed.part.name}")
+            _expect(feed.part.index < index, part.name, f"to follow {feed.part.name}")
             held = graph.held_region(feed.part, feed.output)
             _expect(contains(held, feed.region), part.name, f"to read {feed.region} within {held} of {feed.part.name}")
-            _expect(not feed.gradient or (part.live and feed.part.live), part.name, "live ends of a gradient's way")
+            _expect(
+                not feed.gradient or (part.live and feed.part.live), part.name, "a gradient edge with two live ends"
+            )
             crosses = feed.part.worker != part.worker
             _expect(crosses == (part.kind == BRIDGE_DST), part.name, "to cross workers as a bridge, and only then")
         KINDS.get(part.kind, _check_forwarding)(graph, part)
 
 
 def _expect(holds: bool, who: str, what: str) -> None:
-    """Raises AssertionError unless ``holds``: an invariant is no user's mistake."""
+    """Raise AssertionError unless ``holds``. Not a ConfigError: a broken invariant is a defect of netpart, not of a
+    job."""
     if not holds:
         raise AssertionError(f"{who}: expected {what}")
 
 
 def _check_layer_inputs(graph: Graph, part: Part) -> None:
-    """A layer gets for every input exactly what it needs, once."""
+    """Check that a layer gets for every input exactly the region that it needs, once."""
     node = graph.net.nodes[part.node]
     needs = node.layer.needs(part.region, part.term).inputs
     wanted = {k: need for k, need in enumerate(needs) if need is not None and all(lo < hi for lo, hi in need)}
@@ -46,7 +49,7 @@ def _check_layer_inputs(graph: Graph, part: Part) -> None:
 
 
 def _check_bridge(graph: Graph, part: Part) -> None:
-    """The receiving half of a bridge holds what the sending half sends."""
+    """Check that the receiving half of a bridge holds the region that the sending half sends."""
     source = part.feeds[0].part
     _expect(len(part.feeds) == 1 and source.kind == BRIDGE_SRC and source.peer is part, part.name, "a sending half")
     _expect(part.peer is source and source.region == part.region == part.feeds[0].region, part.name, "what was sent")
@@ -54,35 +57,39 @@ def _check_bridge(graph: Graph, part: Part) -> None:
 
 
 def _check_concate(graph: Graph, part: Part) -> None:
-    """A Concate's boxes tile its region in order of position."""
+    """Check that the boxes of a Concate tile its region in order of position."""
     boxes = [feed.region for feed in part.feeds]
     _expect(boxes == sorted(boxes), part.name, "boxes in order of position")
     _expect(_boxes_tile(boxes, part.region), part.name, f"boxes that tile {part.region}")
 
 
 def _check_sum(graph: Graph, part: Part) -> None:
-    """A Sum's boxes tile its region once for each term, one term after the other."""
+    """Check that the boxes of a Sum tile its region once per term, one term after another."""
     boxes = [feed.region for feed in part.feeds]
     while boxes:
+        # Terms are not marked in ``feeds``. The boxes of one term are the shortest run whose sizes add up to the
+        # region.
         ends = [n for n in range(1, len(boxes) + 1) if sum(map(size, boxes[:n])) == size(part.region)]
         _expect(bool(ends) and _boxes_tile(boxes[: ends[0]], part.region), part.name, f"terms that tile {part.region}")
         boxes = boxes[ends[0] :]
 
 
 def _check_forwarding(graph: Graph, part: Part) -> None:
-    """A Slice, Split or sending half holds a box of its one source."""
+    """Check that a Slice, a Split or a sending half holds a box of its one source."""
     _expect(len(part.feeds) == 1 and part.feeds[0].region == part.region, part.name, "one source of all it holds")
 
 
 KINDS: dict[str, Callable[[Graph, Part], None]] = {
     LAYER: _check_layer_inputs, BRIDGE_DST: _check_bridge, CONCATE: _check_concate, SUM: _check_sum,
 }  # fmt: skip
-"""What a part of each kind must be; of all others ``_check_forwarding``."""
+"""The check for each kind of part; other kinds use ``_check_forwarding``."""
 
 
 def check_uncut(graph: Graph) -> None:
-    """Raises AssertionError unless ``graph`` is its net, box for box: what one worker plays. What a kSlice reads is cut
-    out for it."""
+    """Raise AssertionError unless ``graph`` equals its net part for part, as one worker runs it.
+
+    The inputs of a kSlice are exempt: the rewrite cuts them out with a Slice.
+    """
     names = [node.name for node in graph.net.nodes]
     parts = [part for part in graph.parts if part.kind != SLICE]
     _expect([part.name for part in parts] == names, str(graph), "the layers of the net and nothing else")
@@ -102,8 +109,11 @@ def check_parameters(
     holdings: Sequence[Sequence[tuple[Parameter, Region]]],
     cells: Sequence[tuple[tuple[int, ...], Parameter, Region]],
 ) -> None:
-    """Raises AssertionError unless all of every parameter is held, by no worker twice, and every cell that is
-    summed over some workers is held by just these and summed once."""
+    """Raise AssertionError unless parameters are held and summed consistently.
+
+    Every element of every parameter must be held, by no worker twice. Every cell that is summed over some workers must
+    be held by exactly these workers, and be summed once.
+    """
     for parameter in parameters:
         name = parameter.name
         all_of_it = whole_region(parameter.spec.shape)
@@ -122,7 +132,7 @@ def check_norm(
     holdings: Sequence[Sequence[tuple[Parameter, Region]]],
     counted: Sequence[Sequence[ParameterCell]],
 ) -> None:
-    """Raises AssertionError unless every trained element of ``parameters`` is counted once, by one that holds it."""
+    """Raise AssertionError unless every trained element of ``parameters`` is counted once, where it is held."""
     for parameter in (p for p in parameters if p.spec.running is None):
         mine = [[c.box for c in cells if c.parameter.name == parameter.name] for cells in counted]
         boxes = [box for of_worker in mine for box in of_worker]
@@ -142,4 +152,5 @@ def _are_disjoint(boxes: Sequence[Region]) -> bool:
 def _boxes_tile(boxes: Sequence[Region], region: Region) -> bool:
     """True if the boxes cover ``region``, each element once."""
     inside = all(contains(region, box) for box in boxes)
+    # Equal sizes alone would also accept an overlap that makes up for a gap.
     return inside and sum(map(size, boxes)) == size(region) and _are_disjoint(boxes)

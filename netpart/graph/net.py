@@ -27,7 +27,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """An uncut parameter; layers that share it (``share_from``) hold the same object.
+    """An uncut parameter; layers that share it (``share_from``) refer to the same object.
 
     ``name`` is ``layer/param``, the name in checkpoints; ``owner`` is the index of the node that initialises it.
     """
@@ -39,8 +39,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Node:
-    """One uncut layer. ``at`` is its place in the JobProto. ``inserted`` is what the job does not have: layers
-    of a pass, and all parts of a kSlice but the first, which have the conf of that."""
+    """One uncut layer. ``at`` is its place in the JobProto.
+
+    ``inserted`` nodes have no layer of their own in the job: layers that a pass adds, and all parts of a kSlice except
+    the first. Those parts have the conf of the kSlice.
+    """
 
     index: int
     layer: Layer
@@ -60,11 +63,11 @@ class Node:
 
 @dataclass
 class Net(NotebookDisplay):
-    """The layer DAG of one phase. ``rows`` is the mini-batch its losses are normalised by.
+    """The layer DAG of one phase. ``rows`` is the mini-batch size by which its losses are normalised.
 
-    ``expanded`` are the nodes of the net as it was built that a pass made two of (``passes/expand.py``); ``totals``
-    those of the net with these behind which a pass inserted a total (``passes/totals.py``). ``explained``: gradients
-    are wanted although nothing is trained.
+    ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two
+    (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which a pass inserted a
+    total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
     """
 
     name: str
@@ -81,7 +84,7 @@ class Net(NotebookDisplay):
 
     @property
     def backward(self) -> bool:
-        """True if a step of it has a backward pass."""
+        """True if a step of this net has a backward pass."""
         return self.explained or self.phase == "train"
 
     def spec(self, source: Source) -> Spec:
@@ -89,8 +92,7 @@ class Net(NotebookDisplay):
         return self.nodes[source.node].layer.outputs[source.output]
 
     def rows_of(self, layer: Layer, rows: int) -> int:
-        """Rows that ``layer`` has of a mini-batch of ``rows``: not all behind a slice of the batch, more behind a
-        concatenation."""
+        """Rows of ``layer`` for a mini-batch of ``rows``: fewer after a slice of the batch, more after a join."""
         return rows * layer.rows // self.rows if layer.rows and self.rows else rows
 
     @cached_property
@@ -100,15 +102,17 @@ class Net(NotebookDisplay):
 
     @cached_property
     def trained(self) -> list[bool]:
-        """Per node: a gradient of its output is wanted (a parameter above it or in it, a loss below it).
+        """Per node: True if a gradient of its output is wanted: a parameter in it or above it, and a loss below it.
 
-        That depends on the net alone, not on the cut: what no gradient reaches in the end is still trained, by 0.
+        This depends on the net alone, not on the cut. A node that no gradient reaches in the end still trains, with
+        gradient 0.
         """
         if not self.backward:
             return [False] * len(self.nodes)
         above = [False] * len(self.nodes)
         below = [False] * len(self.nodes)
         for node in self.nodes:
+            # Labels and records carry no gradient, so parameters above an integer input do not count.
             float_sources = [s.node for s in node.sources if self.spec(s).dtype == FLOAT]
             trains = bool(node.params) or any(above[s] for s in float_sources)
             above[node.index] = trains and node.layer.has_gradient
@@ -125,7 +129,7 @@ class Net(NotebookDisplay):
 
     @cached_property
     def digraph(self) -> nx.DiGraph[str]:
-        """The layer DAG as networkx sees it: nodes carry ``layer``, edges carry ``spec``."""
+        """The layer DAG as a networkx graph: nodes carry ``layer``, edges carry ``spec``."""
         import networkx
 
         graph: nx.DiGraph[str] = networkx.DiGraph(name=self.name, phase=self.phase)

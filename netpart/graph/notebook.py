@@ -1,4 +1,4 @@
-"""How a net shows itself in a notebook. Drawing is a floor above: whoever can draw leaves word here."""
+"""Notebook display of nets. Drawing code belongs to a higher floor, so it registers itself here."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 Draw = Callable[[Any], str | None]
-"""Makes the SVG of a Net, Graph or Partition; None where it cannot."""
+"""Makes the SVG of a Net, Graph or Partition; returns None if it cannot."""
 
 _drawers: list[Draw] = []
 
 
 def set_notebook_drawing(draw: Draw) -> None:
-    """Lets nets show themselves as ``draw`` draws them; the latest counts."""
+    """Register ``draw`` as the function that draws nets in notebooks; the last registration is used."""
     _drawers[:] = [draw]
 
 
 class NotebookDisplay:
-    """What a notebook draws instead of printing."""
+    """Mixin for objects that a notebook shows as a drawing."""
 
     def _repr_svg_(self) -> str | None:
-        """The SVG that a notebook shows; with None it prints the object's name instead."""
+        """The SVG that a notebook shows; with None the notebook prints the object's repr."""
         return _drawers[0](self) if _drawers else None

@@ -1,4 +1,4 @@
-"""Partition: a job cut over its workers: one Graph per phase and micro-batch, and the plan for its parameters."""
+"""Partition: a job cut over its workers, with a Graph per phase and micro-batch size, and a plan of its parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from netpart.choices import PHASES
 from netpart.errors import ConfigError, FaultList
 from netpart.graph.build import build_net, layer_field_errors
-from netpart.graph.cluster import Cluster, cluster_of
 from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, ServerPiece
 from netpart.graph.invariants import check_graph
@@ -33,6 +32,7 @@ from netpart.graph.passes.teams import form_one_team, join_teams
 from netpart.graph.passes.totals import plan_totals
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
+from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule
 from netpart.proto.phase import runs_phase
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 Placer = Callable[[Net], list[Placement]]
-"""Gives every node of a net its placement."""
+"""Function that returns a placement for every node of a net."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,14 @@ class MicroBatch:
     rows: tuple[int, int]
 
 
-@dataclass(repr=False)
+@dataclass(frozen=True, repr=False)
 class Partition(NotebookDisplay):
-    """Everything the rewrite decided. ``phases`` holds the micro-batches of each phase that the job has,
-    ``trained`` the names of the parameters that get a gradient, ``norm`` who adds up its norm if that is clipped. The
-    last ``servers`` of the workers compute nothing and keep the ``pieces`` of the parameters."""
+    """The complete result of the rewrite.
+
+    ``phases`` holds the micro-batches of each phase of the job, ``trained`` the names of the parameters that get a
+    gradient. ``norm`` is the plan for the gradient norm if it is clipped, otherwise None. The last ``servers`` of the
+    workers compute nothing and keep the ``pieces`` of the parameters.
+    """
 
     job: JobProto
     workers: int
@@ -72,12 +75,12 @@ class Partition(NotebookDisplay):
 
     @property
     def cluster(self) -> Cluster:
-        """Who trains this partition with whom, as its job says; without servers where they have no pieces yet."""
+        """The cluster that the job describes; without servers as long as no pieces are assigned to them."""
         return cluster_of(self.job, self.workers - self.servers)
 
     @property
     def graph(self) -> Graph:
-        """The training graph of the first micro-batch: what is drawn and priced."""
+        """The training graph of the first micro-batch, which is drawn and priced."""
         return self.phases["train"][0].graph
 
     @property
@@ -90,6 +93,7 @@ class Partition(NotebookDisplay):
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter once, in net order."""
         nets = [micros[0].graph.net for micros in self.phases.values()]
+        # Reversed, because the last entry of a name wins: the object of the first phase is kept.
         return tuple({p.name: p for net in reversed(nets) for p in net.parameters}.values())
 
     def __repr__(self) -> str:
@@ -98,13 +102,14 @@ class Partition(NotebookDisplay):
 
 
 def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
-    """Rewrites ``net`` for ``placements``: expands, asks, plans gradients, connects.
+    """Rewrite ``net`` for ``placements``: expand layers, collect demands, plan gradients, connect parts.
 
-    The net of the graph has the layers that this inserts.
+    The net of the returned graph includes the layers that the rewrite inserts.
     """
     with pause_gc():
         found = plan_totals(*expand_cut_layers(net, placements), workers)
         decided = found.net, found.placements, found.answers, found.plan
+        # Needs the final net: totals and expanded layers change which node reads which.
         found.plan.agree = find_bit_equal_nodes(*decided)
         graph = connect_parts(*decided, workers)
         mark_collectives(graph)
@@ -116,7 +121,7 @@ def partition_net(net: Net, placements: list[Placement], workers: int) -> Graph:
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Switches the garbage collector off: the rewrite makes millions of objects, which all stay, and no cycle dies."""
+    """Pause the garbage collector: the rewrite makes millions of objects that all survive, and no garbage cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -130,16 +135,16 @@ def partition_job(
     job: JobProto, workers: int, folder: Path | None = None, phases: tuple[str, ...] = PHASES, uncut: bool = False,
     placer: Placer | None = None,
 ) -> Partition:  # fmt: skip
-    """Builds and cuts the nets of ``phases`` (those the job has) over ``workers`` workers.
+    """Build the nets of ``phases`` (those that the job has) and cut them over ``workers`` workers.
 
-    ``uncut`` keeps every layer whole on worker 0: the net that every cut must equal. ``placer`` places the layers
-    instead of what the job says about cuts and locations; a job with a scheme needs one
-    (``netpart.plan.partition`` has it).
-    Raises ConfigError as ``build_net`` and ``place_layers`` do, for what is wrong in any phase at once.
+    ``uncut`` keeps every layer whole on worker 0: the reference that every cut must equal. ``placer`` places the layers
+    instead of the cuts and locations in the job; a job with a scheme needs one (``netpart.plan.partition`` has it).
+    Raises ConfigError as ``build_net`` and ``place_layers`` do, for the faults of all phases at once.
     """
     if workers < 1:
         raise ConfigError("workers", "at least 1", str(workers), "run with --workers 1 or more")
-    result = Partition(job, workers, {}, [], [])
+    cut: dict[str, list[MicroBatch]] = {}
+    fallbacks: list[CutFallback] = []
     faults = FaultList()
     placer = uncut_placements if uncut else placer
     with faults.collecting():
@@ -150,27 +155,26 @@ def partition_job(
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):
         with faults.collecting():
-            result.phases[phase] = _cut_micro_batches(job, phase, workers, folder, placer, result.fallbacks)
+            cut[phase] = _cut_micro_batches(job, phase, workers, folder, placer, fallbacks)
     faults.found += job_field_errors(job)
     faults.raise_found()
-    graphs = list({id(m.graph): m.graph for micros in result.phases.values() for m in micros}.values())
+    # By identity: micro-batches of equal size share one graph, whose parameters must be counted once.
+    graphs = list({id(m.graph): m.graph for micros in cut.values() for m in micros}.values())
     with pause_gc():
+        # All phases together: what a worker stores of a parameter has to serve training and tests.
         plan = plan_parameters(graphs, workers, float_size(job), job.bucket_bytes, sharding_threshold(job))
-    result.holdings = plan.holdings
-    result.buckets = plan.buckets
-    result.trained = plan.trained
-    if job.updater.clip_norm > 0 and plan.trained:
-        result.norm = plan_gradient_norm(plan.holdings, plan.trained)
+    clipped = job.updater.clip_norm > 0 and plan.trained
+    norm = plan_gradient_norm(plan.holdings, plan.trained) if clipped else None
     for graph in (g for g in graphs if g.net.phase == "train"):
         graph.buckets = plan.buckets
-    return result
+    return Partition(job, workers, cut, plan.holdings, plan.buckets, fallbacks, plan.trained, norm)
 
 
 def job_field_errors(job: JobProto) -> list[ConfigError]:
-    """What layers say that their types do not read, also in phases that the job does not play."""
+    """Errors for fields that a layer's type does not read, also in phases that the job does not run."""
     found = list[ConfigError]()
     for i, conf in enumerate(job.neuralnet.layer):
-        with suppress(ConfigError):  # a type that is not there is refused where the layer is built
+        with suppress(ConfigError):  # an unknown type is refused where the layer is built
             found += layer_field_errors(i, conf)
     return found
 
@@ -178,7 +182,7 @@ def job_field_errors(job: JobProto) -> list[ConfigError]:
 def _cut_micro_batches(
     job: JobProto, phase: str, workers: int, folder: Path | None, placer: Placer | None, fallbacks: list[CutFallback]
 ) -> list[MicroBatch]:
-    """Cuts the mini-batch into micro-batches and builds one graph for each distinct size."""
+    """Cut the mini-batch into micro-batches and build one graph for each distinct size."""
     whole = build_net(job, phase, folder)
     count = max(1, job.neuralnet.micro_batches) if phase == "train" else 1
     if whole.rows < count:
@@ -193,14 +197,18 @@ def _cut_micro_batches(
             graphs[hi - lo] = _cut_net(net, job, workers, whole.rows, placer, fallbacks)
             graphs[hi - lo].micro_batches = count
         micros.append(MicroBatch(graphs[hi - lo], (lo, hi)))
+    # With one micro-batch all workers go through the net in the one global order, so they are one team. Otherwise
+    # stages work on different micro-batches at a time.
     if count > 1 or (phase == "train" and job.neuralnet.schedule == Schedule.DELAYED):
         join_teams(list(graphs.values()))
     return micros
 
 
 def _check_micro_batches(net: Net, count: int) -> None:
-    """Raises ConfigError for micro-batches of a net that makes other rows of its batch: those of a part would be others
-    than those of the whole."""
+    """Raise ConfigError for micro-batches of a net with a layer that slices or joins rows of the batch.
+
+    Such a layer would make other rows from a micro-batch than from the whole mini-batch.
+    """
     node = next((node for node in net.nodes if node.layer.makes_rows), None)
     if count > 1 and node is not None:
         at = ("neuralnet", "micro_batches")
@@ -211,14 +219,15 @@ def _check_micro_batches(net: Net, count: int) -> None:
 def _cut_net(
     net: Net, job: JobProto, workers: int, rows: int, placer: Placer | None, fallbacks: list[CutFallback]
 ) -> Graph:
-    """Places one net and rewrites it; notes the inherited cuts that fell back."""
+    """Place one net and rewrite it; note the inherited cuts that fell back."""
     if placer is not None:
         return partition_net(net, placer(net), workers)
     placed = place_layers(net, job.neuralnet, workers, rows)
+    # Nets of several phases and micro-batch sizes report the same fallback.
     fallbacks += [f for f in placed.fallbacks if f not in fallbacks]
     return partition_net(net, placed.placements, workers)
 
 
 def uncut_placements(net: Net) -> list[Placement]:
-    """The placement of the uncut net."""
+    """The placement of every node of the uncut net: whole, on worker 0."""
     return [single_placement(0, node.layer.output) for node in net.nodes]

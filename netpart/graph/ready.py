@@ -1,4 +1,4 @@
-"""Whether a partition can run: its data is there, its parameters can be filled, its updater can be."""
+"""Checks that a partition can run: its data exists, its parameters have initialisers, its updater is valid."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def check_ready(partition: Partition, held: Collection[str] = ()) -> None:
-    """Raises all of ``find_run_faults`` at once: to be asked before anything starts."""
+    """Raise all faults of ``find_run_faults`` at once; call it before anything starts."""
     if found := find_run_faults(partition, held):
         raise combine_faults(found)
 
 
 def check_training_run(partition: Partition, held: Collection[str] = ()) -> None:
-    """``check_ready`` of a partition that is to be trained: raises what keeps it from that, too."""
+    """Do ``check_ready`` for a partition that is to be trained; also raises the faults of ``find_training_faults``."""
     if found := [*find_training_faults(partition), *find_run_faults(partition, held)]:
         raise combine_faults(found)
 
 
 def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[JobError]:
-    """What keeps ``partition`` from running, located in its job: data missing or unusable, initialisers, updater.
+    """Faults that keep ``partition`` from running, located in its job: missing or unusable data, initialisers, updater.
 
-    ``held`` names the parameters that a checkpoint gives their first values; these need no initialiser.
+    ``held`` names the parameters that a checkpoint provides; they need no initialiser.
     """
     found = FaultList()
     with found.collecting():
@@ -47,7 +47,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
 
 
 def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
-    """What keeps a run of ``partition`` from training anything: no number of steps, no loss."""
+    """Faults that keep a run of ``partition`` from training: no number of steps, no loss."""
     job = partition.job
     net = partition.graph.net
     if not job.HasField("train_steps"):
@@ -59,15 +59,16 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 
 
 def _check_data(net: Net, node: Node) -> None:
-    """Opens what a layer of ``net`` reads; raises ConfigError or DataError."""
+    """Open the data that a layer of ``net`` reads; raises ConfigError or DataError."""
     node.layer.check_data(PHASES[net.phase])
     for classes in _label_classes(net, node):
         node.layer.check_labels(classes)
 
 
 def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
-    """Notes each parameter of a layer, but those ``held``, that cannot be filled."""
+    """Note each parameter of a layer that no initialiser can fill, except those in ``held``."""
     for i, (spec, parameter) in enumerate(zip(node.layer.params, node.params, strict=True)):
+        # A shared parameter is checked at its owner, whose initialiser fills it.
         own = parameter.owner == node.index and not spec.proto.share_from
         if own and parameter.name not in held:
             with found.collecting(), locate_errors(node.at, node.conf):
@@ -77,7 +78,7 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
 
 
 def _label_classes(net: Net, node: Node) -> list[int]:
-    """How many classes the layers that read labels of ``node`` know."""
+    """Number of classes of each layer that reads the labels of ``node``."""
     return [
         reader.layer.classes
         for reader in net.nodes

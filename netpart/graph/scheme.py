@@ -1,6 +1,7 @@
-"""The scheme that a job names, as far as its text goes: what carries it out is in ``netpart.plan.schemes``.
+"""The scheme that a job names, as text; ``netpart.plan.schemes`` implements the schemes.
 
-Options are read before NumPy is loaded, whose threads they may be about; so nothing here needs it.
+Command-line options are parsed before NumPy is imported, because they can set its number of threads. So this module
+must not import NumPy.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from typing import Literal
 
 from netpart.errors import ConfigError
 from netpart.families import SCHEMES
-from netpart.graph.workers import default_workers
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
 from netpart.proto.words import VALUES, plain_word
+from netpart.proto.worker_count import default_workers
 
 AS_WRITTEN = "AS_WRITTEN"
-"""The scheme that is none: every layer as its partition_dim, location and cut say."""
+"""Placeholder for no scheme: every layer is placed by its own partition_dim, location and cut."""
 PIPELINE = "PIPELINE"
 OF_PIPELINE: tuple[Literal["stages", "replicas"], ...] = ("stages", "replicas")
-"""Fields of a net that belong to the scheme PIPELINE."""
+"""Fields of a net that only the scheme PIPELINE reads."""
 WRITTEN: tuple[Literal["partition_dim", "location", "cut", "shard", "sum_gradient"], ...] = (
     "partition_dim", "location", "cut", "shard", "sum_gradient",
 )  # fmt: skip
-"""Fields of a layer that say its cut, whatever the scheme."""
+"""Fields of a layer that set its cut, whatever the scheme."""
 
 
 def scheme_name(job: JobProto) -> str:
@@ -32,7 +33,7 @@ def scheme_name(job: JobProto) -> str:
 
 
 def parse_scheme_name(text: str, who: str = "--scheme") -> str:
-    """The name of the scheme that ``text``, given by ``who``, means in upper or lower case.
+    """The name of the scheme that ``text`` means, in upper or lower case; ``who`` is the option it was given to.
 
     Raises ConfigError with the nearest names.
     """
@@ -43,12 +44,12 @@ def parse_scheme_name(text: str, who: str = "--scheme") -> str:
 
 
 def _command_line_name(name: str) -> str:
-    """A scheme as the command line has it: ``column-row``."""
+    """Spelling of a scheme on the command line: ``column-row``."""
     return name.lower().replace("_", "-")
 
 
 def _nearest_scheme_hint(text: str) -> str:
-    """A hint to the scheme that ``text`` means, here or in other frameworks."""
+    """Hint with the scheme that ``text`` means, by its name here or in other frameworks."""
     typed = sorted(map(_command_line_name, SCHEMES.names()))
     every = f"all {len(typed)}: {', '.join(typed)}"
     foreign = VALUES["Scheme"].get(plain_word(text), "")
@@ -59,7 +60,8 @@ def _nearest_scheme_hint(text: str) -> str:
 
 
 def set_scheme(job: JobProto, text: str) -> None:
-    """Gives ``job`` the scheme ``text``; stages go with the old one. Raises what ``parse_scheme_name`` raises."""
+    """Set the scheme of ``job`` to ``text``; fields of the old scheme are cleared. Raises what ``parse_scheme_name``
+    raises."""
     name = parse_scheme_name(text)
     job.neuralnet.ClearField("user_scheme")
     job.neuralnet.MergeFrom(NetProto(scheme=name) if name in dict(Scheme.items()) else NetProto(user_scheme=name))
@@ -68,16 +70,16 @@ def set_scheme(job: JobProto, text: str) -> None:
 
 
 def refuse_stages(job: JobProto) -> None:
-    """Raises ConfigError if ``job`` asks for stages, which its scheme does not make."""
+    """Raise ConfigError if ``job`` sets stages or replicas, but has another scheme than PIPELINE."""
     scheme = scheme_name(job)
     for name in OF_PIPELINE if scheme != PIPELINE else ():
         if job.neuralnet.HasField(name):
-            hint = f"write scheme: {PIPELINE}, or leave {name} out"
+            hint = f"write scheme: {PIPELINE}, or omit {name}"
             raise ConfigError(f"neuralnet.{name}", f"the scheme {PIPELINE}", scheme, hint, at=("neuralnet", name))
 
 
 def refuse_scheme(job: JobProto) -> None:
-    """Raises ConfigError if ``job`` has a scheme, where nobody is there to carry it out."""
+    """Raise ConfigError if ``job`` has a scheme, for callers that cannot apply one."""
     name = scheme_name(job)
     at = ("neuralnet", "scheme")
     if name != AS_WRITTEN:
@@ -90,28 +92,29 @@ def is_cut_by_user(conf: LayerProto) -> bool:
 
 
 def overruled_warning(job: JobProto, *schemes: str) -> str:
-    """A warning that ``schemes`` (default: the job's) place nothing, as every layer is written; "" where they do.
+    """A warning that ``schemes`` (default: the job's) place nothing, as every layer has its own cut; "" if they do.
 
-    Records, which lie where their readers are, are placed by nobody.
+    Record layers are ignored: they always go where their readers are.
     """
     named = [parse_scheme_name(name) for name in schemes or [scheme_name(job)]]
     layers = (layer for layer in job.neuralnet.layer if in_phase(layer, "train") and layer.type != LayerType.kShardData)
     if named in ([], [AS_WRITTEN]) or not all(map(is_cut_by_user, layers)):
         return ""
     own = "as every layer has a partition_dim, location, cut or shard of its own"
-    said = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"
-    return f"{said} nothing, {own}; --override lets the scheme decide"
+    subject = f"scheme {named[0]} places" if len(named) == 1 else f"schemes {', '.join(named)} place"
+    return f"{subject} nothing, {own}; --override lets the scheme decide"
 
 
 def override_cuts(job: JobProto, who: str = "--override") -> None:
-    """``clear_cuts``, so that the scheme of ``job`` places all layers; raises ConfigError without one."""
+    """Do ``clear_cuts``, so that the scheme of ``job`` places all layers; raises ConfigError if it has no scheme."""
     if scheme_name(job) == AS_WRITTEN:
         raise ConfigError(who, "a scheme to cut the layers by", "none", "add --scheme NAME; docs/schemes.md lists them")
     clear_cuts(job)
 
 
 def clear_cuts(job: JobProto) -> None:
-    """Takes every cut and location from the layers of ``job``; the number of workers that these ask for stays."""
+    """Clear every cut and location in the layers of ``job``; keep the number of workers that they imply."""
+    # First, while the locations that imply the number are still there.
     job.cluster.nworkers_per_group = default_workers(job)
     for layer in job.neuralnet.layer:
         for field in WRITTEN:

@@ -1,8 +1,8 @@
-"""Slices: which reader of a kSlice reads which of its parts, each of which is a layer of the net.
+"""Slices: assignment of the parts of a kSlice to the layers that read it. Each part is a node of the net.
 
-Of the layers of the job, as they are written, each that names a kSlice reads the first part that no earlier layer reads
-in one of its phases: the same in all of them. A layer that wants labels reads those of the part that its other sources
-descend from.
+Layers are taken in written order. Each layer that names a kSlice reads the first part that no earlier layer reads in
+one of its phases; it is the same part in all phases. A layer that reads labels gets those of the part that its other
+sources depend on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SliceReading(NamedTuple):
-    """``reader`` names ``source`` as number ``k`` of its srclayers, and wants that output of it."""
+    """One read of a kSlice: ``reader`` names ``source`` as number ``k`` of its srclayers, for output ``wanted``."""
 
     source: str
     reader: str
@@ -33,12 +33,12 @@ class SliceReading(NamedTuple):
 
 
 class SliceAssignment:
-    """The parts of each kSlice in the net of ``phase``: ``numbers`` says who reads which, ``parts`` which there are."""
+    """The parts of each kSlice in the net of ``phase``: ``numbers`` maps a read to its part, ``parts`` lists nodes."""
 
     def __init__(
         self, layers: Sequence[LayerProto], phase: str, kind_of: Callable[[int, LayerProto], type[Layer]]
     ) -> None:
-        """``layers`` are those of all phases."""
+        """Collect the reads of all phases; ``layers`` are the layers of all phases."""
         self.layers = layers
         self.phase = phase
         self.kind_of = kind_of
@@ -52,31 +52,35 @@ class SliceAssignment:
                 found |= phases
 
     def readings(self, i: int, conf: LayerProto) -> list[SliceReading]:
-        """What layer ``i`` of the job reads, in the order of its srclayers."""
+        """The reads of layer ``i`` of the job, in the order of its srclayers."""
         kind = partial(self.kind_of, i)
         return [
             SliceReading(name, conf.name, k, _wanted_output(conf, k, kind)) for k, name in enumerate(conf.srclayers)
         ]
 
     def of(self, node: Node) -> list[Node]:
-        """The nodes that ``node`` is: itself, and behind it the other parts of a kSlice that the phase reads.
+        """The nodes for ``node``: itself, followed by the other parts of a kSlice that this phase reads.
 
-        Raises ConfigError if there are more readers than parts, or if a layer has the name of a part."""
+        Raises ConfigError if there are more readers than parts, or if a layer has the name of a part.
+        """
         if not isinstance(node.layer, Slice):
             return [node]
         numbers = self.assign_parts(node)
         read = {n for reading, n in numbers.items() if self.phase in self.phases[node.name][reading]}
         self.numbers |= numbers
+        # Part 0 is ``node`` itself, so it exists even if this phase does not read it.
         self.parts[node.name] = [node, *(_slice_part(node, j, n) for j, n in enumerate(sorted(read - {0}), 1))]
         return self.parts[node.name]
 
     def assign_parts(self, node: Node) -> dict[SliceReading, int]:
-        """The part of the kSlice ``node`` that each layer reads, but those that want its labels if it has some."""
+        """The part of the kSlice ``node`` that each layer reads; reads of its labels are omitted if it has labels."""
         labelled = len(node.layer.outputs) > 1
         taken = {phase: set[int]() for phase in PHASES}
         numbers = {}
         for reading, phases in self.phases.get(node.name, {}).items():
             if not (labelled and reading.wanted == "label"):
+                # Free in every phase of the reader, not just in ``self.phase``: a layer must read the same part in
+                # training and tests.
                 numbers[reading] = next(n for n in count() if all(n not in taken[phase] for phase in phases))
                 for phase in phases:
                     taken[phase].add(numbers[reading])
@@ -84,7 +88,7 @@ class SliceAssignment:
         return numbers
 
     def check(self, node: Node, most: int) -> None:
-        """Raises ConfigError unless the ``node`` has the ``most`` parts that are read, and they names of their own."""
+        """Raise ConfigError unless ``node`` has the ``most`` parts that are read, and their names are unique."""
         if most > (parts := node.conf.slice_conf.num_slices):
             hint = f"write num_slices: {most}, or let a kSplit read a part for several"
             at = ("slice_conf", "num_slices")
@@ -97,9 +101,10 @@ class SliceAssignment:
                 raise ConfigError(conf.name, "a name of its own", got, hint, at=("neuralnet", "layer", i, "name"))
 
     def sources(self, i: int, conf: LayerProto, built: Mapping[str, Node]) -> list[Node]:
-        """The nodes, of those ``built``, that layer ``i``, of this ``conf``, reads.
+        """The nodes among ``built`` that layer ``i``, with this ``conf``, reads.
 
-        Raises ConfigError where it wants the labels of a kSlice and its other sources do not say of which part."""
+        Raises ConfigError if it reads labels of a kSlice and its other sources do not determine the part.
+        """
         readings = self.readings(i, conf)
         read = [built[_slice_part_name(reading.source, self.numbers.get(reading, 0))] for reading in readings]
         scores = [read[reading.k] for reading in readings if reading.wanted != "label"]
@@ -109,10 +114,11 @@ class SliceAssignment:
         return read
 
     def labelled(self, reading: SliceReading, ancestors: set[int]) -> Node:
-        """The part whose labels are read: the one among the ``ancestors``; if all parts have the same labels, any."""
+        """The part whose labels are read: the one among ``ancestors``, or any part if all have the same labels."""
         parts = self.parts[reading.source]
         found = [node for node in parts if node.index in ancestors]
         whole = parts[0].conf.srclayers[0]
+        # A kSlice that does not cut the batch leaves all rows in each part, so every part has the same labels.
         if len(found) == 1 or not parts[0].layer.makes_rows:
             return (found or parts)[0]
         expected = f"scores from one part of {reading.source}, to judge by its labels"
@@ -122,15 +128,16 @@ class SliceAssignment:
 
 
 def _wanted_output(conf: LayerProto, k: int, kind_of: Callable[[LayerProto], type[Layer]]) -> str:
-    """The output that a layer wants of source ``k``; that of a type that there is not is refused where it is built."""
+    """The output that a layer reads of source ``k``."""
     try:
         return kind_of(conf).read_output(k)
     except ConfigError:
+        # An unknown type is refused where the layer is built; any answer will do here.
         return "data"
 
 
 def _ancestor_indices(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
-    """The indices of ``nodes`` and of all that they are computed from, labels aside."""
+    """Indices of ``nodes`` and of all nodes that they are computed from, without following labels."""
     by_index = {node.index: node for node in built}
     found = set[int]()
     left = [node.index for node in nodes]
@@ -143,12 +150,12 @@ def _ancestor_indices(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
 
 
 def _slice_part_name(name: str, number: int) -> str:
-    """What part ``number`` of kSlice ``name`` is called: the first like the kSlice."""
+    """Name of part ``number`` of kSlice ``name``: part 0 has the name of the kSlice."""
     return f"{name}[{number}]" if number else name
 
 
 def _slice_part(node: Node, behind: int, number: int) -> Node:
-    """Part ``number`` of the kSlice whose first part is ``node``, as the node so many ``behind`` that."""
+    """Part ``number`` of the kSlice whose first part is ``node``, as the node ``behind`` places after it."""
     assert isinstance(node.layer, Slice)
     layer = node.layer.part(_slice_part_name(node.name, number), number)
     return replace(node, index=node.index + behind, layer=layer, inserted=True)

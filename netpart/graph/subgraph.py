@@ -1,4 +1,4 @@
-"""A worker's share of a Partition as bytes, and back: how plans travel."""
+"""Serialization of a worker's share of a Partition, in which form plans are sent to workers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from netpart.proto.plan_pb2 import BoxProto, PieceProto, PlanProto
 from netpart.spec import Region
 
 MOST_WORKERS = 1 << 16
+"""Bound on the number of workers in a plan, so that a corrupt message cannot make the decoder allocate huge lists."""
 
 
 def encode_partition(partition: Partition, worker: int) -> bytes:
-    """The parts, holdings and buckets of ``worker`` as a serialized PlanProto; the job travels with them."""
+    """Serialize the parts, holdings and buckets of ``worker`` as a PlanProto, together with the job."""
     plan = PlanProto(job=partition.job.SerializeToString(), workers=partition.workers, worker=worker)
     numbers: dict[int, int] = {}
     for phase, micros in partition.phases.items():
         entry = plan.phase.add(phase=phase)
         for micro in micros:
+            # Micro-batches of equal size share a graph object; it is written once and referred to by number.
             if id(micro.graph) not in numbers:
                 numbers[id(micro.graph)] = len(plan.graph)
                 plan.graph.append(encode_graph(micro.graph, phase, worker))
@@ -39,6 +41,7 @@ def encode_partition(partition: Partition, worker: int) -> bytes:
     plan.trained.extend(sorted(partition.trained))
     if partition.norm:
         plan.norm.extend(partition.norm.workers)
+        # A slice, not an index: servers have no entry in ``counted``.
         mine = partition.norm.counted[worker : worker + 1]
         plan.counted.extend(_encode_box(c.parameter, c.box) for cells in mine for c in cells)
     plan.servers = partition.servers
@@ -47,9 +50,9 @@ def encode_partition(partition: Partition, worker: int) -> bytes:
 
 
 def decode_partition(data: bytes, folder: Path | None = None) -> tuple[Partition, int]:
-    """The Partition as its worker needs it (other workers' parts are missing), and the worker's rank.
+    """The Partition as its worker needs it (without other workers' parts), and the worker's rank.
 
-    Raises NetpartError for bytes that are no plan of this version of netpart.
+    Raises NetpartError for bytes that are not a plan of this version of netpart.
     """
     try:
         plan = PlanProto.FromString(data)
@@ -62,10 +65,11 @@ def decode_partition(data: bytes, folder: Path | None = None) -> tuple[Partition
 
 
 def _restore_partition(plan: PlanProto, folder: Path | None) -> tuple[Partition, int]:
-    """What ``decode_partition`` returns, from a plan that was parsed."""
+    """The result of ``decode_partition``, from a parsed plan."""
     job = JobProto.FromString(plan.job)
     graphs = [decode_graph(g, job, folder, plan.workers, plan.worker) for g in plan.graph]
     phases = {p.phase: [MicroBatch(graphs[m.graph], (m.lo, m.hi)) for m in p.micro] for p in plan.phase}
+    # Reversed, as in ``Partition.parameters``: of several phases, the parameter object of the first one is used.
     named = {p.name: p for g in reversed(graphs) for p in g.net.parameters}
     holdings: list[list[Holding]] = [[] for _ in range(plan.workers)]
     holdings[plan.worker] = [
@@ -90,11 +94,11 @@ def _restore_partition(plan: PlanProto, folder: Path | None) -> tuple[Partition,
 
 
 def _encode_piece(piece: ServerPiece) -> PieceProto:
-    """All of a piece."""
+    """Encode a piece of a parameter that a server keeps."""
     box = _encode_box(piece.parameter, piece.box)
     return PieceProto(box=box, number=piece.number, server=piece.server, pusher=piece.pusher, puller=piece.pullers)
 
 
 def _encode_box(parameter: Parameter, box: Region) -> BoxProto:
-    """A box of a parameter, named."""
+    """Encode a box of a parameter, with the parameter's name."""
     return BoxProto(parameter=parameter.name, box=pack_ranges(box))

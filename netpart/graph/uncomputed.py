@@ -1,4 +1,4 @@
-"""Layers of types that netpart does not compute, in phases that do not run: the job runs, with a warning."""
+"""Warnings for layers of types that netpart does not compute, in phases that do not run. The job runs anyway."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 STEPS = {"train": "train_steps", "val": "validate_steps", "test": "test_steps"}
-"""The field that says how many steps a phase has."""
+"""Field of the job that sets the number of steps of each phase."""
 
 
 def uncomputed_warnings(job: Job) -> Iterator[str]:
-    """A warning, with its place, for each layer that no phase computes now and none can."""
+    """A warning, with its place, for each layer that no running phase includes and that netpart could not compute."""
     for i, layer in enumerate(job.proto.neuralnet.layer):
         idle = [STEPS[phase] for phase in PHASES if in_phase(layer, phase)]
         if not _is_in_run_phase(job.proto, layer) and not _is_computed(layer):
@@ -34,7 +34,7 @@ def _is_in_run_phase(job: JobProto, layer: LayerProto) -> bool:
 
 
 def _is_computed(layer: LayerProto) -> bool:
-    """True if netpart, or a package that it found, has the type of ``layer``: NumPy is loaded for one that is asked."""
+    """True if netpart or an installed package implements the type of ``layer``. Imports NumPy."""
     from netpart.graph.build import type_name
     from netpart.layers import layer_class
 

@@ -1,4 +1,4 @@
-"""Uncut: the net that every cut must equal."""
+"""Uncut partition: the reference that every cut must equal."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from netpart.proto.job_pb2 import JobProto
 
 
 def partition_uncut(job: JobProto, folder: Path | None = None, phases: tuple[str, ...] = PHASES) -> Partition:
-    """The nets of ``phases`` whole, on one worker, the mini-batch in one piece. Raises ConfigError as ``partition_job``
-    does."""
+    """Build the nets of ``phases`` whole, on one worker, with the mini-batch in one piece.
+
+    Raises ConfigError as ``partition_job`` does.
+    """
     plain = JobProto()
     plain.CopyFrom(job)
     plain.neuralnet.micro_batches = 1

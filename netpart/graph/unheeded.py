@@ -1,4 +1,4 @@
-"""What a job asks for and little follows from: every verb says it, before NumPy is loaded."""
+"""Warnings for settings of a job that have little or no effect. Every verb prints them, before NumPy is imported."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from netpart.proto.phase import PHASES, counts_in_phase, in_phase
 
 
 def ineffective_warnings(job: JobProto) -> Iterator[str]:
-    """Warnings: a scheme where every cut is written, stages or an order of one piece, tests that never come, cuts that
-    others replace."""
+    """Warnings for settings without effect.
+
+    These are: a scheme although every layer has its own cut; stages or a schedule for a single micro-batch; shared
+    processes between several groups; evaluations without steps; a partition_dim that a ``cut`` replaces.
+    """
     scheme = scheme_name(job)
     net = job.neuralnet
     if scheme == "PIPELINE" and net.micro_batches <= 1 and net.schedule != Schedule.DELAYED:
@@ -28,11 +31,11 @@ def ineffective_warnings(job: JobProto) -> Iterator[str]:
 
 
 def _untested_warnings(job: JobProto) -> Iterator[str]:
-    """Evaluations that have a frequency and no number of steps; 0 steps that are written are meant."""
+    """Warnings for evaluations that have a frequency but no number of steps. Steps explicitly set to 0 are intended."""
     tests = "test", job.test_freq, job.HasField("test_steps")
     validations = "validate", job.validate_freq, job.HasField("validate_steps")
-    for phase, freq, told in (tests, validations):
-        if freq > 0 and not told:
+    for phase, freq, has_steps in (tests, validations):
+        if freq > 0 and not has_steps:
             steps = f"{phase}_steps"
             hint = f"write {steps}: 10, say, or omit {phase}_freq"
             yield f"{phase}_freq: {freq} has no effect, as there is no {steps}; {hint}"
@@ -45,5 +48,5 @@ def _is_cut_twice(layer: LayerProto) -> bool:
 
 
 def _cut_twice_warning(layer: LayerProto) -> str:
-    """The warning of a layer for which ``_is_cut_twice``."""
+    """The warning for a layer for which ``_is_cut_twice`` is True."""
     return f"{layer.name}: partition_dim: {layer.partition_dim} is not read, as cut is written; remove one"

@@ -1,4 +1,4 @@
-"""Refuses what the language can say and netpart does not do yet: a setting is never silently ignored."""
+"""Refusal of settings that the language defines but netpart does not implement: no setting is silently ignored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from netpart.proto.job_pb2 import AlgType, JobProto
 
 
 class Limit(NamedTuple):
-    """A setting that must have one value for now. ``read`` gives its value, ``allowed`` those that work."""
+    """A setting of which only some values are implemented. ``read`` returns its value, ``allowed`` lists those that
+    work."""
 
     at: FieldPath
     allowed: tuple[object, ...]
@@ -33,13 +34,13 @@ LIMITS = (
 
 
 def refuse_unsupported(job: JobProto) -> None:
-    """Raises ConfigError for all settings that netpart does not carry out, each with its place."""
+    """Raise ConfigError for all settings that netpart does not implement, each with its place."""
     if found := list(_unsupported_errors(job)):
         raise combine_faults(found)
 
 
 def _unsupported_errors(job: JobProto) -> Iterator[ConfigError]:
-    """The settings that netpart does not carry out."""
+    """An error for each setting that netpart does not implement."""
     for limit in LIMITS:
         value = limit.read(job)
         if value not in limit.allowed:

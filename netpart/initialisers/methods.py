@@ -1,7 +1,7 @@
-"""Initialisers as a table from InitMethod to a distribution, a factor and what the factor needs.
+"""Initialisers: for each InitMethod a distribution and a factor.
 
-Every value is a function of the parameter's key and of the element's index in the *uncut* parameter,
-and fan-in is that of the uncut matrix: a worker fills its own region and nothing else.
+Every value is a function of the parameter's key and of the element's index in the *uncut* parameter. Fan-in is that of
+the uncut matrix. So a worker can fill its own region without the rest.
 
     N = Gaussian(mean, std) * value,  U = Uniform[low, high) * value,  the matrix has r rows and c columns
 """
@@ -38,14 +38,14 @@ def _draw_uniform(conf: ParamGenProto, key: Key, box: Region, shape: Shape) -> A
 
 @dataclass(frozen=True)
 class Initialiser:
-    """``draw`` fills a box; ``factor`` of (rows, columns) scales it, None where no matrix is needed."""
+    """``draw`` returns the values of a box, float64; ``factor`` maps (rows, columns) to their scale, None: no scale."""
 
     draw: Callable[[ParamGenProto, Key, Region, Shape], Array]
     factor: Callable[[int, int], float] | None = None
 
 
 CONSTANT, GAUSSIAN, UNIFORM = Initialiser(_draw_constant), Initialiser(_draw_gaussian), Initialiser(_draw_uniform)
-# The fan factors are those of SINGA's code; its documents say sqrt(6 / (r + c)) for the last one.
+# The fan factors are those of SINGA's code; its documentation has sqrt(6 / (r + c)) for the last one.
 GAUSSIAN_SQRT_FAN_IN = Initialiser(_draw_gaussian, lambda r, c: 1 / sqrt(c))
 UNIFORM_SQRT_FAN_IN = Initialiser(_draw_uniform, lambda r, c: sqrt(3 / c))
 UNIFORM_SQRT_FAN_IN_OUT = Initialiser(_draw_uniform, lambda r, c: 1 / sqrt(r + c))
@@ -54,9 +54,9 @@ UNIFORM_SQRT_FAN_IN_OUT = Initialiser(_draw_uniform, lambda r, c: 1 / sqrt(r + c
 def find_initialiser(
     conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: FieldPath | None = None
 ) -> Initialiser:
-    """Returns the method that ``conf`` names; raises ConfigError, naming ``who``, if it cannot fill the parameter.
+    """Returns the method that ``conf`` names; raises ConfigError, with ``who``, if it cannot fill the parameter.
 
-    ``matrix`` is (rows, columns) of the uncut parameter, None for a 1-D one; ``at`` is the path of ``conf``.
+    ``matrix`` is (rows, columns) of the uncut parameter, None for a 1-D one. ``at`` is the path of ``conf``.
     """
     if not conf.HasField("type"):
         hint = "add init { type: kUniformSqrtFanIn }" if matrix else "add init { type: kConstant value: 0 }"
@@ -69,7 +69,7 @@ def find_initialiser(
         got = f"{name} on a 1-D one, which has no fan-in"
         raise ConfigError(f"{who}.type", "a matrix parameter", got, f"use one of {free}", at=_field_below(at, "type"))
     if conf.std < 0:
-        raise ConfigError(f"{who}.std", "at least 0", str(conf.std), "give it a plus", at=_field_below(at, "std"))
+        raise ConfigError(f"{who}.std", "at least 0", str(conf.std), "remove the minus", at=_field_below(at, "std"))
     if conf.low > conf.high:
         raise ConfigError(
             f"{who}.low", f"at most high: {conf.high}", str(conf.low), "swap them", at=_field_below(at, "low")
@@ -80,8 +80,8 @@ def find_initialiser(
 def draw_initial_values(conf: ParamGenProto, key: Key, box: Region, shape: Shape, matrix: Matrix | None) -> Array:
     """Draws the initial values of region ``box`` of a parameter of uncut ``shape``.
 
-    Returns float64 of the extent of ``box``, bit for bit the same elements as of any other box that holds
-    them. ``key`` comes from ``netpart.kernels.philox.stream_key``; ``matrix`` is (rows, columns) of the uncut
+    Returns float64 of the extent of ``box``. An element has the same bits in every box that contains it. ``key`` comes
+    from ``netpart.kernels.philox.stream_key``; ``matrix`` is (rows, columns) of the uncut
     parameter. Raises ConfigError as ``find_initialiser`` does. Source: Apache SINGA's user guide, "Param".
     """
     method = find_initialiser(conf, matrix)
@@ -90,4 +90,5 @@ def draw_initial_values(conf: ParamGenProto, key: Key, box: Region, shape: Shape
 
 
 def _field_below(at: FieldPath | None, field: str) -> FieldPath | None:
+    """The path of ``field`` in the message at ``at``."""
     return None if at is None else (*at, field)

@@ -1,0 +1,3 @@
+"""A run: its processes, from start to end."""
+
+__all__ = ["run"]

@@ -16,11 +16,9 @@ from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_parti
 from netpart.choices import LOCAL_LAUNCHERS
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
-from netpart.graph.cluster import cluster_of
 from netpart.graph.partition import Partition
 from netpart.graph.passes.serve import add_job_servers
 from netpart.graph.ready import check_training_run
-from netpart.graph.workers import default_workers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
@@ -39,6 +37,7 @@ from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import TeamPlan
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernels import record_kernel_choice
+from netpart.proto.cluster import cluster_of
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE
 from netpart.worker.initial_values import check_start, named_checkpoint, open_named_checkpoint, restored_names
@@ -72,10 +71,11 @@ def run_job(
     """
     _check_launcher(launcher, meeting, hosts)
     makers = [LISTENERS.get(name, who="--listener") for name in listeners]
-    count = default_workers(job.proto) if workers is None else workers
-    check_process_limits(cluster_of(job.proto, count).size)
+    count = job.worker_count if workers is None else workers
+    size = cluster_of(job.proto, count).size
+    check_process_limits(size)
     if launcher in LOCAL_LAUNCHERS:
-        oversubscription_warning(cluster_of(job.proto, count).size)
+        oversubscription_warning(size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))

@@ -1,4 +1,4 @@
-"""Layer types by the names a job gives them; a new type is a file in this folder, or in inputs/."""
+"""Layer types by the names that a job uses for them; a new type is a file in this folder, or in inputs/."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ INSTEAD = {
     "kOneHot": "kEmbedding",
     "kArgSort": "kAccuracy",
 }
-"""Types of the language that netpart does not compute -> what does the same or is near."""
+"""Types of the language that netpart does not compute -> the type to use instead, the same or similar."""
 UNSAID = "kUserLayer"
-"""What the language calls the type of a layer that has none."""
+"""The default of LayerProto.type: the type of a layer whose job sets none."""
 
 
 def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -> type[Layer]:
-    """The class that implements a LayerType or user_type; raises ConfigError with the nearest names.
+    """Returns the class that implements a LayerType or user_type; raises ConfigError with the nearest names.
 
-    ``who`` is the layer that asks, ``at`` the path of its type.
+    ``who`` is the name of the layer, for the error; ``at`` is the path of its type.
     """
     if type_name == UNSAID:
         hint = "add type: kReLU, say, or user_type for a type of your own"
@@ -40,17 +40,17 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
 
 
 def _replacement_hint(type_name: str) -> str:
-    """A hint at the type that may take the place of one that netpart does not compute."""
+    """A hint that names the replacement of a type that netpart does not compute; "" if there is none."""
     return f"try {INSTEAD[type_name]}; " if type_name in INSTEAD else ""
 
 
 def layer_type_names() -> tuple[str, ...]:
-    """All registered type names, sorted; packages add theirs with entry points of group netpart.layers."""
+    """All registered type names, sorted. Packages add types by entry points of the group netpart.layers."""
     return _layer_registry().names()
 
 
 def layer_modules() -> tuple[str, ...]:
-    """Every module of this package, by its full name: one that is put here is found, and so are the types in it."""
+    """The full names of all modules of this package. A new module is found without any registration."""
     return tuple(found.name for found in walk_packages(__path__, f"{__name__}.") if not found.ispkg)
 
 
@@ -61,6 +61,8 @@ def _layer_registry() -> Registry[type[Layer]]:
     for name in layer_modules():
         module = import_module(name)
         for kind in vars(module).values():
+            # A module also holds the classes that it imports: without the test of the module each type would be
+            # registered once per importer, which the registry refuses as a duplicate.
             if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == module.__name__:
                 registry.add(*kind.types)(kind)
     return registry

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @final
 class Accuracy(Layer):
-    """y (batch, ..., topk) are the classes of the largest predictions, best first; it has no gradient.
+    """Output (batch, ..., topk): the classes of the largest predictions, best first. It has no gradient.
 
-    Labels may stand at every position of a row, as for kSoftmaxLoss: a row then counts by the share of its hits.
+    There may be one label for each position of a row, as for kSoftmaxLoss. A row then counts as the share of its
+    positions that are correct.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAccuracy",)

@@ -11,7 +11,7 @@ from netpart.spec import Spec
 
 @final
 class Activation(ElementwiseActivation):
-    """Any kind of the activation kernel; ``alpha`` is elu's."""
+    """Applies any kind of the activation kernel to each element; only ELU uses ``alpha``."""
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")
     confs: ClassVar[tuple[str, ...]] = ("activation_conf",)
@@ -21,6 +21,7 @@ class Activation(ElementwiseActivation):
 
         conf = self.conf.activation_conf
         self.named = KINDS[ActivationProto.ActivationType.Name(conf.type).lower()]
+        # alpha has a default, so a job sets it for kinds that ignore it too. A slope of 0 lets them reuse memory.
         self.slope = conf.alpha if self.named == "elu" else 0.0
         return super().infer()
 

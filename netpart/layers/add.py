@@ -1,4 +1,4 @@
-"""kAdd and kSum: the sum of sources."""
+"""kAdd and kSum: the sum of the sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kAttention: each query takes the mean of the values, weighted by how well their keys match it."""
+"""kAttention: for each query the mean of the values, weighted by how well their keys match the query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Attention(Layer):
     """y = softmax(scale * q k') v of q (batch, ..., T, D), k (batch, ..., S, D) and v (batch, ..., S, E).
 
-    A part of the queries needs all keys and values; a causal one only those up to its last query.
+    A part of the queries needs all keys and values. With ``causal`` it needs only those up to its last query.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAttention",)
@@ -36,7 +36,7 @@ class Attention(Layer):
             raise fault(self, f"values for the keys {k}, of any width", str(v), "make them match", "srclayers", 2)
         if conf.causal and q[-2] != k[-2]:
             got = f"{k[-2]} keys"
-            hint = "leave causal out"
+            hint = "omit causal"
             raise fault(self, f"a key for each of the {q[-2]} queries", got, hint, "attention_conf", "causal")
         self.scale = conf.scale or q[-1] ** -0.5
         self.keys, self.width = k[-2], q[-1]
@@ -69,12 +69,13 @@ class Attention(Layer):
         return kernels.attention_gradient(q, k, v, *own)
 
     def _first(self, region: Region) -> int | None:
-        """The number of the first query of ``region``, if it matters."""
+        """The position of the first query of ``region`` in the whole; None without ``causal``, which alone uses it."""
         return region[-2][0] if self.conf.attention_conf.causal else None
 
     def _seen(self, region: Region) -> tuple[int, int]:
-        """The keys that the queries of ``region`` see."""
+        """The range of keys that the queries of ``region`` see."""
         return 0, region[-2][1] if self.conf.attention_conf.causal else self.keys
 
     def _pairs(self, region: Region) -> Region:
+        """The box of the scores of ``region``: (batch, ..., queries, keys)."""
         return (*region[:-1], self._seen(region))

@@ -1,4 +1,4 @@
-"""What many layer types ask of their conf and sources; every refusal names the layer and the next step."""
+"""Checks of a layer's conf and sources that many types share; every error names the layer and the next step."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from netpart.spec import FLOAT, INT, Spec
 
 
 def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int) -> ConfigError:
-    """The ConfigError of a layer; ``at`` is the field's path below its LayerProto."""
+    """Returns a ConfigError about a layer; ``at`` is the field's path below its LayerProto."""
     return ConfigError(layer.name, expected, got, hint, at=at)
 
 
 def require_conf(layer: Layer, field: str, example: str) -> None:
-    """Raises ConfigError unless the layer has its conf ``field``; ``example`` is what to write in it."""
+    """Raises ConfigError unless the layer has its conf ``field``; ``example`` is the text that the hint shows in it."""
     if not layer.conf.HasField(field):
         article = "an" if field[0] in "aeiou" else "a"
         raise fault(layer, f"{article} {field}", "none", f"add {field} {{ {example} }}")
 
 
 def check_sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
-    """The specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
+    """Returns the specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
     if len(layer.inputs) == len(meanings):
         return layer.inputs
     wanted = f"{len(meanings)} source{'s' * (len(meanings) != 1)}"
@@ -32,7 +32,7 @@ def check_sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
 
 
 def float_source(layer: Layer, k: int = 0, least: int = 2) -> Spec:
-    """The spec of source ``k``, which must hold floats and have ``least`` axes or more."""
+    """Returns the spec of source ``k``; raises ConfigError unless it holds floats on ``least`` axes or more."""
     spec = layer.inputs[k]
     if spec.dtype != FLOAT:
         hint = "put a layer that parses them in between"
@@ -43,13 +43,16 @@ def float_source(layer: Layer, k: int = 0, least: int = 2) -> Spec:
 
 
 def one_source(layer: Layer, least: int = 2) -> Spec:
-    """The spec of the only source, which must hold floats."""
+    """Returns the spec of the only source; raises ConfigError as ``check_sources`` and ``float_source`` do."""
     check_sources(layer, "the input")
     return float_source(layer, 0, least)
 
 
 def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
-    """The number of the prediction's first axes that source ``k`` has too: an int label for each of their places."""
+    """Returns how many leading axes source ``k``, the labels, has in common with ``prediction``.
+
+    Raises ConfigError unless the labels are ints whose shape is a proper prefix of the prediction's shape.
+    """
     spec = layer.inputs[k]
     if spec.dtype != INT or not 0 < spec.rank < prediction.rank or spec.shape != prediction.shape[: spec.rank]:
         came = f"{spec.dtype} {spec.shape}"
@@ -59,7 +62,10 @@ def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
 
 
 def at_least(layer: Layer, low: int, value: int, *at: str) -> int:
-    """``value``, which must be ``low`` or more."""
+    """Returns ``value``; raises ConfigError, with the field's comment as a hint, unless it is ``low`` or more.
+
+    ``at`` is the path of the field below the LayerProto.
+    """
     if value < low:
         block: Message = layer.conf
         for name in at[:-1]:

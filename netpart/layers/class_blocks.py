@@ -1,4 +1,8 @@
-"""ClassBlocks: what a softmax loss that is cut on its classes has to know of all of them; inserted, never written."""
+"""ClassBlocks: summary of blocks of classes, for a softmax loss that is cut on its classes.
+
+netpart inserts this layer itself; a job cannot contain it. Each part of the loss needs a few figures of all classes,
+such as their maximum and the sum of their exponentials. Sending the figures is cheaper than sending the scores.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,21 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 MOST = 64
-"""Blocks, at most, and no more than have fewer figures than there are classes. They do not depend on the cut."""
+"""Largest number of blocks. There are fewer if their figures would be more numbers than the classes themselves. The
+blocks do not depend on the cut, so the result does not either."""
 
 
 @final
 class ClassBlocks(Layer):
-    """Figures (batch, ..., blocks, figures) of blocks of the classes of x (batch, ..., classes), with their labels."""
+    """Output (batch, ..., blocks, figures): the figures of each block of classes of x (batch, ..., classes).
+
+    The second source holds the labels of x.
+    """
 
     has_gradient: ClassVar[bool] = False
 
     def __init__(self, loss: Layer, name: str, topk: int) -> None:
-        """The blocks of softmax loss ``loss``."""
+        """``loss`` is the softmax loss to summarise, ``topk`` the number of largest classes that its metric uses."""
         from netpart.proto.job_pb2 import LayerProto
 
         self.topk = topk
@@ -44,8 +52,10 @@ class ClassBlocks(Layer):
         return tuple(range(self.output.rank - 1))
 
     def share(self, region: Region) -> tuple[Region, None]:
-        """The blocks that begin in a box of the loss."""
+        """The blocks that begin in a box of the loss, as (region, no term)."""
         *places, (lo, hi) = region
+        # A block belongs to the part that holds its first class. So each block is computed once, although the parts
+        # of the loss may end inside a block.
         blocks = bisect_left(self.bounds[:-1], lo), bisect_left(self.bounds[:-1], hi)
         return (*places, blocks, (0, self.output.shape[-1])), None
 

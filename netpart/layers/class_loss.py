@@ -1,4 +1,4 @@
-"""ClassLoss: the rest of a softmax loss whose blocks are known; stands in the place of one that is cut on classes."""
+"""ClassLoss: the second half of a softmax loss that is cut on classes; it reads the figures of ``ClassBlocks``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 @final
 class ClassLoss(Layer):
-    """Objective and metrics of kSoftmaxLoss. A part has the probabilities and the gradients of its own classes; the one
-    with the first class of a row reports it."""
+    """Objective and metrics of kSoftmaxLoss. A part computes the probabilities and gradients of its own classes.
+
+    The part that holds the first class of a row reports the metrics of that row.
+    """
 
     is_loss: ClassVar[bool] = True
 
     def __init__(self, loss: Layer, blocks: Spec, topk: int) -> None:
-        """The rest of softmax loss ``loss``, whose classes are on the last axis."""
+        """``loss``: the softmax loss to replace, with its classes on the last axis; ``blocks``: the output of its
+        ClassBlocks; ``topk``: the number of largest classes that count as a hit.
+        """
         conf = loss.conf.softmaxloss_conf
         self.topk = topk
         self.scale = float(conf.scale)
@@ -45,6 +49,7 @@ class ClassLoss(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (x, label, f) = call.x
+        # All parts of a row know its metrics. Only the one that starts at class 0 adds them, or they count twice.
         metrics = None if call.region[-1][0] else call.metrics
         figures = self.output.shape[-1], self.topk, self.scale, self._positions, self.smoothing
         return kernels.class_loss(x, label, f, call.y[0], metrics, call.owned, *figures)

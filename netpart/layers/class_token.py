@@ -33,6 +33,8 @@ class ClassToken(Layer):
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
         rows, (lo, hi), *features = region
+        # Output position p is input position p - 1; output position 0 is the token. A part that is position 0 alone
+        # needs no input, a part that begins later needs no token.
         rest = (rows, (max(lo - 1, 0), hi - 1), *features)
         return Needs((rest if hi > 1 else None,), (tuple(features) if lo == 0 else None,))
 
@@ -61,6 +63,9 @@ class ClassToken(Layer):
         return chain_ops(*ops)
 
     def _split(self, call: Call, array: Array) -> tuple[Array, Array]:
-        """The learned position of ``array``, which holds the part's region, and the others."""
+        """Splits ``array``, which holds the part's region, into views of the learned position and of the others.
+
+        The first view is empty if the part does not begin at position 0.
+        """
         own = int(call.region[1][0] == 0)
         return array[:, :own], array[:, own:]

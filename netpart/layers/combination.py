@@ -1,4 +1,4 @@
-"""What layers share that combine sources element by element: extents of 1 are stretched to the others' extent."""
+"""Base class of layers that combine sources element by element; axes of extent 1 are stretched to match."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from netpart.spec import Region, Shape, Spec, size
 
 
 class BroadcastLayer(Layer):
-    """Sources of one rank whose extents on each axis are equal or 1, as numpy broadcasts them.
+    """Combines sources of one rank whose extents on each axis are equal or 1, by the broadcasting rule of NumPy.
 
-    Several parts may need the same element of a stretched source: its gradient is the sum of theirs.
+    Several parts may need the same element of a stretched source. Its gradient is the sum of their gradients.
     """
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
@@ -36,15 +36,17 @@ class BroadcastLayer(Layer):
         return Needs(tuple(self._seen(spec, region) for spec in self.inputs))
 
     def folds(self, region: Region) -> tuple[int, ...]:
-        """Per source: what adding up its gradient over the axes on which it is stretched costs."""
+        """FLOPs, per source, of summing its gradient over the axes on which it is stretched."""
         return tuple(flops.fold_flops(size(self._seen(spec, region)), size(region)) for spec in self.inputs)
 
     @staticmethod
     def _seen(spec: Spec, region: Region) -> Region:
+        """The region of a source that ``region`` of the output reads: the only element of each stretched axis."""
         return tuple((0, 1) if n == 1 else span for n, span in zip(spec.shape, region, strict=True))
 
 
 def _broadcast_shape(a: Shape, b: Shape) -> Shape | None:
+    """The broadcast shape of two shapes of the same rank; None if they do not fit."""
     if len(a) != len(b) or any(n != m and 1 not in (n, m) for n, m in zip(a, b, strict=True)):
         return None
     return tuple(max(n, m) for n, m in zip(a, b, strict=True))

@@ -1,4 +1,4 @@
-"""kConcate: sources side by side along concate_dim, or on the batch one behind the other."""
+"""kConcate: the sources joined along the axis concate_dim; axis 0 is the batch."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @final
 class Concate(Layer):
-    """y = [x0 x1 ...] along an axis; a part need not touch every source. On the batch labels follow, if all sources
-    are input layers with labels."""
+    """y = [x0 x1 ...] along an axis; a part need not touch every source. If the axis is the batch and all sources are
+    input layers with labels, the labels are joined too."""
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
     confs: ClassVar[tuple[str, ...]] = ("concate_conf",)
@@ -34,6 +34,8 @@ class Concate(Layer):
         return conf.concate_conf.concate_dim == 0
 
     def infer(self) -> tuple[Spec, ...]:
+        # Inputs are all data sources, followed by their labels (see ``carries_labels``). Labels count only if every
+        # source has some, so exactly half of the inputs are then ints.
         labels = [spec for spec in self.inputs if spec.dtype == INT]
         self.count = len(self.inputs) - len(labels) if 2 * len(labels) == len(self.inputs) else len(self.inputs)
         if not self.inputs:
@@ -50,7 +52,7 @@ class Concate(Layer):
         return tuple(self._joined(group) for group in (specs, labels) if group)
 
     def _joined(self, specs: Sequence[Spec]) -> Spec:
-        """What ``specs`` are side by side; raises ConfigError if they differ on another axis."""
+        """The spec of ``specs`` joined; raises ConfigError if they differ on another axis."""
         for k, spec in enumerate(specs):
             if self._rest(spec) != self._rest(specs[0]):
                 expected = f"a source like {specs[0].shape} on every axis but {self.axis}"
@@ -77,7 +79,10 @@ class Concate(Layer):
         return chain_ops(*(kernels.copy(dx, part) for dx, part in gradients if dx is not None))
 
     def _parts(self, call: Call, arrays: Sequence[Array]) -> list[tuple[int, Array]]:
-        """The views of ``arrays``, which hold the outputs of the part, that the touched sources fill."""
+        """(source, view) for each source that the part reads; the view is the box of ``arrays`` that the source fills.
+
+        ``arrays`` are outputs of the part, or their gradients: these are fewer, as labels have none.
+        """
         regions = self.outputs_of(call.region)
         touched = [(k, k // self.count, need) for k, need in enumerate(call.needs.inputs) if need is not None]
         return [
@@ -87,8 +92,9 @@ class Concate(Layer):
         ]
 
     def _place(self, k: int, region: Region, sign: int) -> Region:
-        """Moves a region of input ``k`` into the output that has it (``sign`` 1) or back (-1)."""
+        """Moves a region of input ``k`` to its place in the output (``sign`` 1) or back (-1)."""
         return shift_region(region, self.axis, sign * self.starts[k % self.count])
 
     def _rest(self, spec: Spec) -> tuple[int, ...]:
+        """The shape without the joined axis."""
         return (*spec.shape[: self.axis], *spec.shape[self.axis + 1 :])

@@ -1,4 +1,4 @@
-"""kConfusion: how often each class was taken for each; of two classes also how well their scores separate them."""
+"""kConfusion: the confusion matrix; for two classes also the area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 MOST = 64
-"""Classes of a table that somebody can read."""
+"""Largest number of classes: a larger table cannot be read."""
 
 
 @final
 class Confusion(Layer):
-    """y (batch, 1) are the classes of the largest scores; it has no gradient. Sources are scores (batch, classes) as
-    kSoftmaxLoss takes them, and labels.
+    """Output (batch, 1): the class of the largest score of each row. It has no gradient. Sources: scores (batch,
+    classes), as for kSoftmaxLoss, and labels.
 
-    Reports the accuracy and, of two classes, sensitivity and specificity (class 1 is what is looked for) and the area
-    under the ROC curve, of histograms of the log-odds: scores closer than 1/32 may count as equal. All are made of
-    counts, so they do not depend on the cut. What there is no row for is left out.
+    Reports the accuracy and, for two classes, sensitivity and specificity (class 1 is positive) and the area under the
+    ROC curve. The area comes from histograms of the log-odds: scores closer than 1/32 may count as equal. All figures
+    are computed from counts, so they do not depend on the cut. A figure without any row is omitted.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConfusion",)
@@ -74,6 +74,7 @@ class Confusion(Layer):
         table, histograms = np.split(np.array(sums), [classes * classes])
         found = {"accuracy": _ratio_or_nan(np.trace(table.reshape(classes, classes)), table.sum())}
         if classes == 2:
+            # Rows of the table are labels, columns predictions.
             (tn, fp), (fn, tp) = table.reshape(2, 2)
             found |= {"sensitivity": _ratio_or_nan(tp, tp + fn), "specificity": _ratio_or_nan(tn, tn + fp)}
             found["auc"] = _area_under_curve(*histograms.reshape(2, BINS))
@@ -86,12 +87,14 @@ class Confusion(Layer):
 
 
 def _area_under_curve(negatives: NDArray[Any], positives: NDArray[Any]) -> float:
-    """The share of pairs whose positive has the higher score, half of those with equal ones (Hanley and McNeil, 1982);
-    NaN if there is no pair."""
+    """The share of (negative, positive) pairs whose positive has the higher score; NaN if there is no pair.
+
+    A pair with equal scores counts as half (Hanley and McNeil, 1982). Both arguments are histograms of the scores.
+    """
     below = np.cumsum(negatives) - negatives / 2
     return _ratio_or_nan(positives @ below, positives.sum() * negatives.sum())
 
 
 def _ratio_or_nan(part: Any, whole: Any) -> float:
-    """``part`` of ``whole``; NaN of nothing."""
+    """``part / whole`` as a float; NaN if ``whole`` is 0."""
     return float(part / whole) if whole else float("nan")

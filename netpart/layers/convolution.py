@@ -1,10 +1,10 @@
 """Convolution over one to three spatial axes: every output channel sees the input channels of its group.
 
-Groups of 3 filters over groups of 2 channels, the part that makes filters 2 to 7, and the calls it makes:
+Example: groups of 3 filters over groups of 2 channels. The part that computes filters 2 to 7 makes three kernel calls:
 
     filters     0  1 [2| 3  4  5| 6  7] 8
     channels    0     1| 2     3| 4     5       all six are needed
-    calls            .  -------  ----           one for each partial group, one for the whole ones between them
+    calls            .  -------  ----           one for each partial group, one for the whole groups between them
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Convolution(Layer):
     """y[b, f] = sum over c of x[b, c] * w[f, c] + bias[f]; input (batch, [channels,] spatial...).
 
-    With ``groups`` the sum runs over the channels of f's group. Cut on the inputs only without.
+    With ``groups`` the sum runs over the channels of f's group. Only one group can be cut on the inputs.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
@@ -121,6 +121,8 @@ class Convolution(Layer):
             return [(slice(None), slice(None), 1)]
         (lo, hi) = call.region[1]
         first = self._channels(call.region[1])[0]
+        # A kernel call takes groups of one size. Only the first and the last group of a part can be partial, so at most
+        # three calls suffice: [lo, up) of the first group, [up, down) of whole groups, [down, hi) of the last one.
         up = min(-(-lo // self.share) * self.share, hi)
         down = max(hi // self.share * self.share, lo)
         bounds = sorted({lo, up, down, hi})
@@ -131,6 +133,7 @@ class Convolution(Layer):
         return found
 
     def _input(self, kernels: Kernels, call: Call) -> Array:
+        """The part's input with a channel axis; empty if all windows of the part lie in padding."""
         if call.needs.inputs[0] is not None:
             return with_channel_axis(call.x[0], self.sliding)
         lo, hi = self._channels(call.region[1])

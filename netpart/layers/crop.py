@@ -1,4 +1,4 @@
-"""kCrop: a box of its source."""
+"""kCrop: a box of the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class Crop(Layer):
-    """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 crops both ends alike."""
+    """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 centres the box on its axis."""
 
     types: ClassVar[tuple[str, ...]] = ("kCrop",)
     confs: ClassVar[tuple[str, ...]] = ("crop_conf",)
@@ -30,7 +30,7 @@ class Crop(Layer):
         space = source.shape[1:]
         if not len(shape) == len(start) == len(space) or min(shape) < 1:
             got = f"shape {shape}, start {start}"
-            hint = "write both once per axis behind the batch"
+            hint = "write both once per axis after the batch"
             raise fault(self, f"a shape and a start of {len(space)} axes", got, hint, "crop_conf", "shape")
         self.start = tuple((n - m) // 2 if s == -1 else s for s, n, m in zip(start, space, shape, strict=True))
         output = Spec((source.shape[0], *shape))
@@ -41,7 +41,10 @@ class Crop(Layer):
         return (output,)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        """The box, and beside its outermost elements what is cut off there, whose gradient is zero."""
+        """The box, extended at the border of the output to the border of the input.
+
+        Each cropped element must belong to the input of some part: that part writes its gradient, which is zero.
+        """
         sides = zip(self._moved(region), region, self.output.shape, self.inputs[0].shape, strict=True)
         box = ((0 if lo == 0 else a, n if hi == m else b) for (a, b), (lo, hi), m, n in sides)
         return Needs((tuple(box),))
@@ -56,10 +59,10 @@ class Crop(Layer):
         return chain_ops(kernels.zero(dx), kernels.copy(dx[self._inside(call)], call.dy[0]))
 
     def _moved(self, region: Region) -> Region:
-        """Where the source has what ``region`` of the output holds."""
+        """The region of the source that holds the elements of ``region`` of the output."""
         moved = ((lo + s, hi + s) for (lo, hi), s in zip(region[1:], self.start, strict=True))
         return (region[0], *moved)
 
     def _inside(self, call: Call) -> tuple[slice, ...]:
-        """Where a part's input has its output."""
+        """The slices of the part's input that are its output."""
         return relative_slices(self._moved(call.region), call.needs.inputs[0] or ())

@@ -1,4 +1,4 @@
-"""kDropout: zeroes elements at random while training and scales the rest so that their mean stays."""
+"""kDropout: sets elements to zero at random in training and scales the others so that the mean is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRAIN = 1
 
 @final
 class Dropout(Layer):
-    """Inverted dropout. Which elements go depends on (seed, name, step, global element) only, never on the cut."""
+    """Inverted dropout. Which elements become 0 depends on (seed, name, step, global element) only, not on the cut."""
 
     types: ClassVar[tuple[str, ...]] = ("kDropout",)
     confs: ClassVar[tuple[str, ...]] = ("dropout_conf",)
@@ -62,6 +62,7 @@ class Dropout(Layer):
 
     def _draw(self, kernels: Kernels, call: Call) -> UniformDraws:
         (lo, hi), *box = call.region
+        # Global rows, not those of the micro-batch: the draws must not change with the number of micro-batches.
         rows = call.first_row + lo, call.first_row + hi
         stream = stream_key(call.seed, self.name, "dropout")
         return UniformDraws(kernels.xp, stream, rows, tuple(box), self.output.shape[1:], call.phase)

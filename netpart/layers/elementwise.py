@@ -1,4 +1,4 @@
-"""What all element-wise activations share: the output has the input's shape and needs the same region."""
+"""Base class of element-wise activations: the output has the input's shape and needs the same region."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 
 class ElementwiseActivation(Layer):
-    """An activation; a subclass says which by ``kind`` and, for relu and elu, its slope."""
+    """An activation. A subclass defines ``kind`` and, for relu and elu, sets ``slope``."""
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     slope: float = 0.0
 
     @abstractmethod
     def kind(self) -> Kind:
-        """Name of the activation."""
+        """The name of the activation."""
 
     def infer(self) -> tuple[Spec, ...]:
+        # These derivatives follow from y alone, so x need not be kept for backward. relu with a negative slope is not
+        # monotonic: y does not show the sign of x. Only with slope 0 may y and dx also overwrite x and dy.
         if self.kind() not in GATES and self.kind() != "elu" and self.slope >= 0:
             self.rereads = "y"
             self.reuse = (MemoryReuse.OVER, MemoryReuse.OVER) if self.slope == 0 else self.reuse

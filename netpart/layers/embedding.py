@@ -1,4 +1,4 @@
-"""kEmbedding: every token becomes its row of a learned table."""
+"""kEmbedding: each token is replaced by its row of a learned table."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @final
 class Embedding(Layer):
-    """Tokens (batch, ...) to (batch, ..., feature_dim).
+    """Input: int tokens (batch, ...); output (batch, ..., feature_dim).
 
-    Cut on its inputs, each part holds some of the vocabulary and gives 0 for the tokens of the others.
+    Cut on its inputs, each part holds a range of the vocabulary and outputs 0 for tokens outside of it.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kEmbedding",)
@@ -61,4 +61,5 @@ class Embedding(Layer):
         return chain_ops() if dw is None else kernels.embedding_gradient(call.x[0], call.dy[0], dw, self._first(call))
 
     def _first(self, call: Call) -> int:
+        """The first token whose row the part holds."""
         return call.term[0][0] if call.term else 0

@@ -1,4 +1,4 @@
-"""kEuclideanLoss: the squared distance of prediction and target."""
+"""kEuclideanLoss: half the squared distance between prediction and target, averaged over the rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @final
 class EuclideanLoss(Layer):
-    """Objective: the sum of (x - t)^2 / 2 over the rows of the global mini-batch; y = x - t.
+    """Objective: the mean over the rows of the global mini-batch of the sum of (x - t)^2 / 2; y = x - t.
 
-    Reports the sum of (x - t)^2, as SINGA prints it. The target's rows may have other axes than the
-    prediction's (an image against a vector) if they hold as many elements.
+    Reports the sum of (x - t)^2, as SINGA prints it. The rows of the target may have other axes than the rows of the
+    prediction, such as an image and a vector, if they hold the same number of elements.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kEuclideanLoss",)
@@ -52,6 +52,8 @@ class EuclideanLoss(Layer):
         return kernels.euclidean_loss(call.x[0], call.x[1], call.y[0], call.metrics, call.owned)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
+        # y = x - t, so the gradients of prediction and target differ in their sign only. Dividing by the rows of the
+        # global mini-batch, not by those of the part, makes the gradient independent of the cut.
         signs = ((wanted_gradient(call.dx, 0), 1), (wanted_gradient(call.dx, 1), -1))
         factors = [(dx, sign / call.rows) for dx, sign in signs if dx is not None]
         return chain_ops(*(kernels.euclidean_loss_gradient(call.y[0], dx, f, call.owned) for dx, f in factors))

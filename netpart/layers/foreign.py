@@ -1,4 +1,4 @@
-"""Refuses what a layer says that its type does not read: the conf of another type, params where there are none."""
+"""Checks for fields of a layer that its type does not read: the conf of another type, param blocks without a use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[ConfigError]:
-    """The faults of a layer of class ``kind``, which its job calls ``type_name``, that need no shapes to be found.
+    """Yields the errors of a layer of class ``kind`` that can be found without shapes.
 
-    ``at`` is the path below the LayerProto.
+    ``type_name`` is the name of the type in the job. ``at`` of an error is the path below the LayerProto.
     """
     for field, _ in conf.ListFields():
         if _is_conf_field(field) and _field_text(field) not in kind.confs:
@@ -30,6 +30,8 @@ def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Ite
                 _conf_hint(kind, field),
                 at=_conf_path(field),
             )
+    # A type with parameters overrides ``parameters``. How many it has may depend on shapes, so that a surplus is
+    # found later, by ``refuse_surplus_params``.
     if conf.param and kind.parameters is Layer.parameters:
         expected = f"no param, as {type_name} has no parameters"
         yield ConfigError(conf.name, expected, f"{len(conf.param)}", "remove it", at=("param", 0))
@@ -45,12 +47,12 @@ def refuse_surplus_params(layer: Layer, type_name: str) -> None:
 
 
 def _is_conf_field(field: FieldDescriptor) -> bool:
-    """True for a field of LayerProto that says how a type computes: a block of its own, or what a package adds."""
+    """True for a field of LayerProto that configures a type: a message of its own, or an extension of a package."""
     return bool(field.is_extension or (field.message_type and not is_repeated(field)))
 
 
 def _field_text(field: FieldDescriptor) -> str:
-    """A field as a job writes it."""
+    """The name of a field in the text of a job."""
     return f"[{field.full_name}]" if field.is_extension else field.name
 
 
@@ -60,7 +62,7 @@ def _conf_path(field: FieldDescriptor) -> tuple[str]:
 
 
 def _expected_confs(kind: type[Layer], type_name: str) -> str:
-    """Which confs a type reads."""
+    """The confs that a type reads, as the expected part of an error."""
     return (
         f"{' and '.join(kind.confs)} only, as {type_name} reads no other conf"
         if kind.confs
@@ -69,7 +71,7 @@ def _expected_confs(kind: type[Layer], type_name: str) -> str:
 
 
 def _conf_hint(kind: type[Layer], field: FieldDescriptor) -> str:
-    """The next step: where the fields belong, or how a type of a package says that it reads them."""
+    """The next step of an error: the types that the field belongs to, or how a package's type declares the field."""
     name = _field_text(field)
     if not kind.__module__.startswith("netpart."):
         return f'remove it, or declare confs = ("{name}",) in the class {kind.__qualname__}, if that reads it'

@@ -1,4 +1,4 @@
-"""kGate: times one learned number."""
+"""kGate: the source multiplied by one learned number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @final
 class Gate(Layer):
-    """y = w x, w one number: started at 0 a branch joins a net that works without it (Zhang et al., SAGAN, 2018)."""
+    """y = w x with one number w. With w = 0 at the start, a new branch does not disturb a net that already works (Zhang
+    et al., SAGAN, 2018)."""
 
     types: ClassVar[tuple[str, ...]] = ("kGate",)
 
@@ -50,5 +51,5 @@ class Gate(Layer):
         return [call.x[0], self._stretched(call.w[0])]
 
     def _stretched(self, weight: Array) -> Array:
-        """The one number with as many axes as the input."""
+        """A view of the number with as many axes as the input, each of extent 1."""
         return weight.reshape((1,) * self.output.rank)

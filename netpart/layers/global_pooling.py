@@ -1,4 +1,4 @@
-"""kGlobalPooling: one number for each channel."""
+"""kGlobalPooling: the mean or the maximum of each channel over all spatial axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class GlobalPooling(Layer):
     """Input (batch, channels, spatial...); the output keeps the spatial axes with extent 1.
 
-    A mean can be cut on its inputs: the parts of a volume that is cut in space make addends, and nothing is gathered.
+    A mean can be cut on its inputs: each part of a volume that is cut in space computes an addend of the mean, so that
+    the volume is not gathered on one worker.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kGlobalPooling",)
@@ -56,6 +57,7 @@ class GlobalPooling(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         arg = call.aux[0] if call.aux else None
+        # Also the part of a term divides by all of ``space``, so that the addends sum up to the mean.
         return kernels.global_pooling(call.x[0], call.y[0], arg, self.method, prod(self.space))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:

@@ -1,4 +1,4 @@
-"""kGroupNorm: every group of channels of an image by its own mean and variance."""
+"""kGroupNorm: normalisation of every group of channels of a row by the mean and variance of that group."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from netpart.spec import Region, Spec
 
 @final
 class GroupNorm(Normalisation):
-    """Input (batch, channels, ...); as many groups as channels is instance normalisation.
+    """Input (batch, channels, ...). With as many groups as channels this is instance normalisation.
 
-    Wu and He, Group Normalization, 2018. A cut through a group makes both sides compute its statistics.
+    Wu and He, Group Normalization, 2018. If a cut divides a group, both parts compute the statistics of that group.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kGroupNorm",)
@@ -34,6 +34,7 @@ class GroupNorm(Normalisation):
         return (0, 1)
 
     def touched(self, region: Region) -> Region:
+        # Widened to whole groups: a part computes the statistics of each group that it touches from all its channels.
         lo, hi = region[1]
         return (region[0], (lo // self.share * self.share, -(-hi // self.share) * self.share), *region[2:])
 

@@ -1,7 +1,7 @@
-"""kSplit, kBridgeSrc and kBridgeDst written by hand: the source itself.
+"""kSplit, kBridgeSrc and kBridgeDst as layers of a job: a copy of the source.
 
-netpart inserts its own where a tensor has several readers or crosses workers; written in a conf they
-only place a copy, which re-shards a tensor when their cut differs from their source's. Labels go with their rows.
+netpart inserts its own splits and bridges where a tensor has several readers or crosses workers. In a job these types
+only place a copy; it re-shards the tensor if its cut differs from the cut of its source. Labels are copied too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""kImagePreprocess: crops, mirrors and scales images."""
+"""kImagePreprocess: cropping, mirroring and scaling of images."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ TRAIN = 1
 
 @final
 class ImagePreprocess(Layer):
-    """Training takes a random square, mirrored half of the time if rgbimage_conf says so; testing the first
-    (top left), as SINGA does. Which square depends on (seed, name, step, global row) only; no gradient."""
+    """Crops a square out of each image. In training it is at a random place, and mirrored with probability 1/2 if
+    rgbimage_conf.mirror is set. In other phases it is the top left square, as in SINGA. The random choice depends on
+    (seed, name, step, global row) only. There is no gradient."""
 
     types: ClassVar[tuple[str, ...]] = ("kImagePreprocess",)
     confs: ClassVar[tuple[str, ...]] = ("rgbimage_conf",)
@@ -49,10 +50,10 @@ class ImagePreprocess(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (lo, hi), (c0, c1), *sides = call.region
-        box = ((0, c1 - c0), *sides)
+        box = ((0, c1 - c0), *sides)  # the part reads its own channels only, so they count from 0 here
         scale = self.conf.rgbimage_conf.scale
         stream = stream_key(call.seed, self.name, "crop")
-        three = ((0, 3),)
+        three = ((0, 3),)  # three numbers for each row: top, left, mirror
         draw = UniformDraws(np, stream, (call.first_row + lo, call.first_row + hi), three, (3,), call.phase)
         uniform = np.zeros((hi - lo, 3))
         scratch = [np.empty(*s) for s in draw.scratch]

@@ -1,4 +1,4 @@
-"""Inner product: every output neuron sees all input features; the input's axes are flattened inside only."""
+"""Inner product: every output neuron reads all input features; the axes of the input are kept in the weight."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class InnerProduct(Layer):
     """y = x W' + b; W is (outputs, *features), or (*features, outputs) with ``transpose``.
 
-    The features are the axes from ``axis`` on; every position on those before it is a row.
-    W keeps the input's axes, so that a cut on one of them is a box of W.
+    The features are the axes from ``axis`` on. Each position on the axes before it is a row of its own. W keeps the
+    axes of the input, so that a cut on one of them corresponds to a box of W.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
@@ -48,6 +48,7 @@ class InnerProduct(Layer):
         out = self.outputs_count
         size = prod(self.features)
         shape = (*self.features, out) if self.transpose else (out, *self.features)
+        # A checkpoint holds W as a matrix, whatever axes the input has.
         saved = (size, out) if self.transpose else (out, size)
         return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,))
 

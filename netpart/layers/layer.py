@@ -1,4 +1,4 @@
-"""What a layer type answers: shape rule, parameters, partition rule, price, forward, backward."""
+"""Layer, the base class of layer types: shape rule, parameters, partition rule, price, forward, backward."""
 
 from __future__ import annotations
 
@@ -21,31 +21,40 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto, ParamProto
 
 INPUT = "INPUT"
-"""The cut on the contraction space (input channels or features): shards hold addends of a sum."""
+"""The cut on the contraction space (input channels or features): each shard computes an addend of the output."""
 
 
 class MemoryOrder(Enum):
-    """How a layer's tensors lie in memory where the kernels like channels last. A layer has one order, for inputs and
-    outputs of its rank alike; the tensors of another rank lie as written."""
+    """The order in memory of a layer's tensors, for kernels that prefer channels last.
 
-    PLAIN = "as written"
-    FIRST = "as its first source lies, of those of its shape if there are any"
+    A layer has one order for its inputs and outputs of the rank of its output. Tensors of another rank are row-major.
+    """
+
+    PLAIN = "row-major"
+    FIRST = "the order of its first source; sources of its own shape come first"
     CHANNELS_LAST = "batch, space, channels"
 
 
 class MemoryReuse(Enum):
-    """Whether an output may lie where the first input does, or the gradient of an input where that of the output does:
-    not at all; over it, if nobody reads it again; or as the same, for nothing is computed."""
+    """Whether an output may use the memory of the first input, and the gradient of that input the memory of dy.
 
-    NONE = "beside it"
-    OVER = "over it"
-    SAME = "the same"
+    NONE: never. OVER: it may overwrite it, if nothing else reads it later. SAME: it is the same memory, as the layer
+    computes nothing.
+    """
+
+    NONE = "separate memory"
+    OVER = "overwritten memory"
+    SAME = "the same memory"
 
 
 @dataclass(frozen=True)
 class RunningStatistic:
-    """How a parameter follows the mini-batches: ``keep`` of it stays at each step, the rest is their moment about the
-    parameter named ``mean``; without one it is itself that mean. ``elements`` of a row stand behind each moment."""
+    """The rule by which a parameter becomes the running mean or variance of the mini-batches.
+
+    Each step keeps the share ``keep`` of it; the rest comes from the mini-batch. ``mean`` names the parameter about
+    which the moment is taken, for a variance; it is "" for the mean itself. ``elements`` is the number of elements of
+    one row that each moment is computed from.
+    """
 
     keep: float
     elements: int
@@ -54,12 +63,12 @@ class RunningStatistic:
 
 @dataclass(frozen=True)
 class ParamSpec:
-    """One parameter of a layer, uncut. ``shape`` is the stored shape; axis meaning is the layer's.
+    """One parameter of a layer, uncut. ``shape`` is its shape; the layer defines what each axis means.
 
-    ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D);
-    ``saved`` is the shape written to a checkpoint (same elements, same order). A ``running`` one is not trained: what
-    backward leaves as its gradient is a share of what it follows. The layer adds nothing to a ``read_only`` one. One
-    that is ``channels_last`` lies as (axis 0, space, axis 1) where the kernels like that.
+    ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D). ``saved`` is the
+    shape written to a checkpoint (same elements, same order). A parameter with ``running`` is not trained: backward
+    writes, as its gradient, an addend of the statistic that it follows. A ``read_only`` one gets no gradient. One with
+    ``channels_last`` is stored as (axis 0, space, axis 1) if the kernels prefer that.
     """
 
     key: str
@@ -74,9 +83,12 @@ class ParamSpec:
 
 @dataclass(frozen=True)
 class LayerExpansion:
-    """A layer as two layers: ``inner`` computes from the same sources what its parts have to know of each other, and
-    ``outer``, which takes the layer's place, reads the sources and then that. ``share`` gives region and term of
-    inner that fall to the worker of a box of the layer."""
+    """A layer replaced by two layers, for a cut whose parts need results of each other.
+
+    ``inner`` computes these results from the same sources. ``outer`` takes the place of the layer; it reads the sources
+    and then the output of ``inner``. ``share`` maps a box of the layer to the (region, term) of ``inner`` that the
+    worker of this box computes.
+    """
 
     inner: Layer
     outer: Layer
@@ -84,7 +96,7 @@ class LayerExpansion:
 
 
 def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
-    """Raises ConfigError for a tensor beyond the limits of the language."""
+    """Raises ConfigError for a tensor that exceeds the limits of the language (``netpart.proto.limits``)."""
     for shape in (tensor.shape for tensor in tensors):
         if len(shape) > AXES or max(shape, default=0) > EXTENT or prod(shape) > ELEMENTS:
             got = f"{len(shape)} axes" if len(shape) > AXES else f"{'×'.join(map(str, shape))} = {prod(shape):,}"
@@ -93,39 +105,42 @@ def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpe
 
 
 class Layer(ABC):
-    """A layer with its shapes known. Subclasses are final; a type is one file and one line in the laws."""
+    """A layer whose shapes are known. A layer type is a final subclass, in a file of its own, with a line in the tests
+    of the laws (``netpart.testing``)."""
 
     types: ClassVar[tuple[str, ...]] = ()
     """LayerType names that this class implements."""
     confs: ClassVar[tuple[str, ...]] = ()
-    """Fields of LayerProto that say how it computes, as a job writes them; a job that has another one is refused."""
+    """Fields of LayerProto that configure the type, as a job writes them. Another conf in a job is an error."""
     metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     classes: int = 0
-    """Labels that it reads are below that; 0 where it reads none."""
+    """The labels that it reads must be below this number; 0 if it reads no labels."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True
-    """False for what hands no gradient to its sources although a loss reads it."""
+    """False for a layer that passes no gradient to its sources although a loss reads its output."""
     output_names: ClassVar[tuple[str, ...]] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses_activation: ClassVar[bool] = False
-    """True if forward computes the ``Call.activation`` of its output as well."""
+    """True if forward also applies ``Call.activation`` to its output."""
     fuses_back: ClassVar[bool] = False
-    """True if backward goes ``Call.through_activation`` that as well."""
+    """True if backward also differentiates ``Call.through_activation``, the activation of its output."""
     adds_gradients: ClassVar[bool] = False
-    """True if backward can add the gradients of its inputs to what is there, in the pass in which it makes them."""
+    """True if backward can add the gradients of its inputs to the buffers' contents while it computes them."""
     splits_backward: ClassVar[bool] = False
-    """True if backward, called for the gradients of inputs alone and then for those of parameters, makes what it makes
-    when it is called for both. It gets one ``Call`` twice, so it takes its arrays from that when it is called."""
+    """True if two calls of backward, first for the gradients of the inputs and then for those of the parameters, give
+    the same as one call for both. Both calls get the same ``Call``, changed in between, so backward must take its
+    arrays from it when it is called."""
     rereads: str = "xy"
-    """What backward reads again: "x" its inputs, "y" its outputs; parameters and ``aux`` always."""
+    """The tensors that backward reads: "x" its inputs, "y" its outputs. It may always read parameters and ``aux``."""
     reuse: tuple[MemoryReuse, MemoryReuse] = (MemoryReuse.NONE, MemoryReuse.NONE)
-    """How forward and backward may reuse memory."""
+    """How forward and backward, in this order, may reuse memory."""
     makes_rows: bool = False
-    """True if its rows are not those of its sources, one by one: it needs a mini-batch whole, not in micro-batches."""
+    """True if row i of its output does not belong to row i of its sources. It then needs the whole mini-batch: a net
+    with this layer cannot be divided into micro-batches."""
     inner_prefix: ClassVar[str] = ""
-    """What the inner layer of an expansion is called, before the layer's own name."""
+    """The start of the name of the inner layer of an expansion; the layer's own name follows."""
 
     def __init__(
         self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None,
@@ -133,8 +148,8 @@ class Layer(ABC):
     ) -> None:  # fmt: skip
         """Checks ``conf`` against the input specs; raises ConfigError naming the layer.
 
-        ``rows`` overrides the batch size an input layer reads from its conf (micro-batches); relative
-        data paths are looked up in ``folder`` (default: the working directory). ``training``: not a test net's.
+        ``rows`` overrides the batch size that an input layer reads from its conf (micro-batches). Relative data paths
+        are looked up in ``folder`` (default: the working directory). ``training`` is False for a layer of a test net.
         """
         self.conf = conf
         self.name = conf.name
@@ -142,6 +157,7 @@ class Layer(ABC):
         self.rows_override = rows
         self.folder = folder or Path()
         self.training = training
+        # In this order: ``parameters`` of a type may use ``outputs`` and the attributes that its ``infer`` sets.
         self.outputs: tuple[Spec, ...] = self.infer()
         _refuse_large_tensors(self.name, "output", self.outputs)
         self.params: tuple[ParamSpec, ...] = self.parameters()
@@ -153,84 +169,90 @@ class Layer(ABC):
 
     @abstractmethod
     def infer(self) -> tuple[Spec, ...]:
-        """Specs of the outputs (shape rule)."""
+        """Returns the specs of the outputs (shape rule); raises ConfigError if conf and inputs do not fit."""
 
     def parameters(self) -> tuple[ParamSpec, ...]:
-        """Parameters, uncut."""
+        """The parameters of the layer, uncut; called after ``infer``."""
         return ()
 
     @classmethod
     def read_output(cls, k: int) -> str:
-        """Which named output of source ``k`` this layer reads ("data", or "label" of an input layer)."""
+        """The name of the output of source ``k`` that this layer reads: "data", or "label" of an input layer."""
         return "data"
 
     @classmethod
     def carries_labels(cls, conf: LayerProto) -> bool:
-        """True if it also reads the labels of its sources, if all have some, behind these, and passes them on."""
+        """True if the layer passes on labels. If all its sources have labels, these follow the sources as inputs."""
         return False
 
     @property
     def rows(self) -> int:
-        """Rows of what it reads, or of its output if it reads none; 0 of records."""
+        """Rows of the first input or, if there is none with a shape, of the output; 0 for opaque records."""
         shape = next((spec.shape for spec in (*self.inputs[:1], self.output) if spec.shape), (0,))
         return shape[0]
 
     def check_data(self, phase: int = 1) -> None:  # noqa: B027 - most layers read nothing
-        """Opens what the layer will read in ``phase`` (1 training, 2 validation, 4 testing).
+        """Opens the data that the layer will read in ``phase`` (1 training, 2 validation, 4 testing).
 
-        Raises DataError or ConfigError where it cannot be used.
+        Raises DataError or ConfigError if the data cannot be used.
         """
 
     def check_labels(self, classes: int) -> None:  # noqa: B027 - most labels are known when they are read
-        """Raises DataError for a label of this input, of those that are known before the first step, that is not below
-        ``classes``."""
+        """Raises DataError for a label of this input that is not below ``classes``, as far as labels are known before
+        the first step."""
 
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""
         return tuple(range(self.output.rank))
 
     def contraction(self) -> Shape | None:
-        """Shape of the contraction space if the layer can be cut on INPUT."""
+        """Shape of the contraction space if the layer can be cut on INPUT, else None."""
         return None
 
     def is_self_sufficient(self, placement: Placement) -> bool:
-        """True if each part of ``placement`` can do its work from what it needs; else the layer is to be expanded."""
+        """True if each part of ``placement`` can compute its result from its needs; else use ``expansion``."""
         return True
 
     def expansion(self, name: str) -> LayerExpansion:
-        """The layer as two, the inner one called ``name``."""
+        """The two layers that replace this one; the inner one has the name ``name``."""
         raise NotImplementedError(f"{type(self).__name__} has no expansion")
 
     @abstractmethod
     def needs(self, region: Region, term: Region | None = None) -> Needs:
-        """Regions of inputs and parameters that produce ``region`` of the (first) output."""
+        """Regions of inputs and parameters that ``region`` of the first output is computed from.
+
+        ``term`` is the box of the contraction space that the part sums over; None: all of it.
+        """
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
-        """Region of every output, given the region of the first."""
+        """The region of every output of a part, given its region of the first output."""
         return (region,)
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
-        """Price of one part."""
+        """FLOPs of one part."""
         return Cost(0)
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
-        """(shape, dtype) of buffers that forward by ``kernels`` leaves for backward; FLOAT is the compute dtype."""
+        """(shape, dtype) of the buffers that forward with ``kernels`` fills for backward; FLOAT: the compute dtype."""
         return ()
 
     @abstractmethod
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        """The bound forward kernel of one part."""
+        """Returns the forward kernel of one part, bound to the arrays of ``call``."""
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        """The bound backward kernel of one part: overwrites the wanted ``dx`` and ``dw``, or adds where it is to."""
+        """Returns the backward kernel of one part, bound to the arrays of ``call``.
+
+        It overwrites the wanted ``dx`` and ``dw``, and adds to those ``dx`` that ``call.adds`` marks.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no gradient")
 
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
-        """What the sums of ``metrics`` over ``rows`` rows say: by default their means."""
+        """The figures to report, from the sums of ``metrics`` over ``rows`` rows; by default the means."""
         return {name: total / rows for name, total in zip(self.metrics, sums, strict=True)}
 
     def tables(self, sums: Sequence[float]) -> dict[str, list[list[int]]]:
-        """What the sums of ``metrics`` say that takes a table: by default nothing."""
+        """The tables to report, from the sums of ``metrics``; by default none."""
         return {}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""kLayerNorm and kRMSNorm: every row of features by its own mean and variance, or by its mean square alone."""
+"""kLayerNorm and kRMSNorm: normalisation of every row of features by its mean and variance, or by its mean square."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netpart.spec import Region, Spec, extent
 
 @final
 class LayerNorm(Normalisation):
-    """Over the axes from norm_conf.axis on; may be cut on those before it.
+    """Normalises over the axes from norm_conf.axis on; can be cut on the axes before it.
 
     Ba, Kiros and Hinton, Layer Normalization, 2016; Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
     """

@@ -57,8 +57,9 @@ class LRN(Layer):
         return kernels.lrn_gradient(*arrays, self._offset(call), self.local_size, *self.factors)
 
     def _offset(self, call: Call) -> int:
-        """Where the part's first channel lies in the channels it sees."""
+        """The index of the part's first channel among the channels that it reads."""
         return call.region[1][0] - self._seen(call.region[1])[0]
 
     def _seen(self, channels: tuple[int, int]) -> tuple[int, int]:
+        """The channels under the windows of ``channels``, without those beyond the border."""
         return max(channels[0] - self.half, 0), min(channels[1] + self.half, self.output.shape[1])

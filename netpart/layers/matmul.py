@@ -1,4 +1,4 @@
-"""kMatmul: the matrix product of two sources, matrix by matrix."""
+"""kMatmul: the batched matrix product of two sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @final
 class Matmul(Layer):
-    """y = a b of sources (batch, ..., rows, columns), each perhaps transposed; cut on its inputs, parts are addends."""
+    """y = a b for sources (batch, ..., rows, columns), each optionally transposed. Cut on its inputs, each part
+    computes an addend of y."""
 
     types: ClassVar[tuple[str, ...]] = ("kMatmul",)
     confs: ClassVar[tuple[str, ...]] = ("matmul_conf",)
@@ -57,6 +58,8 @@ class Matmul(Layer):
         return kernels.matmul(call.x[0], call.x[1], call.y[0], *self.flips)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
+        # da = dy b' and db = a' dy. If a source is stored transposed, its gradient is too: the product is then taken
+        # in the other order, (dy b')' = b dy', instead of transposing the result.
         (a, b) = call.x
         (ta, tb) = self.flips
         dy = call.dy[0]

@@ -1,4 +1,4 @@
-"""kMax: the largest of the sources."""
+"""kMax: the element-wise maximum of the sources."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 MOST = 256
-"""Sources that a uint8 can number."""
+"""Largest number of sources: ``aux`` holds the index of the largest one as uint8."""
 
 
 @final
 class Maximum(BroadcastLayer):
-    """y = max(x0, x1, ...), element by element; of equal ones the first gets the gradient (maxout of layers)."""
+    """y = max(x0, x1, ...), element by element. Of equal elements the first gets the gradient (maxout of layers)."""
 
     types: ClassVar[tuple[str, ...]] = ("kMax",)
 

@@ -1,4 +1,4 @@
-"""kMul: the product of sources."""
+"""kMul: the element-wise product of the sources."""
 
 from __future__ import annotations
 

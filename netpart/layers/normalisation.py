@@ -1,4 +1,4 @@
-"""What layer, group and RMS normalisation share: blocks of neighbouring elements, then a scale and a shift."""
+"""Base class of layer, group and RMS normalisation: blocks of neighbouring elements, then a scale and a shift."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Normalisation(Layer):
-    """A part reads the blocks that it touches as a whole, and then needs nothing from other workers.
+    """Normalises blocks. A part reads all of each block that it touches, so it needs no statistics of other workers.
 
-    A subclass says which blocks, and on which axes scale and shift lie (``axes``).
+    A subclass defines the blocks, and the axes of scale and shift (``axes``).
     """
 
     splits_backward: ClassVar[bool] = True
@@ -28,14 +28,15 @@ class Normalisation(Layer):
 
     @abstractmethod
     def touched(self, region: Region) -> Region:
-        """The region of the blocks that ``region`` touches."""
+        """The smallest region of whole blocks that contains ``region``."""
 
     @abstractmethod
     def blocks(self, region: Region) -> int:
-        """The number of blocks in a region of whole ones."""
+        """The number of blocks in a region of whole blocks."""
 
     def parameters(self) -> tuple[ParamSpec, ...]:
-        """A param block for the scale, a second one for the shift where there is a centre; none: neither."""
+        """The scale and the shift: the first and the second param block. Both are optional; without a mean there is no
+        shift."""
         protos = list(self.conf.param)
         most = 1 + self.centred
         if len(protos) > most:
@@ -53,6 +54,7 @@ class Normalisation(Layer):
         return Cost(seen, (seen,), size(region) * len(self.params))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
+        # Over all touched blocks, not the part's own elements: dx of an element depends on its whole block.
         seen = self.touched(region)
         return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
 
@@ -79,10 +81,11 @@ class Normalisation(Layer):
         return chain_ops(*ops)
 
     def _own(self, call: Call) -> tuple[slice, ...]:
+        """The slices of the touched blocks that are the part's region."""
         return relative_slices(call.region, self.touched(call.region))
 
     def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
-        """Scale and shift, or their gradients, with the output's rank; None where there is none."""
+        """Scale and shift, or their gradients, as views with the rank of the output; None if there is none."""
         first = self.axes.start
         last = self.output.rank - self.axes.stop
         views = (None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays)

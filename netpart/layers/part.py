@@ -1,4 +1,4 @@
-"""What one part of a layer needs, what it costs, and what it computes with."""
+"""Needs, Cost and Call: what one part of a layer reads, what it costs, and the arrays that it computes with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Needs:
-    """What one output region needs: a region (or None: nothing) per input and per parameter."""
+    """What one output region needs: per input and per parameter a region, or None for nothing."""
 
     inputs: tuple[Region | None, ...]
     params: tuple[Region | None, ...] = ()
@@ -24,9 +24,10 @@ class Needs:
 class Cost:
     """Floating-point operations of one part, as the counting kernels count them.
 
-    ``inputs`` are those of the gradient of each input, ``params`` those of the gradients of all parameters: a step
-    computes only the gradients that somebody wants. ``products`` are the multiply-adds of forward's matrix products
-    and convolutions, what papers call the size of a net: of biases, activations and the like they count nothing.
+    ``inputs`` has the operations of the gradient of each input, ``params`` those of the gradients of all parameters
+    together: a step computes only the gradients that some layer or updater reads. ``products`` is the number of
+    multiply-adds in the matrix products and convolutions of forward, by which papers state the size of a net. It does
+    not count biases, activations and the like.
     """
 
     forward: int
@@ -42,17 +43,17 @@ class Cost:
 
 @dataclass
 class Call:
-    """Everything one part of a layer computes with. Arrays are preallocated and never change identity.
+    """Everything that one part of a layer computes with. Arrays are preallocated and keep their identity.
 
-    x, w, y: inputs, parameters, outputs as the regions ``needs`` / ``outputs_of`` named (an input that
-    needs nothing is a zero-extent array or None). dx, dw: where backward *overwrites* its gradients
-    (None: not wanted), but for those of ``dx`` to which it ``adds`` them; dy: gradients of the outputs (None: integer
-    output). aux: buffers of ``Layer.aux``.
-    ``activation`` is computed on y in its place (by layers that say so); ``through_activation``: dy is the gradient of
-    what that activation has made of y.
-    ``owned`` is a mask of the elements of region whose loss this part differentiates, and reports if they
-    are the first of their row; None means all. ``rows`` is the global mini-batch, ``first_row`` the global row of
-    the micro-batch's row 0; regions count from the micro-batch's row 0.
+    x, w, y: inputs, parameters and outputs, each of the region that ``needs`` or ``outputs_of`` returned. An input
+    without a needed region is a zero-extent array or None.
+    dx, dw: the buffers of the gradients (None: not wanted). Backward *overwrites* them, except each ``dx`` that
+    ``adds`` marks: there it adds. dy: gradients of the outputs (None: integer output). aux: buffers of ``Layer.aux``.
+    ``activation`` is applied to y in place, by layers with ``fuses_activation``. ``through_activation``: dy is the
+    gradient of the activated y, so that backward differentiates the activation first.
+    ``owned`` is a mask of the elements of ``region`` whose loss this part differentiates; it also reports those that
+    are the first of their row. None means all. ``rows`` is the number of rows of the global mini-batch, ``first_row``
+    the global row of row 0 of the micro-batch. Regions count from row 0 of the micro-batch.
     """
 
     region: Region

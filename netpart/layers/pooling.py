@@ -1,4 +1,4 @@
-"""Pooling over one to three spatial axes: the largest element or the mean under each window."""
+"""Pooling over one to three spatial axes: the maximum or the mean of each window."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @final
 class Pooling(Layer):
-    """Input (batch, [channels,] spatial...); the output has the same axes, with SINGA's floor shapes.
+    """Input (batch, [channels,] spatial...). The output has the same axes; extents are rounded down, as in SINGA.
 
-    A mean divides by the whole window. kCPooling clips the window to the padded input first, as Caffe
-    does, which changes nothing here: with floor shapes every window lies inside the padded input.
+    A mean divides by the size of the whole window. kCPooling first clips the window to the padded input, as Caffe does.
+    Here that has no effect: as extents are rounded down, every window lies inside the padded input.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
@@ -58,6 +58,7 @@ class Pooling(Layer):
         window = self.sliding.window(ranges)
         arg = call.aux[0] if call.aux else None
         x = call.x[0]
+        # A part whose windows all lie in padding has no input, but its outputs must still be written.
         if call.needs.inputs[0] is None:
             x = empty_input(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
         return kernels.pooling(x, call.y[0], arg, window, self.method, self.area)

@@ -1,4 +1,4 @@
-"""kPositions: adds a learned vector to each position."""
+"""kPositions: the source plus a learned vector for each position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class Positions(Layer):
-    """y = x + w; input (batch, ...), w has the axes behind the batch: (positions, features), say."""
+    """y = x + w. The input is (batch, ...); w has the axes after the batch, for example (positions, features)."""
 
     types: ClassVar[tuple[str, ...]] = ("kPositions",)
 

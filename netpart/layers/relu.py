@@ -11,7 +11,7 @@ from netpart.spec import Spec
 
 @final
 class ReLU(ElementwiseActivation):
-    """Rectified linear units."""
+    """Rectified linear units: negative elements are multiplied by negative_slope."""
 
     types: ClassVar[tuple[str, ...]] = ("kReLU",)
     confs: ClassVar[tuple[str, ...]] = ("relu_conf",)

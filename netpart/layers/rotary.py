@@ -1,4 +1,4 @@
-"""kRotary: turns pairs of features by an angle that grows with the position."""
+"""kRotary: rotation of pairs of features by an angle that grows with the position."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @final
 class Rotary(Layer):
-    """Input (batch, ..., positions, features): features 2i and 2i + 1 of position t turn by t * base^(-2i / features).
+    """Rotates features 2i and 2i + 1 of position t by t * base^(-2i / features) radians.
 
-    Su et al., RoFormer, 2021, section 3.2.2. The features stay whole.
+    Input (batch, ..., positions, features). The features cannot be cut. Su et al., RoFormer, 2021, section 3.2.2.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kRotary",)
@@ -34,7 +34,7 @@ class Rotary(Layer):
             raise fault(self, "an even number of features", str(source.shape), "change the source", "srclayers", 0)
         if self.conf.rotary_conf.base <= 0:
             got = f"{self.conf.rotary_conf.base:g}"
-            hint = "leave base out"
+            hint = "omit base"
             raise fault(self, "a base above 0", got, hint, "rotary_conf", "base")
         return (source,)
 

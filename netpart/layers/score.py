@@ -1,4 +1,4 @@
-"""Score: stands where a loss stands, and wants one class to score higher. No conf has it."""
+"""Score: takes the place of a loss, to get the gradient of the score of one class. A job cannot contain it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @final
 class Score(Layer):
-    """Objective: the sum over the rows of the score of class ``target``, which may change between steps."""
+    """Objective: the sum over the rows of the score of class ``target``, which may be set between steps."""
 
     is_loss: ClassVar[bool] = True
 
     def __init__(self, source: str, scores: Spec) -> None:
-        """Of layer ``source``, which gives ``scores`` (batch, classes)."""
+        """``source`` is the name of the layer, ``scores`` the spec of its output (batch, classes)."""
         self.target = 0
         super().__init__(LayerProto(name=f"score of {source}", srclayers=[source]), (scores,), training=False)
 
@@ -45,6 +45,7 @@ class Score(Layer):
             return chain_ops()
 
         def fill(dx: Array) -> None:
+            # Reads ``target`` when it runs, not when it is bound: one Program serves all classes.
             dx.fill(0)
             dx[:, self.target] = 1
 

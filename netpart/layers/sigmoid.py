@@ -10,7 +10,7 @@ from netpart.layers.elementwise import ElementwiseActivation
 
 @final
 class Sigmoid(ElementwiseActivation):
-    """Logistic units."""
+    """Logistic function of each element."""
 
     types: ClassVar[tuple[str, ...]] = ("kSigmoid",)
 

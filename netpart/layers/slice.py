@@ -1,7 +1,8 @@
-"""kSlice: one of the equal parts of its source along slice_dim; each of its readers reads another.
+"""kSlice: equal parts of the source along slice_dim; each reader reads another part.
 
-The order of the job says which layer reads which part, whatever is computed where. (In SINGA the order of access
-decided.) A net has a layer of this type for each part that is read, all with the same cut.
+The order of the readers in the job defines which part each of them reads. It does not depend on the placement. (In
+SINGA the order of access at run time decided.) A net has one layer of this type per part that is read, all with the
+same cut.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Slice(Layer):
     """Input (..., num_slices · n, ...), output (..., n, ...): elements number · n to (number + 1) · n of an axis.
 
-    If the source is an input layer with labels, a slice has those of its rows.
+    If the source is an input layer with labels, a slice also outputs the labels of its rows.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSlice",)
@@ -58,14 +59,14 @@ class Slice(Layer):
         return tuple(self._part(spec) for spec in self.inputs)
 
     def part(self, name: str, number: int) -> Slice:
-        """The layer, called ``name``, of part ``number``; this one is that of part 0."""
+        """A copy of this layer, with name ``name``, for part ``number``; this layer itself is part 0."""
         found = copy(self)
         found.name = name
         found.number = number
         return found
 
     def _part(self, spec: Spec) -> Spec:
-        """What a slice has of an input: of labels, too, those of its rows."""
+        """The spec of a slice of an input. Labels are sliced only if the axis is the batch."""
         if spec.dtype == INT and self.axis:
             return spec
         extent = spec.shape[self.axis] // self.conf.slice_conf.num_slices

@@ -1,4 +1,4 @@
-"""kSoftmax and kCudnnSoftmax: each row, or each of its equal groups, becomes a distribution."""
+"""kSoftmax and kCudnnSoftmax: softmax of each row, or of each of several equal groups of features."""
 
 from __future__ import annotations
 

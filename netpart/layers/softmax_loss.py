@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 class SoftmaxLoss(Layer):
     """Objective: scale * mean over the rows of the global mini-batch of -log p(label); y are the probabilities.
 
-    Labels (batch, ...) may stand at every position of a row: the classes are the axes of the prediction (batch, ...,
-    classes) behind those of the labels, and what counts for a row is the mean over its positions.
-    A part of the classes needs all of them; a pass expands the layer then, so that only figures of blocks travel.
-    With label_smoothing the target is not the label alone: all classes divide that share of it.
-    Reports the sums of scale * -log p and of the rows whose label is among the topk most probable classes, and with
-    ``bits`` the first of them divided by log 2.
+    Labels (batch, ...) may exist for every position of a row. The classes are the axes of the prediction (batch, ...,
+    classes) after the axes of the labels. A row counts as the mean over its positions.
+    A part of the classes needs all classes. If the classes are cut, a graph pass therefore expands the layer, so that
+    the workers exchange only figures of blocks of classes.
+    With label_smoothing that share of the target is divided equally among all classes.
+    Reports two sums over the rows: scale * -log p, and 1 for each row whose label is among the topk most probable
+    classes. With ``bits`` it also reports the first sum divided by log 2.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSoftmaxLoss", "kCudnnSoftmaxLoss")
@@ -64,6 +65,7 @@ class SoftmaxLoss(Layer):
         return "label" if k == 1 else "data"
 
     def cuts(self) -> tuple[int | str, ...]:
+        # Classes that lie on several axes are never cut: blocks of classes are ranges of one axis.
         one_axis = self.output.rank == self.places + 1
         return tuple(range(self.places + one_axis))
 
@@ -75,7 +77,7 @@ class SoftmaxLoss(Layer):
         return LayerExpansion(blocks, ClassLoss(self, blocks.output, self.topk), blocks.share)
 
     def _seen(self, region: Region) -> Region:
-        """What of the prediction stands behind ``region``: all classes."""
+        """The region of the prediction that ``region`` is computed from: all classes of its positions."""
         return (*region[: self.places], *self.output.whole[self.places :])
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
@@ -86,7 +88,7 @@ class SoftmaxLoss(Layer):
         return Cost(seen, (seen,))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
-        """All probabilities, where the output has not all."""
+        """A buffer for the probabilities of all classes, if the part outputs only some of them."""
         seen = self._seen(region)
         return () if seen == region else ((extent(seen), FLOAT),)
 
@@ -101,16 +103,18 @@ class SoftmaxLoss(Layer):
         dx = wanted_gradient(call.dx, 0)
         if dx is None:
             return chain_ops()
+        # The mean over the global mini-batch and the positions of a row, whatever share of them this part computes.
         factor = self.scale / (call.rows * prod(self.inputs[1].shape[1:]))
         y = (*call.aux, call.y[0])[0]
         owned = self._owned(kernels, call)
         return kernels.softmax_loss_gradient(y, call.x[1], dx, owned, factor, self.smoothing)
 
     def _own(self, call: Call) -> tuple[slice, ...]:
+        """The slices of the prediction's region that are the part's own."""
         return relative_slices(call.region, self._seen(call.region))
 
     def _owned(self, kernels: Kernels, call: Call) -> Array | None:
-        """The mask of what this part differentiates among all classes."""
+        """The mask, over all classes, of the elements that this part differentiates; None: all."""
         if not call.aux:
             return call.owned
         mask = kernels.xp.zeros(call.x[0].shape, bool)

@@ -1,4 +1,4 @@
-"""kTranspose: the axes behind the batch in another order."""
+"""kTranspose: the axes after the batch in another order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Transpose(Layer):
         if sorted(self.order) != list(range(source.rank)):
             expected = f"the axes 1 to {source.rank - 1}, each once"
             got = str(list(self.conf.transpose_conf.axis))
-            hint = "list them as the output has them"
+            hint = "list them in the order of the output"
             raise fault(self, expected, got, hint, "transpose_conf", "axis")
         return (Spec(tuple(source.shape[a] for a in self.order)),)
 

@@ -1,6 +1,6 @@
 """Transposed convolution: the gradient of a convolution as a layer; its windows lie on the output, a stride apart.
 
-One axis, stride 2, kernel 3, pad 1 over 3 inputs, the part that makes outputs 2 and 3:
+Example on one axis, with stride 2, kernel 3, pad 1 and 3 inputs: the part that computes outputs 2 and 3:
 
     outputs  .  0  1  2  3  4  .
     input 0 [-------]
@@ -34,8 +34,8 @@ FIELD = "convolution_conf"
 class TransposedConvolution(Layer):
     """y[b, f] = bias[f] + sum over c of x[b, c] spread by w[c, f]; input (batch, [channels,] spatial...).
 
-    The output's extent is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4). With
-    ``groups`` the sum runs over the channels of f's group, and the layer is cut on rows and space alone.
+    The extent of the output is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4).
+    With ``groups`` the sum runs over the channels of f's group, and the layer can be cut on rows and space only.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTransposedConvolution",)
@@ -114,12 +114,17 @@ class TransposedConvolution(Layer):
         return chain_ops(*ops)
 
     def _share(self, region: Region) -> tuple[int, int]:
-        """The filters of ``region``, counted within their group: all of them where there are several groups."""
+        """The filters of ``region``, counted within their group; with several groups always all of them."""
         return region[1] if self.groups == 1 else (0, self.share)
 
     def _reads(self, axis: int, lo: int, hi: int) -> tuple[int, int]:
-        """The inputs whose windows touch the outputs [lo, hi), and one before if else the first began behind lo."""
+        """The range of inputs whose windows touch the outputs [lo, hi).
+
+        If the window of the first of them begins after lo, the range has the input before it too.
+        """
         n, s, p, k = (f[axis] for f in (self.small.extent, self.small.stride, self.small.pad, self.small.reach))
+        # min: with a stride beyond the reach there are gaps between the windows. The extra input keeps the padding of
+        # ``_window`` from being negative.
         first = 0 if lo == 0 else min(-(-(lo + p - k + 1) // s), (lo + p) // s)
         stop = n if hi == self.space[axis] else (hi - 1 + p) // s + 1
         first = min(max(first, 0), n)
@@ -127,7 +132,7 @@ class TransposedConvolution(Layer):
         return first, max(first, stop)
 
     def _window(self, region: Region) -> Window:
-        """Geometry of the convolution that would read this part of the output and give those inputs."""
+        """Geometry of the convolution that reads this part of the output and computes the inputs of the part."""
         pads = []
         for axis, (lo, hi) in enumerate(region[2:]):
             s = self.small.stride[axis]

@@ -1,4 +1,4 @@
-"""kUpsampling: every spatial axis longer by a whole factor, nearest or linear between the elements."""
+"""kUpsampling: every spatial axis longer by a whole factor, by nearest or linear interpolation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @final
 class Upsampling(Layer):
-    """Input (batch, channels, one to three spatial axes); output i lies at (i + 0.5) / factor - 0.5."""
+    """Input (batch, channels, one to three spatial axes). Output i lies at (i + 0.5) / factor - 0.5 of the input."""
 
     types: ClassVar[tuple[str, ...]] = ("kUpsampling",)
     confs: ClassVar[tuple[str, ...]] = ("upsampling_conf",)
@@ -57,7 +57,7 @@ class Upsampling(Layer):
         return kernels.resample(dx, call.dy[0], self._weights(kernels, call.region), transpose=True)
 
     def _neighbours(self, axis: int, region: Region) -> tuple[Array, Array, Array]:
-        """Per output: the two inputs that it lies between, and the share of the second."""
+        """Per output on ``axis`` of ``region``: the two inputs that it lies between, and the weight of the second."""
         outputs = np.arange(*region[axis])
         last = self.inputs[0].shape[axis] - 1
         if not self.linear:
@@ -67,17 +67,19 @@ class Upsampling(Layer):
         return low, np.minimum(low + 1, last), at - low
 
     def _reads(self, axis: int, region: Region) -> tuple[int, int]:
+        """The range of inputs on ``axis`` that ``region`` reads."""
         low, high, _ = self._neighbours(axis, region)
         return (int(low[0]), int(high[-1]) + 1) if len(low) else (0, 0)
 
     def _weights(self, kernels: Kernels, region: Region) -> list[Array]:
-        """Per spatial axis the matrix (outputs of the part, inputs it reads)."""
+        """Per spatial axis the matrix (outputs of the part, inputs that it reads), in the compute dtype."""
         found = []
         for axis in range(2, len(region)):
             (low, high, share) = self._neighbours(axis, region)
             (start, stop) = self._reads(axis, region)
             weights = np.zeros((len(low), stop - start))
             rows = np.arange(len(low))
+            # add.at, not assignment: at the border both neighbours are the same input, and its two weights add up.
             np.add.at(weights, (rows, low - start), 1 - share)
             np.add.at(weights, (rows, high - start), share)
             found.append(kernels.xp.asarray(weights, dtype=kernels.dtype))

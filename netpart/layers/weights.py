@@ -1,4 +1,4 @@
-"""The parameters of layers that multiply by a weight and may add a bias."""
+"""Parameters of layers that multiply by a weight and may add a bias."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from netpart.spec import Region, Shape
 def weight_and_bias(
     layer: Layer, shape: Shape, matrix: tuple[int, int], saved: Shape, blocks: Sequence[int] = (1, 2)
 ) -> tuple[ParamSpec, ...]:
-    """The weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
+    """Returns the weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
 
-    ``blocks`` are the legal numbers of param blocks; raises ConfigError for another.
+    ``shape``, ``matrix`` and ``saved`` are those of the weight, see ParamSpec. ``blocks`` are the legal numbers of
+    param blocks; raises ConfigError for another number.
     """
     protos = list(layer.conf.param)
     if len(protos) not in blocks:
@@ -32,25 +33,29 @@ def weight_and_bias(
 
 
 def bias_region(layer: Layer, outputs: tuple[int, int], term: Region | None) -> tuple[Region | None, ...]:
-    """The needed region of the bias: only the term that contains the origin adds it (regions.md, D1)."""
+    """The region of the bias that a part needs: only the term that contains the origin adds it (regions.md, D1).
+
+    Empty if the layer has no bias.
+    """
     if len(layer.params) < 2:
         return ()
+    # The terms are addends of one output, so that exactly one of them may add the bias.
     return ((outputs,) if term is None or all(lo == 0 for lo, _ in term) else None,)
 
 
 def part_bias(call: Call, arrays: list[Array]) -> Array | None:
-    """The bias among ``arrays`` (``call.w`` or ``call.dw``), None if this part adds none."""
+    """Returns the bias of ``arrays`` (``call.w`` or ``call.dw``); None if this part adds no bias."""
     return arrays[1] if len(arrays) > 1 and call.needs.params[1] is not None else None
 
 
 def wanted_gradient(gradients: list[Array], k: int) -> Array | None:
-    """Gradient buffer ``k``, None if it is not wanted or holds no element."""
+    """Returns gradient buffer ``k``; None if it is not wanted or has no elements."""
     found = gradients[k] if k < len(gradients) else None
     return None if found is None or found.size == 0 else found
 
 
 def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
-    """The price of a part with ``outputs`` elements, each the sum of ``terms`` products and perhaps a bias."""
+    """The cost of a part with ``outputs`` elements, each the sum of ``terms`` products and, if needed, a bias."""
     biased = len(needs.params) > 1 and needs.params[1] is not None
     product = flops.convolution_flops(outputs, terms, biased)
     data = flops.convolution_flops(outputs, terms, False)

@@ -1,11 +1,11 @@
-"""Sliding windows on regions: what convolution and pooling read to produce a part of their output.
+"""Sliding windows on regions: the inputs that convolution and pooling read for a part of their output.
 
-One axis, stride 2, kernel 3, pad 1 over 6 inputs, the part that makes outputs 1 and 2:
+Example on one axis, with stride 2, kernel 3, pad 1 and 6 inputs: the part that computes outputs 1 and 2:
 
     padded   .  0  1  2  3  4  5  .
     output 0 [-----]
-    output 1       [-----]              reads inputs 1..5; the uncut input's last output would
-    output 2             [-----]        also take a tail no window reaches, so parts tile it
+    output 1       [-----]              reads inputs 1..5; the part with the last output also
+    output 2             [-----]        takes the tail that no window reaches, so parts tile the input
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SlidingWindows:
 
     @property
     def reach(self) -> Shape:
-        """Inputs from the first to the last under a window, per axis."""
+        """Extent of a window with dilation, from its first to its last input, per axis."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     @property
@@ -46,15 +46,16 @@ class SlidingWindows:
         return tuple((n + 2 * p - k) // s + 1 for n, k, s, p in fields)
 
     def reads(self, outputs: Region) -> Region:
-        """Input ranges under the windows of ``outputs``; a range is empty where all of it is padding."""
+        """Input ranges under the windows of ``outputs``; a range is empty if the windows lie in padding only."""
         return tuple(self._axis(i, *span)[0] for i, span in enumerate(outputs))
 
     def window(self, outputs: Region) -> Window:
-        """Geometry of a part: its pads fill the inputs of ``reads`` up to what its windows cover."""
+        """Geometry of a part: its pads extend the inputs of ``reads`` to the extent that its windows cover."""
         pads = tuple(self._axis(i, *span)[1] for i, span in enumerate(outputs))
         return Window(self.kernel, self.stride, pads, self.dilation)
 
     def _axis(self, axis: int, lo: int, hi: int) -> tuple[Range, Range]:
+        """(range of inputs, (pad before, pad after)) of the outputs [lo, hi) on one axis."""
         n = self.extent[axis]
         k = self.reach[axis]
         s = self.stride[axis]
@@ -62,7 +63,7 @@ class SlidingWindows:
         first = lo * s - p
         stop = (hi - 1) * s - p + k
         if hi == self.outputs[axis]:
-            stop = max(stop, n)  # whoever owns the last output owns the tail, so the whole needs the whole
+            stop = max(stop, n)  # the part with the last output gets the tail: the whole output needs the whole input
         start = max(first, 0)
         end = min(stop, n)
         if start >= end:
@@ -71,9 +72,10 @@ class SlidingWindows:
 
 
 def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """Reads spatial_axes, kernel, stride, pad and, where there is one, dilation of ``field``; raises ConfigError.
+    """Reads spatial_axes, kernel, stride, pad and, if it exists, dilation of the conf ``field``; raises ConfigError.
 
-    ``kernel`` sets all axes, ``kernel_x`` (the last), ``kernel_y`` and ``kernel_z`` override one; so do the others.
+    ``kernel`` sets all axes; ``kernel_x`` (the last axis), ``kernel_y`` and ``kernel_z`` override one axis each. The
+    other fields work the same way.
     """
     conf = getattr(layer.conf, field)
     axes: int = conf.spatial_axes
@@ -93,7 +95,7 @@ def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
 
 
 def read_fitting_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """``read_windows``; raises ConfigError also for a window that does not fit into the padded input."""
+    """Reads as ``read_windows``; also raises ConfigError for a window that does not fit into the padded input."""
     found = read_windows(layer, field, spec)
     for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
         if k > n + 2 * p:
@@ -103,12 +105,12 @@ def read_fitting_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows
 
 
 def channel_count(spec: Spec, sliding: SlidingWindows) -> int:
-    """Channels of a tensor (batch, channels, spatial...), 1 if it has no channel axis."""
+    """Channels of a tensor (batch, [channels,] spatial...); 1 if it has no channel axis."""
     return spec.shape[1] if spec.rank == len(sliding.extent) + 2 else 1
 
 
 def convolution_groups(layer: Layer, channels: int, filters: int) -> int:
-    """The groups of a convolution; raises ConfigError for those that do not share out its channels and filters."""
+    """Returns the number of groups of a convolution; raises ConfigError unless it divides channels and filters."""
     groups = at_least(layer, 1, layer.conf.convolution_conf.groups, "convolution_conf", "groups")
     if channels % groups or filters % groups:
         got = f"{groups} over {channels} and {filters}"
@@ -118,7 +120,7 @@ def convolution_groups(layer: Layer, channels: int, filters: int) -> int:
 
 
 def with_channel_axis(x: Array, sliding: SlidingWindows) -> Array:
-    """A view of ``x`` (batch, [channels,] spatial...) that has the channel axis."""
+    """A view of ``x`` (batch, [channels,] spatial...) with a channel axis; None for None."""
     return x if x is None or x.ndim == len(sliding.extent) + 2 else x[:, None]
 
 

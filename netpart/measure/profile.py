@@ -7,9 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from netpart.graph.cluster import single_group_job
 from netpart.graph.ready import check_ready
-from netpart.graph.workers import default_workers
 from netpart.launch.control.nccl_choice import settle_collectives
 from netpart.launch.control.transport_choice import choose_transport
 from netpart.launch.report.run_record import RunRecord
@@ -19,6 +17,7 @@ from netpart.measure.timeline import Timeline
 from netpart.measure.traces import decode_memory_plan, decode_trace
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernels import record_kernel_choice
+from netpart.proto.cluster import single_group_job
 from netpart.worker.initial_values import restored_names
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def profile_job(
         options = replace(make_run_options(job, Path(folder)), trace=True)
         proto = single_group_job(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
-        cut = partition_by_scheme(proto, workers or default_workers(proto), job.folder, phases=("train",))
+        cut = partition_by_scheme(proto, workers or job.worker_count, job.folder, phases=("train",))
         check_ready(cut, restored_names(options.restore))
         record_kernel_choice(cut.job)
         places = local_devices(options, cut, launcher)

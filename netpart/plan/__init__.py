@@ -1,0 +1,3 @@
+"""What a cut costs, and which cut to take."""
+
+__all__ = ["partition"]

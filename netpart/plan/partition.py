@@ -1,4 +1,4 @@
-"""A job cut as its scheme says, or as it is written: what every verb starts from."""
+"""Partitioning of a job by its scheme, or as it is written: the first step of every verb."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def partition_by_scheme(
     job: JobProto, workers: int, folder: Path | None = None, scheme: str | None = None,
     phases: tuple[str, ...] = PHASES,
 ) -> Partition:  # fmt: skip
-    """Cuts the nets of ``phases`` over ``workers`` workers by ``scheme`` (default: the job's).
+    """Cut the nets of ``phases`` over ``workers`` workers by ``scheme`` (default: the job's).
 
-    Layers that the scheme could not spread over all workers are among ``fallbacks``. Raises ConfigError for an
+    Layers that the scheme could not spread over all workers are listed in ``fallbacks``. Raises ConfigError for an
     unknown scheme, and what ``partition_job`` raises.
     """
     job = with_scheme(job, scheme) if scheme else job
@@ -38,14 +38,14 @@ def partition_by_scheme(
         return partition_job(job, workers, folder, phases)
     found = SCHEMES.get(name, at=("neuralnet", "scheme"))
     share = workers
-    if found is pipeline_scheme:  # in all phases as the training net is cut
+    if found is pipeline_scheme:  # stages come from the training net, and hold in all phases
         stages, share = _stages_and_replicas(job, workers)
         found = scheme_from_stages(balance_stages(build_net(job, "train", folder), stages), share)
     return partition_by_callable(found, job, workers, folder, name, phases, share)
 
 
 def _stages_and_replicas(job: JobProto, workers: int) -> tuple[int, int]:
-    """Of the pipeline that ``job`` asks for; raises ConfigError if they do not make up the workers."""
+    """The stages and replicas of the pipeline in ``job``; raises ConfigError if their product is not ``workers``."""
     conf = job.neuralnet
     given = max(1, conf.stages), max(1, conf.replicas)
     stages = given[0] if conf.HasField("stages") else max(1, workers // given[1])
@@ -62,18 +62,20 @@ def partition_by_callable(
     scheme: Scheme, job: JobProto, workers: int, folder: Path | None = None, name: str = "",
     phases: tuple[str, ...] = PHASES, share: int = 0,
 ) -> Partition:  # fmt: skip
-    """``partition_by_scheme`` by a scheme that need not have a name. ``name`` and ``share``, the workers over which it
-    means to cut each layer (0: all), are for ``fallbacks``."""
+    """Do ``partition_by_scheme`` with a scheme that need not be registered.
+
+    ``name`` is the scheme's name and ``share`` the number of workers over which it means to cut each layer (0: all);
+    both are for ``fallbacks``.
+    """
     placer = SchemePlacer(job, workers, folder, name, scheme, share or workers)
-    result = partition_job(job, workers, folder, phases, placer=placer)
-    result.fallbacks += dict.fromkeys(placer.fallbacks)
-    return result
+    cut = partition_job(job, workers, folder, phases, placer=placer)
+    return replace(cut, fallbacks=[*cut.fallbacks, *dict.fromkeys(placer.fallbacks)])
 
 
 def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobProto:
-    """A copy of ``job`` that asks for the scheme ``text``, if any; which replaces the cuts of layers with ``override``.
+    """A copy of ``job`` with the scheme ``text``, if given; with ``override`` it replaces the cuts written on layers.
 
-    Raises ConfigError as ``known_scheme`` and ``override_cuts`` do.
+    Raises ConfigError as ``set_scheme`` and ``override_cuts`` do.
     """
     copy = JobProto()
     copy.CopyFrom(job)
@@ -85,19 +87,20 @@ def with_scheme(job: JobProto, text: str | None, override: bool = False) -> JobP
 
 
 def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None = None) -> Graph:
-    """The graph of one phase over its whole mini-batch, also of a phase that no step is played in.
+    """The graph of one phase over its whole mini-batch, even if the job runs no step of that phase.
 
     Raises what ``partition_by_scheme`` raises.
     """
     whole = JobProto()
     whole.CopyFrom(job)
+    # A phase without steps is not partitioned, so each gets one step.
     whole.neuralnet.micro_batches = whole.test_steps = whole.validate_steps = 1
     return partition_by_scheme(whole, workers, folder, phases=(phase,)).phases[phase][0].graph
 
 
 @dataclass
 class SchemePlacer:
-    """Places a net by ``scheme``, called ``name``; what the user wrote on a layer wins over it."""
+    """Places a net by ``scheme``, called ``name``; a cut that the user wrote on a layer overrides it."""
 
     job: JobProto
     workers: int
@@ -108,6 +111,7 @@ class SchemePlacer:
     fallbacks: list[CutFallback] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        # The net to place may be that of a micro-batch, whereas a written cut is checked for the whole mini-batch.
         self.full_rows = cache(lambda phase: build_net(self.job, phase, self.folder).rows)
 
     def __call__(self, net: Net) -> list[Placement]:
@@ -124,12 +128,16 @@ class SchemePlacer:
                 self.record_fallback(node, placements[node.index])
         faults.raise_found()
         for node in net.nodes:
+            # After the cuts of the user are applied: the other parts of a kSlice follow its first part, which may have
+            # one.
             placements[node.index] = placements[self.model(net, node).index]
+        # Last, because records follow their readers, wherever these are placed by now.
         place_record_sources(net, placements)
         return placements
 
     def model(self, net: Net, node: Node) -> Node:
-        """The layer that ``node`` is placed like: the first slice of a kSlice, whose others the job cannot place."""
+        """The layer whose placement ``node`` gets: the first part of a kSlice for its other parts, which are not in the
+        job."""
         return next(n for n in net.nodes if n.at == node.at) if node.inserted else node
 
     def written(self, net: Net, node: Node) -> Placement:
@@ -137,7 +145,7 @@ class SchemePlacer:
         return place_node(node, self.job.neuralnet, self.workers, self.full_rows(net.phase), net.phase, [])
 
     def record_fallback(self, node: Node, placement: Placement) -> None:
-        """Remembers a layer that some workers get nothing of: it has too few rows or neurons."""
+        """Record a layer of which some workers get no part, because it has too few rows or neurons."""
         busy = len(placement.workers)
         if busy < self.share:
             self.fallbacks.append(CutFallback(node.name, self.name, f"is cut over {busy} of {self.share} workers"))

@@ -1,4 +1,4 @@
-"""Where gradients meet: decides who may overwrite, who adds, and what must be zeroed first."""
+"""Accumulator: which contributions to a gradient may overwrite it, which must add, and what is zeroed first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from netpart.spec import Region, intersect, size
 
 
 class Accumulator:
-    """Plans the contributions to one gradient that covers ``region``.
+    """A plan of the contributions to one gradient that covers ``region``.
 
-    ``contributions`` are (key, region) in the order in which backward makes them. If they tile the region, or
-    the first covers it, nothing is zeroed and the first touch overwrites.
+    ``contributions`` are (key, region) in the order in which backward makes them. If they tile the region, or the first
+    one covers it, nothing is zeroed, and the first write to each element overwrites it.
     """
 
     def __init__(self, region: Region, contributions: Sequence[tuple[Hashable, Region]]) -> None:
@@ -24,6 +24,7 @@ class Accumulator:
 
     def tiles(self, boxes: list[Region]) -> bool:
         """True if the boxes are disjoint and cover the region."""
+        # The sizes are compared first, which is cheap. They do not suffice: an overlap can make up for a gap.
         if sum(size(b) for b in boxes) != size(self.region):
             return False
         return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])

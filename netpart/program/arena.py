@@ -1,4 +1,4 @@
-"""Memory plan: buffers whose lives do not overlap share memory, as in register allocation (``packing``).
+"""Memory plan of the arena: buffers whose lifetimes do not overlap share memory, as registers do (packing.py).
 
 time ─▶   conv1.y ████████████████
           temp         ██
@@ -18,6 +18,7 @@ from netpart.program.instructions import Instruction
 from netpart.program.packing import pack_memory
 
 ALIGN = 64
+"""Bytes to which buffers in the arena are aligned."""
 NONE: Mapping[int, int] = MappingProxyType({})
 
 
@@ -25,10 +26,10 @@ def plan_arena(
     buffers: list[Buffer], instructions: list[Instruction], float_size: int, places: Mapping[int, int] = NONE,
     copies: Mapping[int, int] = NONE, linger: int = 0,
 ) -> tuple[dict[int, int], int]:  # fmt: skip
-    """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size.
+    """Offsets in bytes of all arena buffers that ``instructions`` touch, and the arena's size in bytes.
 
-    ``places`` says which buffers lie in the place of another, ``copies`` of which there are several, side by side;
-    ``linger`` as in ``buffer_lifetimes``.
+    ``places``: buffer -> the buffer whose memory it uses. ``copies``: buffer -> the number of its copies, which lie one
+    after another. ``linger`` as in ``buffer_lifetimes``.
     """
     lives = buffer_lifetimes(buffers, instructions, places, copies, linger)
     pieces = [(*life, copies.get(b, 1) * align_to_arena(buffers[b].nbytes(float_size))) for b, life in lives.items()]
@@ -38,7 +39,7 @@ def plan_arena(
 
 
 def align_to_arena(nbytes: int) -> int:
-    """What a buffer of ``nbytes`` takes of the arena."""
+    """Bytes that a buffer of ``nbytes`` takes in the arena."""
     return -(-nbytes // ALIGN) * ALIGN
 
 
@@ -46,8 +47,11 @@ def buffer_lifetimes(
     buffers: list[Buffer], instructions: list[Instruction], places: Mapping[int, int] = NONE,
     copies: Mapping[int, int] = NONE, linger: int = 0,
 ) -> dict[int, tuple[int, int]]:  # fmt: skip
-    """First and last instruction that touches each arena buffer, or what lies in its place: of one of which there are
-    ``copies``, the first and the last of all, for it lives from step to step. Lives end ``linger`` later."""
+    """First and last instruction that touches each arena buffer, or a buffer that uses its memory (``places``).
+
+    A buffer of which there are several ``copies`` is kept from step to step, so it lives from the first to the last
+    instruction of the step. Lifetimes end ``linger`` instructions later.
+    """
     lives = dict[int, tuple[int, int]]()
     end = len(instructions) - 1
     for time, instruction in enumerate(instructions):
@@ -62,12 +66,12 @@ def buffer_lifetimes(
 
 
 def owning_buffer(buffers: Sequence[Buffer], b: int) -> int:
-    """The buffer that has memory of its own and that ``b`` is, or is a range of."""
+    """The buffer with memory of its own that ``b`` is, or is a range of."""
     return resolve_alias(buffers, b)[0]
 
 
 def resolve_alias(buffers: Sequence[Buffer], b: int) -> tuple[int, int]:
-    """That buffer, and the element of it with which ``b`` begins."""
+    """The buffer with memory of its own that contains ``b``, and the index of its element at which ``b`` begins."""
     start = 0
     while buffers[b].kind == ALIAS:
         b, start = buffers[b].parent, start + buffers[b].offset

@@ -1,4 +1,4 @@
-"""Compiles the backward pass of one micro-batch on one worker: the parts in reverse, along live feeds only."""
+"""BackwardCompiler: compiles the backward pass of a micro-batch on one worker, along feeds that need a gradient."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from netpart.program.updates import UpdateCompiler
 from netpart.spec import FLOAT, Region, extent, remaining_boxes
 
 Consumer = tuple[Part, int]
-"""A part and the position of the feed through which it reads."""
+"""A part and the index of the feed through which it reads."""
 
 
 class BackwardCompiler:
-    """Emits backward instructions of the micro-batch that ``forward`` compiled."""
+    """A compiler of the backward instructions of the micro-batch that ``forward`` compiled."""
 
     def __init__(self, forward: ForwardCompiler, updates: UpdateCompiler) -> None:
         self.forward = forward
@@ -47,13 +47,14 @@ class BackwardCompiler:
         self.consumers: dict[int, list[Consumer]] = {}
         self.reduced: dict[int, CollectiveStart] = {}
         self.started: dict[int, CollectiveStart] = {}
+        # In the order of the backward pass: an Accumulator lets the first contribution overwrite.
         for part in chain.from_iterable(map(self.parts, sorted(forward.by_stage, reverse=True))):
-            for i, feed in enumerate(part.feeds):
+            for i, feed in enumerate(part.feeds):  # a receiving bridge reads from another worker
                 if feed.gradient and part.kind != BRIDGE_DST:
                     self.consumers.setdefault(feed.part.index, []).append((part, i))
 
     def run(self, stage: TeamStage) -> list[Instruction]:
-        """Instructions of the backward pass of one stage."""
+        """The instructions of the backward pass of one stage."""
         self.out = []
         for part in self.parts(stage):
             if part.live:
@@ -61,7 +62,7 @@ class BackwardCompiler:
         return self.out
 
     def parts(self, stage: TeamStage) -> Iterator[Part]:
-        """The parts of one stage in the order of backward; the stage of the highest level comes first."""
+        """The parts of one stage in the order of the backward pass."""
         return reversed(self.forward.stage_parts(stage))
 
     def part(self, part: Part) -> None:
@@ -81,7 +82,7 @@ class BackwardCompiler:
                     self.hand_back(part, i, feed)
 
     def sum_of(self, part: Part) -> Accumulator:
-        """How the gradient of ``part`` comes together from its readers on this worker."""
+        """The plan of the contributions to the gradient of ``part`` from its readers on this worker."""
         found = self.sums.get(part.index)
         if found is None:
             readers = self.consumers.get(part.index, [])
@@ -90,21 +91,22 @@ class BackwardCompiler:
         return found
 
     def gradient(self, part: Part) -> View:
-        """Where the gradient of ``part`` lies: in its source's, if it may overwrite its box of that."""
+        """The view of the gradient of ``part``: a box of its source's gradient, if it may overwrite that."""
         view = self.views.get(part.index)
         if view is None:
             view = self.views[part.index] = self.borrowed(part) or self.forward.new(
                 part, f"d({part.name})", extent(part.region)
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
+            # Without readers here no contribution will overwrite the gradient; what peers return, they overwrite.
             if not self.sum_of(part).contributions:
                 gaps = remaining_boxes(part.region, self.returned(part))
                 self.out += [Zero(view.crop(gap, part.region)) for gap in gaps]
         return view
 
     def returned(self, part: Part) -> list[Region]:
-        """What other workers return of the gradient of a part that nobody reads on this one: of what nobody read
-        anywhere there is none."""
+        """The regions of a gradient that other workers return, for a part that no part on this worker reads. Regions
+        that no worker read are not returned."""
         if part.kind == BRIDGE_SRC:
             return [part.region]
         if part.kind != GIVE:
@@ -121,11 +123,11 @@ class BackwardCompiler:
         if not self.sum_of(feed.part).tiled:
             return None
         view = self.gradient(feed.part).crop(feed.region, feed.part.region)
-        loose = part.kind in (BRIDGE_SRC, GIVE)
+        loose = part.kind in (BRIDGE_SRC, GIVE)  # what comes as a message is copied, so no kernel needs one run
         return view if loose or self.memory.contiguous(view, self.forward.order(part, view.shape)) else None
 
     def hand_back(self, part: Part, i: int, feed: PartInput) -> None:
-        """Gives a box of a helper's gradient to its source: nothing to do where it was written there."""
+        """Add a box of a helper's gradient to its source's gradient; do nothing if it was written there directly."""
         source = self.gradient(part).crop(feed.region, part.region)
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         if source == target:
@@ -162,8 +164,8 @@ class BackwardCompiler:
     def input_gradient_target(
         self, part: Part, i: int, feed: PartInput, adds: bool, after: list[Instruction]
     ) -> tuple[View, bool]:
-        """Where the layer writes the gradient of one input, and whether it adds it there, which it can if it
-        ``adds_gradients``: in place, or aside to be added afterwards."""
+        """The view to which the layer writes the gradient of one input, and whether the layer adds to it (``adds``: it
+        can). If it can neither write nor add in place, it writes to a temporary buffer, which ``after`` then adds."""
         target = self.gradient(feed.part).crop(feed.region, feed.part.region)
         total = self.sum_of(feed.part)
         key = (part.index, i)
@@ -178,8 +180,8 @@ class BackwardCompiler:
         return aside, False
 
     def all_reduce(self, part: Part) -> None:
-        """Makes the partial gradients of replicas whole. The first of a node's shards starts the sums of them all,
-        for another worker may hold the shards in another order and wait for the other sum first."""
+        """Sum the partial gradients of replicas. The first of a node's shards starts the sums of all of them: another
+        worker may hold the shards in another order and wait for the other sum first."""
         if part.index not in self.reduced:
             for p in reversed(self.forward.parts):
                 if p.node == part.node and p.members:
@@ -188,14 +190,14 @@ class BackwardCompiler:
         self.out.append(CollectiveWait(self.reduced[part.index]))
 
     def summed(self, part: Part) -> CollectiveStart:
-        """Starts the sum of the gradients of a part's replicas."""
+        """The start of the sum of the gradients of a part's replicas."""
         workers = tuple(sorted(m.worker for m in part.members))
         return self.forward.exchanges.in_place(
             self.gradient(part), workers, part.worker, self.memory, self.group(part), f"d({part.name})"
         )
 
     def start(self, take: Part) -> None:
-        """Starts the way back of a collective: what the Give takes of it may lie in its source's gradient."""
+        """Start the backward collective of ``take``; what its Give receives may lie in the gradient of its source."""
         assert take.collective is not None
         first = self.forward.first(take)
         give = self.forward.gives[first]
@@ -212,7 +214,7 @@ class BackwardCompiler:
         self.out.append(start)
 
     def group(self, part: Part) -> Channel:
-        """Replicas are known by the first of them."""
+        """The channel of a group of replicas, named by the lowest index among them."""
         first = min(p.index for p in part.members)
         return Channel(self.forward.phase, Way.REDUCE, self.forward.micro, first)
 
@@ -227,7 +229,7 @@ class BackwardCompiler:
         self.out.append(Receive(self.gradient(part), part.peer.worker, channel, part.name, self.lag(part)))
 
     def lag(self, part: Part) -> int:
-        """Steps by which this worker is later at the gradient of a bridge than the other end."""
+        """Steps by which this worker computes the gradient of a bridge later than the worker at its other end."""
         assert part.peer is not None
         stages = self.forward.stages
         other = self.forward.stages.of_worker(part.peer.worker)

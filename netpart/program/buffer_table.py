@@ -1,4 +1,4 @@
-"""Memory: the growing table of a worker's buffers while its Programs are compiled."""
+"""BufferTable: the growing table of a worker's buffers while its Programs are compiled."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from netpart.spec import FLOAT, Shape, whole_region
 
 
 class BufferTable:
-    """Names buffers and hands out views of them."""
+    """The buffers of a worker, numbered in the order in which they are made; its methods return views of them."""
 
     def __init__(self) -> None:
         self.buffers: list[Buffer] = []
 
     def new(self, name: str, shape: Shape, dtype: str = FLOAT, kind: str = ARENA, order: Order = ()) -> View:
-        """A view of a new buffer, whole."""
+        """A view of all of a new buffer."""
         self.buffers.append(Buffer(name, shape, dtype, kind, order=order))
         return View(len(self.buffers) - 1, whole_region(shape))
 

@@ -8,18 +8,19 @@ from math import prod
 from netpart.spec import FLOAT, INT, RECORD, Region, Shape
 
 ARENA, FIXED, ALIAS = "arena", "fixed", "alias"
-"""Lives from its first to its last use in a step; lives as long as the worker; a range of another buffer."""
+"""Kinds of buffers: an ARENA buffer lives from its first to its last use in a step, a FIXED one as long as the worker;
+an ALIAS is a range of another buffer."""
 
 Order = tuple[int, ...]
-"""Axes of a tensor from the slowest to the fastest in memory; () is as written."""
+"""Axes of a tensor from the slowest to the fastest in memory; () means the order of its shape (row-major)."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """One array. ``kind`` says how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
+    """One array. ``kind`` sets how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
 
     ``dtype`` is FLOAT (the compute dtype), INT, RECORD (one opaque object) or a NumPy dtype name. ``order`` are the
-    axes from the slowest to the fastest in memory; () is as written.
+    axes from the slowest to the fastest in memory; () means row-major.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Buffer:
     order: Order = ()
 
     def nbytes(self, float_size: int) -> int:
-        """Bytes of the array when FLOAT takes ``float_size``."""
+        """Bytes of the array if a FLOAT has ``float_size`` bytes."""
         return prod(self.shape) * item_size(self.dtype, float_size)
 
 
@@ -47,7 +48,7 @@ class View:
         return tuple(hi - lo for lo, hi in self.box)
 
     def crop(self, region: Region, origin: Region) -> View:
-        """The view of ``region`` where this view holds ``origin`` (both in the tensor's coordinates)."""
+        """The view of ``region``, given that this view holds ``origin`` (both in the tensor's coordinates)."""
         if region == origin:
             return self
         offsets = [start - lo for (start, _), (lo, _) in zip(self.box, origin, strict=True)]
@@ -55,7 +56,7 @@ class View:
 
 
 def item_size(dtype: str, float_size: int) -> int:
-    """Bytes of one element."""
+    """Bytes of one element; a RECORD counts as none."""
     if dtype == FLOAT:
         return float_size
     if dtype == RECORD:
@@ -64,8 +65,8 @@ def item_size(dtype: str, float_size: int) -> int:
 
 
 def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
-    """True if ``view`` of a buffer of ``shape`` is one run of memory: in ``order``, whole on all axes behind the first
-    cut one, and one index on all axes before it."""
+    """True if ``view`` of a buffer of ``shape`` is one run of memory: in ``order``, complete on all axes after the last
+    cut one, and of extent 1 on all axes before it."""
     cut = False
     for axis in reversed(order or range(len(shape))):
         (lo, hi) = view.box[axis]
@@ -77,7 +78,6 @@ def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
 
 
 def same_layout(shape: Shape, a: Order, b: Order) -> bool:
-    """True if an array of ``shape`` is the same run of memory in orders ``a`` and ``b``: axes of extent 1 lie
-    anywhere."""
+    """True if an array of ``shape`` is laid out the same in orders ``a`` and ``b``; axes of extent 1 do not matter."""
     first, second = ([axis for axis in order or range(len(shape)) if shape[axis] != 1] for order in (a, b))
     return first == second or 0 in shape

@@ -1,4 +1,4 @@
-"""Exchanges: turns the collectives of a graph, and sums of gradients, into instructions over a worker's buffers."""
+"""ExchangeFactory: turns collectives of a graph, and sums of gradients, into instructions over a worker's buffers."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from netpart.spec import FLOAT, Region, contains, extent, whole_region
 
 @dataclass(frozen=True)
 class HeldRegion:
-    """A view and the region of the tensor that it holds; no view holds nothing."""
+    """A view and the region of the tensor that it holds; without a view nothing is held."""
 
     view: View | None
     region: Region
 
     def block(self, block: Region | None) -> View | None:
-        """The view of one block, if all of it is held."""
+        """The view of one block, or None unless all of it is held."""
         if self.view is None or block is None or not contains(self.region, block):
             return None
         return self.view.crop(block, self.region)
 
 
 class ExchangeFactory:
-    """Makes exchanges as the job wants them carried out."""
+    """Makes exchanges with the algorithm and element size that the job sets."""
 
     def __init__(self, job: JobProto) -> None:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()
         self.width = float_size(job)
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
-        """How a collective of a graph, or the way back of its gradient, is carried out."""
+        """The Exchange of a collective of a graph, or of its gradient if ``backward``."""
         kind = found.kind
         blocks = found.blocks
         if backward:
@@ -49,11 +49,11 @@ class ExchangeFactory:
         return plan_exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
-        """How a tensor is summed over ``members``."""
+        """The Exchange that sums a tensor over ``members``."""
         return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
 
     def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
-        """How the gradients of a bucket are summed, and how the values of a sharded one come from their homes."""
+        """The Exchange that sums a bucket's gradients; of a sharded bucket also the one that gathers new values."""
         if not bucket.sharded:
             return {Way.BUCKET: self.summed(bucket.workers, ((0, bucket.elements),))}
         members = bucket.workers
@@ -63,6 +63,7 @@ class ExchangeFactory:
         scatter, gather = (
             plan_exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
+        # The gathered values answer the scattered addends: they prove that the addends have been read.
         return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}
 
     def start(
@@ -70,7 +71,7 @@ class ExchangeFactory:
         channel: Channel,
         name: str, order: Order = (),
     ) -> CollectiveStart:  # fmt: skip
-        """The instruction with which ``worker`` starts; what it only passes on gets memory of its own, in ``order``."""
+        """The instruction with which ``worker`` starts; blocks that it only forwards get new buffers, in ``order``."""
         place = found.place(worker)
         kept = [target.block(b) for b in found.blocks]
         for b, block in enumerate(found.blocks):
@@ -92,7 +93,7 @@ class ExchangeFactory:
     def start_in_view(
         self, found: Exchange, view: View, region: Region, worker: int, memory: BufferTable, channel: Channel, name: str
     ) -> CollectiveStart:
-        """The instruction that carries out ``found`` in ``view``, which holds ``region``: nothing else is written."""
+        """The instruction that executes ``found`` in place, in ``view``, which holds ``region``."""
         held = HeldRegion(view, region)
         buffer = memory.buffers[view.buffer]
         name = f"{found.kind} {name}"
@@ -100,6 +101,6 @@ class ExchangeFactory:
 
 
 def _transpose_blocks(blocks: Blocks) -> Blocks:
-    """Blocks of an all-to-all on their way back: what place i sent to j, j sends to i."""
+    """The blocks of an all-to-all in the opposite direction: what place i sent to j, j sends to i."""
     n = isqrt(len(blocks))
     return tuple(blocks[j * n + i] for i in range(n) for j in range(n))

@@ -1,7 +1,7 @@
-"""Compiles a worker's parts into its Programs: a restriction of the one global order to this worker.
+"""The compiler of a worker's parts into its Programs: the restriction of the one global order to this worker.
 
-A Slice, Split or sending bridge is a view of its source, not a copy; a gradient that has one origin is written
-where it is wanted. Copies appear only where a kernel needs contiguous memory that the view cannot give.
+A Slice, Split or sending bridge is a view of its source, not a copy. A gradient with a single origin is written
+directly to its destination. Copies are made only where a kernel needs contiguous memory and the view is not contiguous.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ from netpart.program.updates import UpdateCompiler
 from netpart.proto.element import float_size
 
 LINGER, ROOM = 4, 64 << 20
-"""Instructions for which a buffer stays although nobody needs it, where kernels run beside each other, so that what is
-made meanwhile has no need to wait; and bytes that this may take: kernels of larger buffers fill the device alone."""
+"""For kernels that can run concurrently: the number of instructions for which a buffer is kept after its last use, so
+that later kernels need not wait for its memory; and the bytes that this may cost. Kernels of larger buffers fill the
+device by themselves."""
 
 
 def compile_worker(
     partition: Partition, worker: int, slots: int = 0, keep: bool = False, kernels: type[Kernels] = Kernels,
     group: int = 0,
 ) -> WorkerProgram:  # fmt: skip
-    """Compiles all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
+    """Compile all phases for ``worker``. ``slots`` is the number of state arrays the updater keeps per parameter.
 
     ``keep`` gives every buffer memory of its own, so that all values can be read after the step. ``kernels`` are those
-    that will play, which say how tensors are to lie in memory. ``group`` is the one in which the worker trains.
+    that will run; they decide how tensors lie in memory. ``group`` is the group in which the worker trains.
     """
     width = float_size(partition.job)
     memory = BufferTable()
@@ -67,7 +68,7 @@ def compile_worker(
 
 
 class PhaseCompiler:
-    """Compiles one phase: the passes of all micro-batches in the order of the schedule, then the updates."""
+    """A compiler of one phase: the passes of all micro-batches in the order of the schedule, then the updates."""
 
     def __init__(
         self, phase: str, micros: list[MicroBatch], worker: int, updates: UpdateCompiler, width: int,
@@ -90,7 +91,7 @@ class PhaseCompiler:
         self.behind: list[Instruction] = []
 
     def compile(self, keep: bool) -> Program:
-        """The Program; ``keep`` as in ``compile_worker``."""
+        """The Program of the phase; ``keep`` as in ``compile_worker``."""
         program = self.program
         memory = self.memory
         passes = self.passes()
@@ -105,11 +106,12 @@ class PhaseCompiler:
         else:
             places, program.offsets, program.arena = self.plan_memory(program.instructions)
             program.copies = self.copies(program.instructions, places)
+            # After the memory is planned: an activation is fused only if it uses the memory of its input.
             program.instructions = fuse_activations(program.instructions, self.layers, places, self.kernels)
         return program
 
     def passes(self) -> list[TurnInstructions]:
-        """All passes of this worker in order; notes what comes ``before`` and ``behind`` them."""
+        """All passes of this worker in order; stores the instructions ``before`` and after (``behind``) them."""
         delayed = self.order == DELAYED and self.program.phase == "train"
         stages = stage_graphs(self.micros, delayed)
         self.program.depth = stages[0].depth
@@ -117,6 +119,7 @@ class PhaseCompiler:
         backwards = [BackwardCompiler(forward, self.updates) for forward in forwards]
         turns = worker_turns(self.worker, stages, self.order, self.trains)
         if self.trains:
+            # All backward passes are announced before one is compiled: the first contribution to a gradient overwrites.
             passes = ((turn.micro, forwards[turn.micro], turn.stage) for turn in turns if turn.backward)
             self.parameters.expect((m, forward.graph.net, forward.stage_parts(stage)) for m, forward, stage in passes)
             self.before = self.updates.start(self.code)
@@ -130,7 +133,7 @@ class PhaseCompiler:
         return found
 
     def forward(self, micro: int, stages: StageGraph) -> ForwardCompiler:
-        """The compiler of one micro-batch."""
+        """The compiler of the forward pass of one micro-batch."""
         return ForwardCompiler(
             stages, self.worker, micro, self.code, self.memory, self.parameters, self.program, self.kernels
         )  # fmt: skip
@@ -149,7 +152,7 @@ class PhaseCompiler:
         return found if self.kernels.gathers else update_early(buffers, found, read)
 
     def plan_memory(self, instructions: list[Instruction]) -> tuple[dict[int, int], dict[int, int], int]:
-        """Which buffers lie in the place of another; the offsets of all; bytes of the arena."""
+        """The buffers that use the memory of another one, the offsets of all buffers, and the bytes of the arena."""
         buffers = self.memory.buffers
         places = BufferSharing(buffers, instructions, self.layers).find()
         plan = partial(plan_arena, buffers, instructions, self.width, places, self.copies(instructions, places))
@@ -160,12 +163,12 @@ class PhaseCompiler:
         return places, offsets, size
 
     def copies(self, instructions: list[Instruction], places: Mapping[int, int]) -> BufferCopies:
-        """What is held for several mini-batches."""
+        """The buffers that are held for several mini-batches, and for how many."""
         return count_buffer_copies(self.memory.buffers, instructions, self.parameters.read_by_updates(), places)
 
 
 def _delay_instructions(instructions: list[Instruction], delay: int) -> list[Instruction]:
-    """``instructions`` for the mini-batch ``delay`` steps earlier, but for what is later still."""
+    """``instructions`` for the mini-batch ``delay`` steps earlier; a larger delay of an instruction stays."""
     return [replace(i, delay=max(i.delay, delay)) for i in instructions] if delay else instructions
 
 

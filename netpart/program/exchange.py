@@ -1,5 +1,7 @@
-"""Exchange: a collective with its algorithm chosen and its blocks cut; workers and ledger agree on it by making it
-from the same facts."""
+"""Exchange: a collective with its algorithm chosen and its blocks cut.
+
+Workers and ledger derive it from the same facts, so they agree without communication.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ Blocks = tuple[Region | None, ...]
 
 @dataclass(frozen=True)
 class Exchange:
-    """``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one.
+    """A collective of ``kind`` among ``members``, with its ``algorithm`` and ``blocks``.
 
-    ``answer`` are the messages of the exchange that brings back what became of the sums of this one: who sends one has
-    done with all that came in this one, and who has started this one waits for it before the next.
+    ``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one. ``answer`` are the
+    messages of a second exchange, which returns what was computed from the sums of this one. A member that sends one of
+    them has read all that it received in this exchange. Every member waits for them before it starts this one again.
     """
 
     kind: str
@@ -41,22 +44,22 @@ class Exchange:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Its messages; an empty one is not sent."""
+        """The messages; empty ones are not sent."""
         found = collective_schedule(self.kind, self.algorithm, len(self.members))
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
     def messages(self) -> Schedule:
-        """Those that need memory on their way: NCCL has its own."""
+        """The messages that need a transport's memory while in flight; NCCL has its own."""
         return () if self.algorithm == NCCL else self.schedule
 
     @cached_property
     def staying(self) -> frozenset[int]:
-        """The messages that may stay with their senders: what answers them says that they have been read."""
+        """Indices of the messages that may stay with their senders, as a later message proves that they were read."""
         return frozenset(i for i in returned_messages(self.schedule + self.answer) if i < len(self.messages))
 
     def elements(self, blocks: tuple[int, ...]) -> int:
-        """Elements of a message."""
+        """Elements of a message with these blocks."""
         return sum(self.sizes[b] for b in blocks)
 
     def place(self, worker: int) -> int:
@@ -69,7 +72,7 @@ class Exchange:
         return {self.members[m.target] for m in self.schedule if m.source == place}
 
     def senders(self, worker: int) -> set[int]:
-        """Workers that ``worker`` hears from."""
+        """Workers that ``worker`` receives from."""
         place = self.place(worker)
         return {self.members[m.source] for m in self.schedule if m.target == place}
 
@@ -91,10 +94,10 @@ class Exchange:
 def plan_exchange(
     kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
 ) -> Exchange:
-    """Chooses how ``kind`` is carried out; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
+    """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all; else ``region`` is cut as the algorithm
-    likes it.
+    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
+    ``region`` is cut into as many blocks as the algorithm needs.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)

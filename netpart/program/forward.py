@@ -1,4 +1,4 @@
-"""Compiles the forward pass of one micro-batch on one worker."""
+"""ForwardCompiler: compiles the forward pass of one micro-batch on one worker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
 class ForwardCompiler:
-    """Emits forward instructions; remembers where every value lies for backward and for verify."""
+    """A compiler of forward instructions; it records the view of every value for backward and for verify."""
 
     def __init__(
         self, stages: StageGraph, worker: int, micro: int, phase: int, memory: BufferTable, parameters: ParameterMemory,
@@ -63,11 +63,11 @@ class ForwardCompiler:
         return found
 
     def stage_parts(self, stage: TeamStage) -> list[Part]:
-        """The parts of one stage, in order: none where the team has it and this worker does not."""
+        """The parts of one stage, in order; none if the team has parts in it but this worker has not."""
         return self.by_stage.get(stage, [])
 
     def run(self, stage: TeamStage) -> list[Instruction]:
-        """Instructions of the forward pass of one stage."""
+        """The instructions of the forward pass of one stage."""
         self.out = []
         for part in self.stage_parts(stage):
             if part.kind == LAYER:
@@ -91,7 +91,7 @@ class ForwardCompiler:
         self.program.values[self.micro, part.index, output] = view
 
     def fed(self, feed: PartInput) -> View:
-        """The value of a feed: a box of what its part holds."""
+        """The view of a feed's value: a box of the value that its part holds."""
         return self.values[feed.part.index, feed.output].crop(
             feed.region, self.graph.held_region(feed.part, feed.output)
         )
@@ -118,15 +118,15 @@ class ForwardCompiler:
         return view
 
     def order(self, part: Part, shape: Shape) -> Order:
-        """How a tensor of ``shape`` lies at the node of ``part``."""
+        """The memory order of a tensor of ``shape`` at the node of ``part``."""
         return order_for_shape(self.orders[part.node], shape)
 
     def new(self, part: Part, name: str, shape: Shape, dtype: str = FLOAT) -> View:
-        """A view of a new buffer that lies as the tensors at the node of ``part`` do."""
+        """A view of a new buffer, in the memory order of the tensors at the node of ``part``."""
         return self.memory.new(name, shape, dtype, order=self.order(part, shape))
 
     def packed(self, view: View, name: str, order: Order) -> View:
-        """``view`` itself if it is one run of memory in ``order``, else a copy that is."""
+        """``view`` itself if it is one run of memory in ``order``, else a contiguous copy of it."""
         if self.memory.contiguous(view, order):
             return view
         copy = self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype, order=order)
@@ -146,7 +146,7 @@ class ForwardCompiler:
         self.out.append(Send(view, part.peer.worker, self.channel(Way.FORWARD, part.peer), part.name))
 
     def give(self, part: Part) -> None:
-        """Starts a collective; what comes lands where its Take holds it."""
+        """Start a collective; what arrives is written to the buffer of its Take."""
         assert part.collective is not None
         take = self.takes[self.first(part)]
         first = self.first(part)
@@ -171,16 +171,17 @@ class ForwardCompiler:
         self.out.append(start)
 
     def first(self, part: Part) -> int:
-        """The name of the collective that a Give or Take belongs to."""
+        """The index that names the collective of a Give or Take: that of the collective's first part."""
         assert part.collective is not None
         return part.collective.first
 
     def channel(self, way: Way, receiver: Part) -> Channel:
-        """A bridge is known by its receiving half, both ways."""
+        """The channel of a bridge, named by its receiving half in both directions."""
         return Channel(self.phase, way, self.micro, receiver.index)
 
     def join(self, part: Part) -> None:
-        """Copies boxes into place; in a Sum the first term is copied and the others are added."""
+        """Copy boxes into place; in a Sum the first term is copied and the others are added."""
+        # A Concate's feeds tile the region, so all are copied; the terms of a Sum cover it again and again.
         spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
         view = self.new(part, part.name, extent(part.region), spec.dtype)
         self.set_value(part, 0, view)

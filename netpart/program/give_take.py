@@ -1,11 +1,11 @@
-"""A worker's parts with each collective as two: what it gives and what it takes.
+"""Give and Take: a worker's parts with each collective replaced by the two.
 
-    bridges out of one tensor ────────────────▶ Give   starts the exchange of what this worker brings
+    bridges out of one tensor ────────────────▶ Give   starts the exchange of what this worker contributes
     bridges into it, Sums, Concates of them ──▶ Take   waits for it, and holds what came; its readers read boxes of it
 
-Backward the two change roles. A worker that brings nothing, or takes nothing, still has both, for it may have to pass
-blocks on: its Give stands where the collective can start at the earliest, its Take where the last member waits. So all
-starts stand before all waits in the one global order, and nobody waits for who waits for him.
+In the backward pass the two change roles. A worker that contributes nothing, or takes nothing, still has both, because
+it may have to forward blocks. Its Give stands at the earliest position where the collective can start, its Take where
+the last member waits. So all starts of a collective precede all its waits in the one global order: no deadlock arises.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GIVE, TAKE = "give", "take"
 
 
 def insert_give_take(parts: list[Part]) -> list[Part]:
-    """``parts`` of one worker, in order, with the helpers of each collective replaced."""
+    """``parts`` of one worker, in order, with the helpers of each collective replaced by a Give and a Take."""
     pieces: dict[int, list[Part]] = {}
     for part in parts:
         if part.collective is not None:
@@ -33,7 +33,8 @@ def insert_give_take(parts: list[Part]) -> list[Part]:
 
 
 def _relink_feeds(parts: list[Part], originals: list[Part]) -> list[Part]:
-    """``parts`` with every feed from one that was replaced taken from what replaced it."""
+    """``parts``, with every feed from a replaced part redirected to its replacement. Changes the list ``parts``."""
+    # In order, so that a part that is copied because of its feeds is known before its own readers are visited.
     kept = {id(p) for p in originals}
     fresh = dict[int, Part]()
     for i, part in enumerate(parts):
@@ -58,11 +59,12 @@ def _is_replaced_bridge(part: Part, ends: GiveTakePairs) -> bool:
 
 
 def _give_and_take(pieces: list[Part]) -> tuple[Part, Part]:
-    """What a worker gives to and takes from the collective that ``pieces`` are of."""
+    """The Give and the Take of a worker for the collective that ``pieces`` belong to."""
     found = pieces[0].collective
     assert found is not None
     sent = [p for p in pieces if p.kind == BRIDGE_SRC]
     came = [p for p in pieces if p.kind != BRIDGE_SRC]
+    # The worker's own addend of a Sum: it contributes to the collective without a bridge.
     own = [f for p in came if p.kind == SUM for f in p.feeds if f.part.kind != BRIDGE_DST]
     first, second = (came[0].index, came[1].index) if own and not sent else (found.first, found.last)
     give = _empty_give_or_take(GIVE, found, pieces[0], sent[0].index if sent else first)
@@ -79,7 +81,7 @@ def _give_and_take(pieces: list[Part]) -> tuple[Part, Part]:
 
 
 def _given_region(found: Collective, bridge: Part) -> Region:
-    """All that the worker of a sending half brings."""
+    """The region that the worker of a sending half contributes."""
     if found.kind != ALL_TO_ALL:
         return bridge.region
     n = len(found.members)
@@ -88,14 +90,14 @@ def _given_region(found: Collective, bridge: Part) -> Region:
 
 
 def _taken_region(found: Collective, worker: int) -> Region:
-    """All that a worker has when what was not added up has come."""
+    """The region that a worker holds after a collective that does not sum."""
     if found.kind != ALL_TO_ALL:
         return found.region
     return hull([b for b in found.blocks[found.members.index(worker) :: len(found.members)] if b is not None])
 
 
 def _empty_give_or_take(kind: str, found: Collective, piece: Part, index: int) -> Part:
-    """A Give or Take without a region: as one that brings or takes nothing."""
+    """A Give or Take with an empty region: that of a worker that contributes or takes nothing."""
     part = Part(kind, f"{found.kind} {found.name}", piece.worker, piece.node, (), piece.output)
     part.index = index
     part.live = found.backward
@@ -104,14 +106,14 @@ def _empty_give_or_take(kind: str, found: Collective, piece: Part, index: int) -
 
 
 def _rewire_part(part: Part, ends: GiveTakePairs) -> Part:
-    """A part that is no bridge, reading from the collectives what they bring."""
+    """``part``, which is not a bridge, reading from a Take what a collective brings."""
     if part.kind == SUM:
         return _replace_sum(part, ends) if part.collective is not None else part
     return _redirect_feeds(part, ends)
 
 
 def _replace_sum(part: Part, ends: GiveTakePairs) -> Part:
-    """A Sum whose addends come from a collective: what that brings."""
+    """A Split of the Take in place of a Sum whose addends come from a collective."""
     assert part.collective is not None
     take = ends[part.collective.first][1]
     back = any(f.gradient for f in part.feeds)
@@ -120,7 +122,7 @@ def _replace_sum(part: Part, ends: GiveTakePairs) -> Part:
 
 
 def _redirect_feeds(part: Part, ends: GiveTakePairs) -> Part:
-    """``part`` with what it reads of a collective read from its Take."""
+    """``part`` with its feeds from a collective redirected to the Take."""
     came = {f.part.collective.first for f in part.feeds if f.part.collective and _is_replaced_bridge(f.part, ends)}
     if not came:
         return part
@@ -133,7 +135,7 @@ def _redirect_feeds(part: Part, ends: GiveTakePairs) -> Part:
 
 
 def _replace_concate(part: Part, take: Part) -> Part:
-    """A Concate of nothing but what a collective brought, itself included: a box of that."""
+    """A Split of the Take in place of a Concate whose boxes all came from one collective, or were given to it here."""
     own = [f for f in part.feeds if f.part.kind != BRIDGE_DST]
     came = [f for f in part.feeds if f.part.kind == BRIDGE_DST]
     back = any(f.gradient for f in came)
@@ -141,12 +143,12 @@ def _replace_concate(part: Part, take: Part) -> Part:
 
 
 def _as_split(part: Part, feeds: list[PartInput]) -> Part:
-    """``part`` as one that holds what its first feed gives, and gives its gradient to all feeds that want it."""
+    """``part`` as a Split: it holds the value of its first feed and passes its gradient to all feeds that need it."""
     return _copy_part(part, SPLIT, feeds)
 
 
 def _feed_from_take(feed: PartInput, ends: GiveTakePairs) -> PartInput:
-    """``feed``, from the Take of its collective if its bridge is replaced."""
+    """``feed``, reading from the Take of its collective if its bridge is replaced."""
     source = feed.part
     if source.collective is None or not _is_replaced_bridge(source, ends):
         return feed
@@ -154,7 +156,7 @@ def _feed_from_take(feed: PartInput, ends: GiveTakePairs) -> PartInput:
 
 
 def _copy_part(part: Part, kind: str, feeds: list[PartInput]) -> Part:
-    """A part like ``part``, of another kind and with other feeds."""
+    """A copy of ``part`` with another kind and other feeds."""
     other = Part(kind, part.name, part.worker, part.node, part.region, part.output, part.shard)
     for name in ("index", "live", "term", "owned", "reports", "trains", "peer", "members", "collective"):
         setattr(other, name, getattr(part, name))

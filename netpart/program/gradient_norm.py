@@ -1,4 +1,4 @@
-"""The squared norm of the gradient over all parameters: every worker adds up what falls to it, then all agree."""
+"""The squared norm of the gradient over all parameters: every worker sums its share, then an all-reduce adds these."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from netpart.program.instructions import (
 from netpart.spec import Region, contains
 
 NORM_DTYPE = "float64"
-"""Squares of float32 leave its range, and sums of many lose its digits."""
+"""Squares of float32 numbers can overflow float32, and a sum of many loses digits."""
 
 
 class NormCompiler:
-    """Emits what ``norm`` asks of one worker. ``total`` is where the squared norm lies in the end."""
+    """A compiler of one worker's part in ``norm``. ``total`` is the view of the squared norm."""
 
     def __init__(self, norm: GradientNorm, worker: int, memory: BufferTable, exchanges: ExchangeFactory) -> None:
         self.norm = norm
@@ -33,20 +33,20 @@ class NormCompiler:
         self.total = memory.new("squared norm", (1,), NORM_DTYPE)
 
     def start(self) -> Instruction:
-        """Nothing is counted yet."""
+        """The instruction that sets the sum to zero."""
         return Zero(self.total)
 
     def boxes(self, holding: Holding) -> list[Region]:
-        """What of a holding this worker counts."""
+        """The boxes of a holding that this worker counts: each element of a parameter is counted by one worker."""
         mine = self.norm.counted[self.worker]
         return [c.box for c in mine if c.parameter.name == holding.parameter.name and contains(holding.box, c.box)]
 
     def count(self, gradient: View) -> Instruction:
-        """Counts the elements of a gradient."""
+        """The instruction that adds the squares of a gradient's elements."""
         return AddSquares(self.total, gradient)
 
     def agree(self, phase: int) -> list[Instruction]:
-        """Adds up what all workers have counted."""
+        """The instructions that add up the sums of all workers."""
         if len(self.norm.workers) == 1:
             return []
         channel = Channel(phase, Way.NORM, 0, 0)

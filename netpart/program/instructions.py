@@ -1,4 +1,4 @@
-"""What a worker can be told to do. A Program is a flat list of these over numbered buffers."""
+"""Instructions, of which a worker's Program is a flat list. They refer to numbered buffers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from netpart.program.buffers import View
 from netpart.program.exchange import Exchange
 
 PHASE_CODES = {"train": 1, "val": 2, "test": 4}
-"""Phases as channels name them."""
+"""The numbers of the phases in channels."""
 
 
 class Way(IntEnum):
-    """What a message carries."""
+    """The purpose of a message."""
 
     FORWARD = 0
     BACKWARD = 1
@@ -32,11 +32,11 @@ class Way(IntEnum):
 
 
 class Channel(NamedTuple):
-    """Static name of a stream of messages between two workers: one message a step.
+    """The static name of a stream of messages between two workers: one message per step.
 
     ``edge`` is the index of the receiving bridge in its graph, of a collective's first part, or of the bucket or group
-    (0 for the one norm); ``chunk`` the message of a collective's schedule. What goes to and from servers has the worker
-    group in place of the micro-batch, and ``edge`` is the number of the piece.
+    (0 for the norm, of which there is one). ``chunk`` is the index of the message in a collective's schedule. Messages
+    to and from servers have the worker group in place of the micro-batch, and ``edge`` is the number of the piece.
     """
 
     phase: int
@@ -48,19 +48,20 @@ class Channel(NamedTuple):
 
 @dataclass(frozen=True)
 class BaseInstruction:
-    """What every instruction says: step s plays it for the mini-batch of step s - ``delay``."""
+    """The base of all instructions: step s executes it for the mini-batch of step s - ``delay``."""
 
     delay: int = field(default=0, kw_only=True)
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """Every view that it reads or writes: found once, as each pass of the compiler asks for them."""
+        """Every view that the instruction reads or writes."""
+        # Cached: every pass of the compiler reads them. ``__match_args__`` are the fields other than ``delay``.
         names: tuple[str, ...] = self.__match_args__
         return tuple(chain.from_iterable(_views_in(getattr(self, name)) for name in names))
 
 
 def _views_in(value: object) -> Iterator[View]:
-    """The views in a field of an instruction, and those of instructions in it that are played in its place."""
+    """The views in a field of an instruction, and those of instructions in the field that run as part of it."""
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, View):
             yield each
@@ -70,9 +71,9 @@ def _views_in(value: object) -> Iterator[View]:
 
 @dataclass(frozen=True)
 class Forward(BaseInstruction):
-    """Runs part ``part`` (index into the micro-batch's graph) forward; ``metrics`` is where its sums are added.
+    """Runs part ``part`` (an index into the micro-batch's graph) forward; ``metrics`` is the offset of its sums.
 
-    ``then`` is the activation that the kernel computes in the place of its output as well, if there is one.
+    ``then`` is the activation that the same kernel computes in place on the output, if there is one.
     """
 
     micro: int
@@ -87,11 +88,11 @@ class Forward(BaseInstruction):
 
 @dataclass(frozen=True)
 class Backward(BaseInstruction):
-    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where they are wanted, or ``adds`` to ``dx``.
+    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where these are not None, or ``adds`` to ``dx``.
 
-    ``x`` are the inputs if backward may look at them again, else (); ``reads`` the other views of forward that it may
-    look at. Both must outlive it. ``first`` is the backward of the activation behind it, in the place of dy, which the
-    kernel does as well, if there is one.
+    ``x`` are the inputs if backward may read them again, else (); ``reads`` are the other views of forward that it may
+    read. Both must be kept until then. ``first`` is the backward of the activation that follows the part, in place on
+    dy, if the same kernel computes it.
     """
 
     micro: int
@@ -130,9 +131,9 @@ class Accumulate(BaseInstruction):
 
 @dataclass(frozen=True)
 class Send(BaseInstruction):
-    """Sends ``source`` to worker ``peer``; may be read until the call returns.
+    """Sends ``source`` to worker ``peer``; ``source`` is not read after the call returns.
 
-    ``peer`` receives it ``lag`` steps later, if it keeps to the same step as this worker.
+    ``peer`` receives it ``lag`` of its steps later.
     """
 
     source: View
@@ -144,7 +145,7 @@ class Send(BaseInstruction):
 
 @dataclass(frozen=True)
 class Receive(BaseInstruction):
-    """Waits for a message, sent ``lag`` steps before, and copies it to ``target``."""
+    """Waits for a message that was sent ``lag`` steps before, and copies it to ``target``."""
 
     target: View
     peer: int
@@ -155,11 +156,11 @@ class Receive(BaseInstruction):
 
 @dataclass(frozen=True)
 class CollectiveStart(BaseInstruction):
-    """Starts a collective; other instructions go on meanwhile.
+    """Starts a collective, which proceeds while other instructions run.
 
-    ``local[b]`` is this worker's own part of block b of the exchange, ``target[b]`` where the block goes, or is kept
-    while it is passed on; ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
-    ``then`` is done as soon as this worker's share is complete, and at the latest when it is waited for.
+    ``local[b]`` is this worker's own part of block b of the exchange; ``target[b]`` is where the block is stored, also
+    if it is only forwarded. ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
+    ``then`` runs as soon as this worker's share is complete, at the latest in the wait.
     """
 
     exchange: Exchange
@@ -174,14 +175,14 @@ class CollectiveStart(BaseInstruction):
 
 @dataclass(frozen=True)
 class CollectiveWait(BaseInstruction):
-    """Waits until this worker's share of ``start`` is complete, and what is done then is done."""
+    """Waits until this worker's share of ``start`` is complete, and its ``then`` has run."""
 
     start: CollectiveStart
 
 
 @dataclass(frozen=True)
 class AddSquares(BaseInstruction):
-    """Adds the squares of all elements of ``source`` to ``target``, one float64."""
+    """Adds the squares of all elements of ``source`` to ``target``, a single float64."""
 
     target: View
     source: View
@@ -189,7 +190,7 @@ class AddSquares(BaseInstruction):
 
 @dataclass(frozen=True)
 class Update(BaseInstruction):
-    """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients to clip."""
+    """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients, to clip."""
 
     holding: int
     norm: View | None = None

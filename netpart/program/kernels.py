@@ -1,4 +1,4 @@
-"""Which kernels play a job."""
+"""The choice of the kernels that compute a job."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from netpart.proto.job_pb2 import JobProto, KernelSet, Products
 
 
 def choose_job_kernels(job: JobProto) -> KernelChoice:
-    """The kernels of ``job`` on this host. Raises NetpartError for those that it wants and that are missing here, and
-    for a precision that they do not have."""
+    """The kernels of ``job`` on this host.
+
+    Raises NetpartError if the job names kernels that are missing here, or a precision that they do not support.
+    """
     found = choose_kernels(_requested_kernels(job), _element_dtype(job), _requested_device(job))
     check_precision(product_precision(job), _element_dtype(job), found.name)
     return found
 
 
 def job_kernel_class(job: JobProto, device: str = "") -> type[Kernels]:
-    """Their class. ``device`` ("cpu" or "cuda") is that of a worker who is told; beside GPUs a CPU computes with the
-    fastest kernels it has for tensors that lie as theirs do."""
+    """The class of the kernels of ``job``, for a worker on ``device`` ("cpu", "cuda", or "" if not assigned).
+
+    In a job whose other workers use GPUs, a CPU worker uses the fastest kernels it has for the GPUs' memory order.
+    """
     if not device:
         return kernel_class(choose_job_kernels(job).name)
     if device != "cpu" or _requested_kernels(job) != CUDA:
@@ -30,27 +34,27 @@ def job_kernel_class(job: JobProto, device: str = "") -> type[Kernels]:
 
 
 def record_kernel_choice(job: JobProto) -> KernelChoice:
-    """Writes the choice of this host into ``job``, so that workers of other hosts make no other."""
+    """Write the choice of this host into ``job``, so that workers on other hosts make the same one."""
     found = choose_job_kernels(job)
     job.MergeFrom(JobProto(kernels=found.name.upper()))
     return found
 
 
 def _requested_kernels(job: JobProto) -> str:
-    """The kernels that the job names."""
+    """The kernels that the job names, in lower case."""
     return KernelSet.Name.Name(job.kernels).lower()
 
 
 def _requested_device(job: JobProto) -> str:
-    """Where it is to be played: "auto", "cpu" or "cuda"."""
+    """The device that the job names: "auto", "cpu" or "cuda"."""
     return JobProto.Device.Name(job.device).lower()
 
 
 def _element_dtype(job: JobProto) -> str:
-    """Its element type."""
+    """The name of the job's element type."""
     return f"float{8 * float_size(job)}"
 
 
 def product_precision(job: JobProto) -> str:
-    """What a GPU computes products with."""
+    """The precision in which GPUs compute products in this job."""
     return Products.Precision.Name(job.precision).lower()

@@ -1,4 +1,4 @@
-"""Metrics: where the layers of a phase put their sums, and what these say of its rows."""
+"""Metrics: where the layers of a phase store their sums, and the figures and tables computed from them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ MetricTables = dict[str, list[list[int]]]
 
 
 def phase_figures(micros: list[MicroBatch], sums: Sequence[float], rows: int) -> dict[str, float]:
-    """What the sums of a phase over ``rows`` rows say: LAYER/FIGURE -> value."""
+    """The figures computed from the sums of a phase over ``rows`` rows: LAYER/FIGURE -> value."""
     net = micros[0].graph.net
-    said = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in _reporting_layers(micros, sums))
-    return {f"{layer.name}/{name}": value for layer, found in said for name, value in found.items()}
+    figures = ((layer, layer.figures(own, net.rows_of(layer, rows))) for layer, own in _reporting_layers(micros, sums))
+    return {f"{layer.name}/{name}": value for layer, found in figures for name, value in found.items()}
 
 
 def phase_tables(micros: list[MicroBatch], sums: Sequence[float]) -> MetricTables:
-    """What the sums of a phase say in tables: LAYER/TABLE -> its rows."""
-    said = ((layer, layer.tables(own)) for layer, own in _reporting_layers(micros, sums))
-    return {f"{layer.name}/{name}": table for layer, found in said for name, table in found.items()}
+    """The tables computed from the sums of a phase: LAYER/TABLE -> its rows."""
+    tables = ((layer, layer.tables(own)) for layer, own in _reporting_layers(micros, sums))
+    return {f"{layer.name}/{name}": table for layer, found in tables for name, table in found.items()}
 
 
 def _reporting_layers(micros: list[MicroBatch], sums: Sequence[float]) -> Iterator[tuple[Layer, Sequence[float]]]:
-    """The layers of a phase that report sums, with their own ones."""
+    """The layers of a phase that report sums, each with its own sums."""
     layers = micros[0].graph.net.by_name
     for slot in plan_metrics(micros):
         yield layers[slot.layer].layer, sums[slot.offset : slot.offset + len(slot.names)]

@@ -1,6 +1,6 @@
-"""Orders: how every tensor of a net lies in memory, a function of the net and of the kernels alone.
+"""Memory orders of a net's tensors, a function of the net and of the kernels alone.
 
-Neither worker nor cut has a say, so both ends of a wire, which carries arrays as they lie, agree.
+They depend neither on the worker nor on the partitioning. Arrays are sent in memory order, so both ends must agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Orders = list[Order]
 
 
 def memory_orders(net: Net, kernels: type[Kernels]) -> Orders:
-    """The order that each node gives its tensors: that of its layer's wish if ``kernels`` like channels last."""
+    """The order of each node's tensors: the one its layer prefers if ``kernels`` want channels last, else row-major."""
     found: Orders = []
     for node in net.nodes:
         found.append(_node_order(net, node, found) if kernels.channels_last else ())
@@ -24,20 +24,21 @@ def memory_orders(net: Net, kernels: type[Kernels]) -> Orders:
 
 
 def _node_order(net: Net, node: Node, before: Orders) -> Order:
-    """The order of one node, given those of its sources; rows are put where those that read them want them."""
+    """The order of one node, given those of the nodes ``before`` it; an input has the order that its readers want."""
     if node.layer.memory_order == MemoryOrder.CHANNELS_LAST or (
         node.layer.is_input and _wanted_channels_last(net, node)
     ):
         return channels_last_order(node.layer.output.rank)
     if node.layer.memory_order == MemoryOrder.PLAIN or not node.sources:
         return ()
+    # A layer without a preference keeps its input's order: of several inputs, that of the first of the output's shape.
     alike = (source for source in node.sources if net.spec(source).shape == node.layer.output.shape)
     first = next(alike, node.sources[0])
     return order_for_shape(before[first.node], net.spec(first).shape)
 
 
 def _wanted_channels_last(net: Net, node: Node) -> bool:
-    """True if all that read the rows of an input want them with the channels last."""
+    """True if all layers that read an input want its channels last."""
     rank = node.layer.output.rank
     readers = [
         each.layer
@@ -50,10 +51,10 @@ def _wanted_channels_last(net: Net, node: Node) -> bool:
 
 
 def channels_last_order(rank: int) -> Order:
-    """(batch, space, channels); () where nothing moves."""
+    """The order (batch, space, channels) of ``rank`` axes; () if there is no space, as it then equals row-major."""
     return (0, *range(2, rank), 1) if rank > 2 else ()
 
 
 def order_for_shape(order: Order, shape: Shape) -> Order:
-    """The order in which a tensor of ``shape`` lies at a node of ``order``."""
+    """The order of a tensor of ``shape`` at a node of ``order``: () unless it has as many axes."""
     return order if len(order) == len(shape) else ()

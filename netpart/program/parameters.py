@@ -1,4 +1,4 @@
-"""Parameters of one worker: where values and gradients lie, and who adds to them."""
+"""ParameterMemory: where the values and gradients of one worker's parameters lie, and which parts add to them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Key = tuple[int, int, int]
 
 
 class ParameterMemory:
-    """Buffers of the holdings of one worker. Gradients lie in their bucket where a bucket's cell is the holding;
-    ``copies`` are the others: bucket, place in it, holding and box.
+    """Buffers of the holdings of one worker. A gradient lies in its bucket's buffer if a cell of the bucket is all of
+    the holding; ``copies`` lists the other cells: bucket, view in the bucket, holding and box.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ParameterMemory:
         self.copied: dict[tuple[int, int, Region], View] = {}
 
     def place_gradients(self) -> None:
-        """Puts a gradient into its bucket's buffer when it is a cell of it; else beside, copied in and out."""
+        """Put a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out."""
         for b, bucket in ((b, bucket) for b, bucket in self.buckets if not bucket.sharded):
             offset = 0
             for cell in bucket.cells:
@@ -71,7 +71,7 @@ class ParameterMemory:
                 self.gradients[h] = self.memory.new(name, extent(holding.box), FLOAT, FIXED, self.orders[h])
 
     def order(self, holding: Holding) -> Order:
-        """How a holding and its gradient lie in memory: as written where others have a part in them."""
+        """The memory order of a holding and its gradient: row-major if they are exchanged with other processes."""
         name = holding.parameter.name
         spec = holding.parameter.spec
         alone = not self.partition.servers and all(c.parameter.name != name for _, b in self.buckets for c in b.cells)
@@ -84,19 +84,19 @@ class ParameterMemory:
     def views(
         self, node: Node, boxes: tuple[Region | None, ...], phase: int, out: list[Instruction]
     ) -> list[View | None]:
-        """Where the parameters that a part needs lie; emits the copies that pack what is no run of memory."""
+        """The views of the parameters that a part needs; appends to ``out`` the copies of those not contiguous."""
         found: list[View | None] = []
         for parameter, box in zip(node.params, boxes, strict=True):
             found.append(None if box is None else self.packed(self.holding(parameter.name, box), box, phase, out))
         return found
 
     def packed(self, h: int, box: Region, phase: int, out: list[Instruction]) -> View:
-        """``box`` of a holding as one run of memory: itself, or a copy that all micro-batches of a step share."""
+        """``box`` of a holding as one run of memory: the view itself, or a copy that all micro-batches share."""
         view = self.values[h].crop(box, self.holdings[h].box)
         if self.memory.contiguous(view, self.orders[h]):
             return view
         copy = self.copied.get((phase, h, box))
-        if copy is None:
+        if copy is None:  # values change only after the last micro-batch, so one copy per step is enough
             copy = self.copied[phase, h, box] = self.memory.new(
                 self.holdings[h].parameter.name, view.shape, order=self.orders[h]
             )
@@ -104,7 +104,7 @@ class ParameterMemory:
         return copy
 
     def expect(self, passes: Iterable[tuple[int, Net, list[Part]]]) -> None:
-        """Lists every contribution to every gradient in the order in which backward makes them.
+        """List every contribution to every gradient in the order in which backward makes them.
 
         ``passes`` are backward passes in order: micro-batch, net and the parts of the stage.
         """
@@ -121,16 +121,16 @@ class ParameterMemory:
             self.keys.update({key: (h, box) for key, box in order.get(h, [])})
 
     def awaited(self, bucket: Bucket) -> set[Key]:
-        """The contributions to what a bucket sums."""
+        """The contributions to the gradients that a bucket sums."""
         held = {self.holding(c.parameter.name, c.box) for c in bucket.cells}
         return {key for key, (h, _) in self.keys.items() if h in held}
 
     def gradient_copies(self, b: int) -> list[tuple[View, View]]:
-        """The places in a bucket whose gradients lie elsewhere, and these."""
+        """Pairs of a view in bucket ``b`` and the gradient for it that lies elsewhere."""
         return [(place, self.cropped(h, box)) for of, place, h, box in self.copies if of == b]
 
     def trained(self, node: Node, part: Part) -> Iterator[tuple[int, Region]]:
-        """The parameters, by slot, to whose gradient a part adds, and where."""
+        """The parameters, by slot, to whose gradients a part contributes, and the boxes."""
         if part.kind == LAYER and any(part.trains):
             boxes = node.layer.needs(part.region, part.term).params
             yield from ((slot, box) for slot, box in enumerate(boxes) if part.trains[slot] and box is not None)
@@ -138,7 +138,10 @@ class ParameterMemory:
     def gradient_targets(
         self, micro: int, part: Part, node: Node, before: list[Instruction]
     ) -> tuple[list[View | None], list[Instruction]]:
-        """Where a part writes its parameters' gradients, and what adds them up afterwards."""
+        """The views to which a part writes its parameters' gradients, and the instructions that add them afterwards.
+
+        ``before`` gets the instructions that must precede the part: zeroing.
+        """
         targets: list[View | None] = [None] * len(node.params)
         after: list[Instruction] = []
         for slot in range(len(node.params)):
@@ -160,7 +163,7 @@ class ParameterMemory:
         return targets, after
 
     def mean_holding(self, h: int) -> int:
-        """The holding that the update of another reads as well: the mean of a running variance, else itself."""
+        """The holding that the update of ``h`` reads as well: the mean if ``h`` is a running variance, else ``h``."""
         running = self.holdings[h].parameter.spec.running
         box = self.holdings[h].box
         return self.holding(running.mean, box) if running and running.mean else h

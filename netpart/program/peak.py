@@ -1,4 +1,4 @@
-"""Peak: the moment of a step at which most of the arena is in use, and what is in it then."""
+"""ArenaPeak: the moment of a step at which most of the arena is in use, and the buffers in it at that moment."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from netpart.program.program import WorkerProgram
 
 @dataclass(frozen=True)
 class ArenaPeak:
-    """``buffers`` are (name, bytes) of what lives while instruction number ``instruction`` runs, largest first."""
+    """``buffers`` are the (name, bytes) of those alive while instruction number ``instruction`` runs, largest first."""
 
     instruction: int
     buffers: tuple[tuple[str, int], ...]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of them: no arena of this Program can be smaller."""
+        """Bytes of all these buffers: no arena of this Program can be smaller."""
         return sum(nbytes for _, nbytes in self.buffers)
 
 
 @dataclass
 class ArenaPiece:
-    """A piece of the arena from instruction ``first`` to ``last``; what comes in its place meanwhile prolongs it."""
+    """A piece of the arena from instruction ``first`` to ``last``; buffers that take its place meanwhile extend it."""
 
     name: str
     nbytes: int
@@ -35,7 +35,7 @@ class ArenaPiece:
 
 
 def find_arena_peak(program: WorkerProgram, phase: str = "train") -> ArenaPeak:
-    """The high-water mark of ``phase``; of several equal ones the first."""
+    """The peak of ``phase``; the first of several equal ones."""
     found = _arena_pieces(program, phase)
     pieces = [(tenant.first, tenant.last, tenant.nbytes) for tenant in found]
     time = int(memory_load(np.array(pieces, np.int64).reshape(-1, 3)).argmax())
@@ -44,7 +44,7 @@ def find_arena_peak(program: WorkerProgram, phase: str = "train") -> ArenaPeak:
 
 
 def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:
-    """Everything that the arena holds in a step. Of buffers that share their place, the first gives its name."""
+    """All pieces that the arena holds in a step. Buffers that share memory are one piece, named after the first."""
     offsets = program.phases[phase].offsets
     buffers = program.buffers
     copies = program.phases[phase].copies
@@ -54,6 +54,7 @@ def _arena_pieces(program: WorkerProgram, phase: str) -> list[ArenaPiece]:
     for b, (first, last) in sorted(lives.items(), key=lambda item: item[1]):
         before = latest.get(offsets[b])
         nbytes = copies.get(b, 1) * buffers[b].nbytes(program.float_size)
+        # At one offset only buffers that share memory, or are empty, can live at the same time.
         if before is not None and first <= before.last:
             before.last = max(last, before.last)
             before.nbytes = max(nbytes, before.nbytes)

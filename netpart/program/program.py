@@ -1,4 +1,4 @@
-"""Program: what one worker does in one step of one phase, compiled before step 0."""
+"""Program: the instructions of one worker for one step of one phase, compiled before step 0."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from netpart.program.instructions import CollectiveStart, CollectiveWait, Instru
 from netpart.spec import size
 
 SERVER_WAYS = (Way.PUSH, Way.PULL)
-"""What goes to and from servers: nobody pushes again before he has pulled, so nobody runs ahead."""
+"""The messages to and from servers. A worker pushes again only after it has pulled, so it cannot run ahead."""
 
 
 @dataclass(frozen=True)
 class MetricSlot:
-    """Where the sums of one layer's metrics stand in the metrics buffer."""
+    """The position of one layer's sums in the metrics buffer."""
 
     layer: str
     names: tuple[str, ...]
@@ -28,12 +28,12 @@ class MetricSlot:
 
 @dataclass
 class Program:
-    """A flat list of instructions. ``offsets`` places the arena buffers; ``arena`` is its size in bytes; ``ranks`` are
-    those of the workers that it names, where they differ from their numbers.
+    """A flat list of instructions. ``offsets`` are those of the arena buffers and ``arena`` is its size, in bytes.
+    ``ranks`` are the ranks of the workers that it names, if they differ from their numbers.
 
-    What is delayed is played for an earlier mini-batch, at most ``depth`` steps earlier; so the pipeline is empty
-    ``depth`` steps after the last mini-batch. ``copies`` of a buffer are held, one after another in the arena, for as
-    many mini-batches; those of mini-batch i and i + ``period`` are the same.
+    Delayed instructions run for an earlier mini-batch, at most ``depth`` steps earlier. So the pipeline is empty
+    ``depth`` steps after the last mini-batch. ``copies``: buffer -> the number of mini-batches for which it is held, in
+    copies one after another in the arena. Mini-batches i and i + ``period`` use the same copies.
     """
 
     phase: str
@@ -50,7 +50,7 @@ class Program:
 
     @property
     def period(self) -> int:
-        """Mini-batches after which everything lies where it lay."""
+        """Mini-batches after which all buffers use the same copies again."""
         return lcm(*self.copies.values())
 
     def rank(self, worker: int) -> int:
@@ -58,14 +58,14 @@ class Program:
         return self.ranks[worker] if self.ranks else worker
 
     def receivers(self, worker: int) -> set[int]:
-        """Workers that ``worker``, whose Program this is, sends to; a server, which answers every push, is none."""
+        """Workers that ``worker``, whose Program this is, sends to; without servers, which answer every push."""
         sent = {i.peer for i in self.instructions if isinstance(i, Send) and i.channel.way not in SERVER_WAYS}
         return sent.union(*(i.exchange.receivers(worker) for i in self.collectives))
 
     def senders(self, worker: int) -> set[int]:
-        """Workers that ``worker``, whose Program this is, hears from."""
-        heard = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVER_WAYS}
-        return heard.union(*(i.exchange.senders(worker) for i in self.collectives))
+        """Workers that ``worker``, whose Program this is, receives from; without servers."""
+        received = {i.peer for i in self.instructions if isinstance(i, Receive) and i.channel.way not in SERVER_WAYS}
+        return received.union(*(i.exchange.senders(worker) for i in self.collectives))
 
     @property
     def collectives(self) -> list[CollectiveStart]:
@@ -74,7 +74,7 @@ class Program:
 
     @property
     def in_turn(self) -> Iterator[Instruction]:
-        """The instructions, and behind each wait what is done there at the latest."""
+        """The instructions, and after each wait those that its collective runs there at the latest (``then``)."""
         for instruction in self.instructions:
             yield instruction
             if isinstance(instruction, CollectiveWait):
@@ -83,8 +83,10 @@ class Program:
 
 @dataclass
 class WorkerProgram:
-    """Everything one worker plays, compiled for ``kernels``, which compute products with ``precision``: buffers,
-    parameters, one Program per phase."""
+    """Everything that one worker executes: buffers, parameters, and one Program per phase.
+
+    It is compiled for ``kernels``, which compute products with ``precision``.
+    """
 
     worker: int
     workers: int
@@ -99,7 +101,7 @@ class WorkerProgram:
     precision: str = "float32"
 
     def at_home(self, view: View, holding: int) -> View:
-        """What of the values, or gradient, of a holding this worker updates."""
+        """The part of a holding's values, or gradient, that this worker updates."""
         held = self.holdings[holding]
         return view.crop(held.home, held.box)
 
@@ -116,7 +118,7 @@ class WorkerProgram:
 
     @property
     def versions(self) -> int:
-        """The most versions of a parameter that are held at a time."""
+        """The largest number of versions of a parameter that are held at a time."""
         return max((self.copies(view.buffer) for view in self.parameters), default=1)
 
     @property
@@ -126,7 +128,7 @@ class WorkerProgram:
         return sum((self.copies(b) - 1) * buffer.nbytes(self.float_size) for b, buffer in fixed)
 
     def copies(self, b: int) -> int:
-        """For how many mini-batches buffer ``b`` is held at a time."""
+        """The number of mini-batches for which buffer ``b`` is held at a time."""
         return max((phase.copies.get(b, 1) for phase in self.phases.values()), default=1)
 
     @property

@@ -1,5 +1,5 @@
-"""Compiles a server: for each group a Program that takes its gradients and one that gives it the values, and between
-them, the same for all, the updates."""
+"""ServerCompiler: compiles a server's Programs. Each group has one that receives its gradients and one that sends it
+the values; the updates between them are the same for all groups."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from netpart.proto.element import float_size
 from netpart.spec import FLOAT, extent
 
 UPDATE = "update"
-"""The phase in which a server updates what it keeps."""
+"""The phase in which a server updates the parameters that it keeps."""
 
 
 def push_phase(group: int) -> str:
-    """The phase in which a server takes the gradients of a group."""
+    """The name of the phase in which a server receives the gradients of a group."""
     return f"push {group}"
 
 
 def pull_phase(group: int) -> str:
-    """The phase in which a server gives a group its values."""
+    """The name of the phase in which a server sends a group the values."""
     return f"pull {group}"
 
 
 def compile_server(partition: Partition, server: int, slots: int = 0) -> WorkerProgram:
-    """Compiles all phases of worker ``server``, one that keeps parameters. ``slots`` as in ``compile_worker``."""
+    """Compile all phases of worker ``server``, which keeps parameters. ``slots`` as in ``compile_worker``."""
     return ServerCompiler(partition, server).compile(slots)
 
 
 class ServerCompiler:
-    """Gradients have one place: a server takes those of one group at a time."""
+    """A compiler of one server. Gradients have a single place, as a server takes those of one group at a time."""
 
     def __init__(self, partition: Partition, server: int) -> None:
         self.partition = partition
@@ -68,7 +68,7 @@ class ServerCompiler:
         )  # fmt: skip
 
     def pushes(self, group: int) -> list[Instruction]:
-        """What a group sends: running statistics go straight to where they are kept."""
+        """The receives of what a group sends: gradients, and running statistics, which replace the values kept here."""
         found: list[Instruction] = []
         for piece, value, gradient in zip(self.pieces, self.values, self.gradients, strict=True):
             if is_pushed(piece, self.partition.trained, group):
@@ -80,7 +80,7 @@ class ServerCompiler:
         return found
 
     def pulls(self, group: int) -> list[Instruction]:
-        """What a group gets: every holder its own copy."""
+        """The sends of the values to a group: one message to each worker that holds them."""
         return [
             Send(value, worker, pull_channel(piece, group, worker), piece.parameter.name)
             for piece, value in zip(self.pieces, self.values, strict=True)

@@ -1,4 +1,4 @@
-"""What a worker says to the servers that keep its parameters, and what they say to it."""
+"""ServerMessages: the messages between a worker and the servers that keep its parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from netpart.spec import contains
 
 TRAIN = PHASE_CODES["train"]
 WHOLE_NORM = 1
-"""In place of a message of a schedule: the norm of the gradient, not a piece of it."""
+"""The ``chunk`` of a channel that carries the norm of the gradient, not a piece of the gradient."""
 
 
 class ServerMessages:
-    """Emits the part of ``worker`` in group ``group`` of the exchange with its servers."""
+    """The messages of ``worker`` in group ``group`` to and from its servers, as instructions."""
 
     def __init__(self, partition: Partition, worker: int, group: int) -> None:
         self.partition = partition
@@ -24,7 +24,7 @@ class ServerMessages:
         self.group = group
 
     def push(self, holding: Holding, source: View | None) -> Iterator[Send]:
-        """Sends what falls to this worker of the gradient of a holding, or of the values of a running statistic."""
+        """Send this worker's share of the gradient of a holding, or of the values of a running statistic."""
         for piece in self.within(holding):
             if (
                 piece.pusher == self.worker
@@ -35,13 +35,13 @@ class ServerMessages:
                 yield Send(view, piece.server, push_channel(piece, self.group), f"d({piece.parameter.name})")
 
     def push_norm(self, total: View) -> Iterator[Send]:
-        """Sends the squared norm of the gradient to every server, by one worker of the group."""
+        """Send the squared norm of the gradient to every server; only the first worker of the norm does so."""
         if self.partition.norm is not None and self.partition.norm.workers[0] == self.worker:
             for server in range(self.partition.workers - self.partition.servers, self.partition.workers):
                 yield Send(total, server, norm_channel(server, self.group), "norm of the gradient")
 
     def pulls(self, values: Sequence[View], holdings: Sequence[Holding]) -> Iterator[Receive]:
-        """Receives the values that the servers have made."""
+        """Receive the new values from the servers."""
         for value, holding in zip(values, holdings, strict=True):
             for piece in self.within(holding):
                 if is_pulled(piece, self.partition.trained):
@@ -57,25 +57,25 @@ class ServerMessages:
 
 
 def is_pulled(piece: ServerPiece, trained: set[str]) -> bool:
-    """True if servers make new values of a piece: it has a gradient, and is no running statistic."""
+    """True if servers compute new values of a piece: it has a gradient and is not a running statistic."""
     return piece.parameter.name in trained and piece.parameter.spec.running is None
 
 
 def is_pushed(piece: ServerPiece, trained: set[str], group: int) -> bool:
-    """True if ``group`` sends a piece: every gradient, and group 0 its running statistics, which are those kept."""
+    """True if ``group`` sends a piece: every gradient, and from group 0 the running statistics, which are kept."""
     return piece.parameter.name in trained and (piece.parameter.spec.running is None or group == 0)
 
 
 def push_channel(piece: ServerPiece, group: int) -> Channel:
-    """On which a group sends a piece of the gradient."""
+    """The channel on which a group sends a piece of the gradient."""
     return Channel(TRAIN, Way.PUSH, group, piece.number)
 
 
 def norm_channel(server: int, group: int) -> Channel:
-    """On which a group tells a server the norm of its gradient."""
+    """The channel on which a group sends a server the norm of its gradient."""
     return Channel(TRAIN, Way.PUSH, group, server, WHOLE_NORM)
 
 
 def pull_channel(piece: ServerPiece, group: int, worker: int) -> Channel:
-    """On which ``worker`` of a group gets the values of a piece."""
+    """The channel on which ``worker`` of a group receives the values of a piece."""
     return Channel(TRAIN, Way.PULL, group, piece.number, worker)

@@ -1,6 +1,6 @@
-"""Updates of one worker: when the gradients of a bucket leave to be summed, and what is done once they are complete.
+"""UpdateCompiler: when the sum of a bucket's gradients starts, and what one worker does once they are complete.
 
-backward   dw3 dw2 │ dw1 dw0 │            bucket 0 leaves as soon as nothing is added to dw3 and dw2 any more
+backward   dw3 dw2 │ dw1 dw0 │            bucket 0 starts as soon as dw3 and dw2 are complete on this worker
 bucket 0           └─────────┼─┐
 bucket 1                     └─┼───┐
 updates                       w3 w2 w1 w0
@@ -33,9 +33,10 @@ from netpart.spec import whole_region
 
 
 class UpdateCompiler:
-    """Emits what sums gradients over workers and updates ``parameters``, for the ``group`` in which the worker trains.
+    """A compiler of the sums of gradients over workers and the updates of ``parameters``.
 
-    ``shared`` are the holdings of which this worker updates a part, by their bucket; ``gathers`` bring the rest.
+    ``group`` is the one in which the worker trains. ``shared`` maps the holdings of which this worker updates only a
+    part to their buckets; ``gathers`` are the collectives that bring the other parts.
     """
 
     def __init__(self, parameters: ParameterMemory, group: int = 0) -> None:
@@ -58,7 +59,7 @@ class UpdateCompiler:
             self.norm = NormCompiler(partition.norm, worker, memory, self.exchanges)
 
     def start(self, phase: int) -> list[Instruction]:
-        """Before backward: zeroes gradients that nobody here adds to, and starts buckets that wait for nothing."""
+        """Before backward: zeroes gradients without contributions here, and starts buckets that wait for nothing."""
         out: list[Instruction] = [
             Zero(view, delay=self.delay(h))
             for h, view in enumerate(self.parameters.gradients)
@@ -86,7 +87,7 @@ class UpdateCompiler:
         out.append(self.started[b])
 
     def summed(self, b: int, phase: int) -> CollectiveStart:
-        """Sums the gradients of a bucket: all of them here, or those at home here."""
+        """The start of a bucket's sum: of all its gradients, or of those that this worker updates if it is sharded."""
         if not self.bucket(b).sharded:
             return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), self.parameters.flat[b], f"bucket {b}")
         cell = self.bucket(b).cells[0]
@@ -94,7 +95,7 @@ class UpdateCompiler:
         return self.exchange(b, Channel(phase, Way.BUCKET, 0, b), gradient, f"d({cell.parameter.name})")
 
     def exchange(self, b: int, channel: Channel, view: View, name: str) -> CollectiveStart:
-        """Sums the gradients of a bucket in ``view``, or completes the values there."""
+        """The start that sums the gradients of a bucket in ``view``, or that gathers the values there."""
         bucket = self.bucket(b)
         region = bucket.cells[0].box if bucket.sharded else whole_region(view.shape)
         found = self.exchanges.of_bucket(bucket)[channel.way]
@@ -103,7 +104,7 @@ class UpdateCompiler:
         )
 
     def finish(self, phase: int) -> list[Instruction]:
-        """After backward: updates every parameter as soon as its gradient is complete, or has servers do it."""
+        """After backward: updates every parameter as soon as its gradient is complete, here or on its servers."""
         if self.norm is not None:
             out = self.finish_clipped(self.norm, phase)
         else:
@@ -112,8 +113,8 @@ class UpdateCompiler:
         return [*out, *map(CollectiveWait, self.gathers), *pulls]
 
     def updates(self, held: list[int], phase: int, norm: View | None = None) -> list[Instruction]:
-        """Updates holdings, or pushes their gradients to their servers: what is trained first, so that kernels that do
-        updates which follow each other at once do most at once."""
+        """The updates of holdings, or the pushes of their gradients to their servers."""
+        # Trained ones first: some kernels do consecutive updates at once, and running statistics would separate them.
         held = sorted(held, key=self.is_running_statistic)
         own = [h for h in held if self.served is None or self.is_running_statistic(h)]
         found = [i for h in own for i in self.updated(h, phase, norm)]
@@ -128,7 +129,7 @@ class UpdateCompiler:
         return self.holdings[h].parameter.spec.running is not None
 
     def updated(self, h: int, phase: int, norm: View | None) -> Iterator[Instruction]:
-        """Updates a holding, and lets the new values leave where others wait for them."""
+        """The update of a holding, and the start of the gather if other workers wait for the new values."""
         yield Update(h, norm, delay=self.delay(h))
         if h in self.shared:
             b = self.shared[h]
@@ -137,7 +138,7 @@ class UpdateCompiler:
             yield self.gathers[-1]
 
     def finish_clipped(self, norm: NormCompiler, phase: int) -> list[Instruction]:
-        """Counts every gradient as soon as it is complete; the updates come once all workers know the norm."""
+        """Add every gradient to the norm as soon as it is complete; updates follow once all workers know the norm."""
         out: list[Instruction] = [norm.start()]
         updates: list[Instruction] = []
         for waits, held in self.completed():
@@ -149,17 +150,19 @@ class UpdateCompiler:
         return [replace(i, delay=delay) for i in (*out, *norm.agree(phase), *pushed, *updates)]
 
     def delay(self, h: int) -> int:
-        """Steps by which the update of a holding is behind forward."""
+        """Steps by which the update of a holding is later than forward."""
         return self.delays.get(self.holdings[h].parameter.name, 0)
 
     def bucket_delay(self, b: int) -> int:
-        """The same of what a bucket brings."""
+        """Steps by which the sum of a bucket is later than forward."""
         return max(self.delays.get(cell.parameter.name, 0) for cell in self.bucket(b).cells)
 
     def completed(self) -> Iterator[tuple[list[Instruction], list[int]]]:
-        """Holdings by when their gradient is complete, and what to wait for before: first those in no bucket."""
+        """Groups of holdings in the order in which their gradients are complete: the instructions that wait for these,
+        and the holdings. Those in no bucket come first."""
         last = {self.parameters.holding(c.parameter.name, c.box): b for b, bucket in self.buckets for c in bucket.cells}
         trained = [h for h, gradient in enumerate(self.parameters.gradients) if gradient is not None]
+        # The update of a running variance also reads its mean, so it waits for the later bucket of the two.
         complete = {h: max(last.get(h, -1), last.get(self.parameters.mean_holding(h), -1)) for h in trained}
         yield [], [h for h in trained if complete[h] < 0]
         for b, _ in self.buckets:

@@ -15,6 +15,7 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError, FaultList, FieldPath, JobError, Position, os_error_text
 from netpart.files import read_file
+from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.fields import message_descriptor, nearest_hint
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import JOB
@@ -24,6 +25,7 @@ from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import field_positions
 from netpart.proto.ranges import find_out_of_range
 from netpart.proto.slips import collect_mistakes
+from netpart.proto.worker_count import default_workers
 
 _LONE_RETURN = re.compile("\r(?!\n)")
 Located = TypeVar("Located", bound=JobError)
@@ -33,7 +35,8 @@ Located = TypeVar("Located", bound=JobError)
 class Job:
     """A job as it was read: the JobProto, and the text it stands in.
 
-    ``path`` is None for text that came from no file. ``overridden`` has the fields that --set changed.
+    ``path`` is None for text that came from no file. ``overridden`` has the fields that --set changed. ``workers`` are
+    those of a group, as an option sets them (None: as the job asks for).
     """
 
     proto: JobProto
@@ -41,11 +44,22 @@ class Job:
     name: str
     text: str = field(repr=False)
     overridden: Mapping[FieldPath, Position] = field(default_factory=dict, repr=False)
+    workers: int | None = None
 
     @property
     def folder(self) -> Path:
         """The folder that relative data paths resolve against first."""
         return self.path.parent if self.path else Path()
+
+    @property
+    def worker_count(self) -> int:
+        """Workers of a group."""
+        return default_workers(self.proto) if self.workers is None else self.workers
+
+    @property
+    def cluster(self) -> Cluster:
+        """All workers and servers of a run; raises ConfigError for groups and servers that do not fit together."""
+        return cluster_of(self.proto, self.worker_count)
 
     def locate(self, at: FieldPath) -> Position | None:
         """Where field ``at``, or a list or block it is in, was set by --set; else where it stands in the text."""
@@ -101,7 +115,7 @@ def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()
 
 def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
     try:
-        proto = parse_job_proto(text)
+        proto = _parse_job_proto(text)
     except text_format.ParseError:
         raise collect_mistakes(text, name) from None
     job = Job(proto, path, name, text)
@@ -113,7 +127,7 @@ def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterab
     return job
 
 
-def parse_job_proto(text: str) -> JobProto:
+def _parse_job_proto(text: str) -> JobProto:
     """Reads protobuf text; extensions of other packages are registered where the text has some that are not yet.
 
     Raises ParseError.

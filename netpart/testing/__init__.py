@@ -1,4 +1,4 @@
-"""Holds a layer type to the laws that netpart's own types are held to: for packages that bring a type of their own.
+"""Tests of a layer type against the laws that netpart's own types obey, for packages that add a type:
 
 from netpart.testing import check_layer
 
@@ -31,12 +31,12 @@ def check_layer(
     examples: int = 100,
     objective: float = 1.0,
 ) -> None:
-    """Holds the layer of type ``kind`` with ``conf``, in text format, on ``sources`` to ``laws`` under random cuts.
+    """Tests a layer of type ``kind`` with ``conf``, in text format, and ``sources`` against ``laws`` under random cuts.
 
-    A source is its Spec, or the shape of one that holds numbers, batch first; the type need not be registered.
-    ``objective`` is that of a loss over its first metric, per row. Shapes cost time: extents up to 6 or so will do.
-    Raises LawBroken, an AssertionError, that says what the type did wrong; ConfigError for a conf that it does not
-    declare; ValueError for an unknown law.
+    A source is a Spec, or the shape, batch first, of a source of floats. The type need not be registered.
+    ``objective`` is the ratio of a loss's objective to its first metric, both per row. Large shapes take long: extents
+    up to about 6 are enough. Raises LawBroken, an AssertionError, with the error of the type; ConfigError for a conf
+    that the type does not declare; ValueError for an unknown law.
     """
     from google.protobuf import text_format
 
@@ -53,14 +53,14 @@ def check_layer(
     for error in find_conf_errors(kind, kind.__name__, proto):
         raise error
     layer = kind(proto, specs)
-    held: dict[str, Callable[[LayerData, RandomCut, int], None]] = {
+    checks: dict[str, Callable[[LayerData, RandomCut, int], None]] = {
         "shape": lambda data, cut, seed: shape_law(layer, data),
         "cost": lambda data, cut, seed: cost_law(layer, data, cut),
         "gradient": lambda data, cut, seed: gradient_law(layer, data, seed, objective),
         "cut": lambda data, cut, seed: cut_law(layer, data, cut),
     }
     for law in laws:
-        if law not in held:
+        if law not in checks:
             raise ValueError(f"{law}: expected a law out of {', '.join(LAWS)}")
         for seed in range(examples):
-            held[law](make_layer_data(layer, seed), random_cut(layer, Random(seed)), seed)
+            checks[law](make_layer_data(layer, seed), random_cut(layer, Random(seed)), seed)

@@ -1,4 +1,4 @@
-"""Legal cuts of a layer, drawn at random: uneven, on several axes at once, overlapping, over its inputs."""
+"""Random legal cuts of a layer: uneven, on several axes at once, overlapping, over its inputs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from netpart.layers.layer import INPUT, Layer
 from netpart.spec import Region
 
 Cell = tuple[Region, Region]
-"""What a part computes, and the box of it that it owns; the owned boxes tile the output."""
+"""(region that a part computes, box of it that the part owns); the owned boxes tile the output."""
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class RandomCut:
-    """Cells on the output times terms of the contraction."""
+    """A cut: each cell of the output combined with each term of the contraction is a part."""
 
     cells: tuple[Cell, ...]
     terms: tuple[Region | None, ...]
@@ -32,7 +32,7 @@ class RandomCut:
 
 
 def random_cut(layer: Layer, random: Random) -> RandomCut:
-    """A legal cut: uneven, on any set of the layer's axes, perhaps overlapping, perhaps on its inputs."""
+    """Draws a legal cut: uneven, on any set of the layer's axes, with or without overlaps, with or without terms."""
     axes = [a for a in layer.cuts() if isinstance(a, int) and random.randrange(2)]
     widen = random.choice([0, 0, 1, 2])
     spans = [_random_ranges(n, random) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
@@ -43,13 +43,13 @@ def random_cut(layer: Layer, random: Random) -> RandomCut:
 
 
 def _random_ranges(n: int, random: Random) -> list[Span]:
-    """1 to 4 uneven ranges that tile ``range(n)``."""
+    """Draws 1 to 4 uneven ranges that tile ``range(n)``."""
     inner = {random.randrange(1, n) for _ in range(random.randrange(4))} if n > 1 else set()
     return list(pairwise([0, *sorted(inner), n]))
 
 
 def _widen_box(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
-    """``box`` with up to ``most`` elements more on each side of every axis that may be cut."""
+    """Widens ``box`` by up to ``most`` elements on each side of every axis that can be cut."""
     for axis, (lo, hi) in enumerate(box):
         if axis in layer.cuts() and most:
             lo = max(lo - random.randint(0, most), 0)

@@ -1,4 +1,4 @@
-"""What a layer type claims, held against what its parts compute: shape, needs, cost, gradient, cut."""
+"""Laws of layer types: shape, needs, cost, gradient and cut, compared with what the parts really compute."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from netpart.testing.play import (
 TOLERANCE = {"float64": 1e-11, "float32": 2e-5}
 """Largest difference between the sum of the parts and the whole, relative to the largest element, by compute dtype."""
 STEP = 1e-6
-"""Step of the central differences."""
+"""Step of the central differences: near the cube root of float64's eps, where truncation and rounding balance."""
 SLOPE = {"float64": 1e-6, "float32": 1e-4}
-"""Largest difference between a slope and what backward says of it, relative to 1 and the slope, by compute dtype."""
+"""Largest difference between a slope and the gradient of backward, relative to 1 + |slope|, by compute dtype."""
 
 
 class LawBroken(AssertionError):
-    """A layer type does not do what it says. The message names the layer, the part, and where to look."""
+    """A layer type breaks a law. The message names the layer, the part, and the methods to check."""
 
 
 def _require_law(truth: object, layer: Layer, trouble: str, hint: str) -> None:
-    """Raises LawBroken unless ``truth``."""
+    """Raises LawBroken unless ``truth`` is true."""
     if not truth:
         raise LawBroken(f"{layer!r} on {[spec.shape for spec in layer.inputs]}: {trouble}; {hint}")
 
@@ -47,12 +47,13 @@ def has_backward(layer: Layer) -> bool:
 
 
 def shape_law(layer: Layer, data: LayerData, kernels: Kernels = KERNELS) -> None:
-    """Law 1: forward and backward write every element of what they promise, and the whole needs all there is."""
+    """Law 1: forward and backward write every element of their outputs, and the whole output needs all inputs."""
     needs_law(layer)
     played = play_part(layer, data, backward=has_backward(layer), kernels=kernels)
     _require_law(
-        played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer says {layer.output.shape}"
+        played.y.shape == layer.output.shape, layer, f"y is {played.y.shape}", f"infer returns {layer.output.shape}"
     )
+    # The poison of an int array is the largest int32, which no layer outputs; of a float array it is NaN.
     unwritten = layer.output.dtype == INT and played.y.max(initial=0) == np.iinfo("int32").max
     _require_law(
         all_finite([played.y]) and not unwritten,
@@ -84,24 +85,24 @@ def needs_law(layer: Layer) -> None:
 
 
 def cost_law(layer: Layer, data: LayerData, cut: RandomCut) -> None:
-    """Law 2: the price of every part is what the counting kernels counted."""
+    """Law 2: the cost of every part equals the FLOPs that the counting kernels count."""
     for region, _, term in cut.parts():
         cost = layer.cost(region, term)
         forward = CountingKernels(np, "float64")
         both = CountingKernels(np, "float64")
         play_part(layer, data, region, term, backward=False, kernels=forward)
         play_part(layer, data, region, term, backward=has_backward(layer), kernels=both)
-        said = (cost.forward, cost.backward)
+        stated = (cost.forward, cost.backward)
         counted = (forward.flops, both.flops - forward.flops)
         hint = "correct cost(); what an Op of your own computes is not counted"
-        _require_law(said == counted, layer, f"{region} costs {said} FLOPs and {counted} were counted", hint)
+        _require_law(stated == counted, layer, f"{region} costs {stated} FLOPs and {counted} were counted", hint)
 
 
 def gradient_law(layer: Layer, data: LayerData, seed: int, objective: float = 1.0, kernels: Kernels = KERNELS) -> None:
     """Law 3: backward, with ``kernels``, is the derivative of forward, by central differences in a random direction.
 
-    ``objective`` is that of a loss over its first metric, per row of the global mini-batch. The differences are those
-    of the reference kernels in float64: float32 has no digits for them.
+    ``objective`` is the ratio of a loss's objective to its first metric, per row of the global mini-batch. The
+    differences are computed by the reference kernels in float64: float32 has too few digits for them.
     """
     if not has_backward(layer):
         return
@@ -118,22 +119,22 @@ def gradient_law(layer: Layer, data: LayerData, seed: int, objective: float = 1.
             _directional_slope(layer, data, array, direction, objective),
             float((gradient * direction).sum()),
         )
-        trouble = f"{name} says {found:.9g} along a direction in which forward changes by {expected:.9g}"
+        trouble = f"{name} gives {found:.9g} along a direction in which forward changes by {expected:.9g}"
         _require_law(abs(found - expected) <= tolerance * (1 + abs(expected)), layer, trouble, "see backward")
 
 
 def _directional_slope(layer: Layer, data: LayerData, array: Any, direction: Any, objective: float) -> float:
-    """How the objective changes as ``array``, one of ``data``, moves along ``direction``."""
-    array += STEP * direction
-    above = objective_value(layer, data, objective)
+    """The derivative of the objective as ``array``, one of ``data``, moves along ``direction``."""
+    array += STEP * direction  # in place, as ``data`` holds this array; restored below, up to rounding
+    above = _objective_value(layer, data, objective)
     array -= 2 * STEP * direction
-    below = objective_value(layer, data, objective)
+    below = _objective_value(layer, data, objective)
     array += STEP * direction
     return (above - below) / (2 * STEP)
 
 
-def objective_value(layer: Layer, data: LayerData, objective: float) -> float:
-    """What backward differentiates: the loss, or else the output projected on ``data.dy``."""
+def _objective_value(layer: Layer, data: LayerData, objective: float) -> float:
+    """The function that backward differentiates: the loss, or for other layers the sum of y · ``data.dy``."""
     played = play_part(layer, data, backward=False)
     if layer.is_loss:
         return objective * float(played.metrics[0]) / layer.output.shape[0]
@@ -141,9 +142,9 @@ def objective_value(layer: Layer, data: LayerData, objective: float) -> float:
 
 
 def cut_law(layer: Layer, data: LayerData, cut: RandomCut, kernels: Kernels = KERNELS) -> None:
-    """Law 4: the parts of a legal cut, computed from what ``needs`` names, make the whole, forward and backward.
+    """Law 4: the parts of a legal cut, each computed from its ``needs``, give the whole, forward and backward.
 
-    ``kernels`` compute the parts, and the reference kernels, in float64, the whole.
+    ``kernels`` compute the parts; the reference kernels, in float64, compute the whole.
     """
     tolerance = TOLERANCE[str(kernels.dtype)]
     expected = play_part(layer, data, backward=has_backward(layer))
@@ -153,7 +154,7 @@ def cut_law(layer: Layer, data: LayerData, cut: RandomCut, kernels: Kernels = KE
             play_part(layer, data, region, term, own=own, backward=has_backward(layer), kernels=kernels)
             for term in cut.terms
         ]
-        read = all(all_finite([part.y, *part.dx, *part.dw]) for part in terms)
+        read = all(all_finite([part.y, *part.dx, *part.dw]) for part in terms)  # outside of the needs all is NaN
         _require_law(read, layer, f"the part {region} reads more than needs() names", "name it in needs()")
         same = is_close(sum(part.y for part in terms), take_region(expected.y, region), tolerance)
         _require_law(same, layer, f"the part {region} is not that of the whole, in {cut}", "see needs and forward")
@@ -171,7 +172,7 @@ def cut_law(layer: Layer, data: LayerData, cut: RandomCut, kernels: Kernels = KE
 
 
 def _statistics_law(layer: Layer, terms: list[PlayedPart], expected: PlayedPart, tolerance: float) -> None:
-    """Law 4, in part: what a batch adds to running statistics is computed whole by the terms of every cell."""
+    """Law 4, in part: the terms of each cell compute all of a batch's share of running statistics."""
     for k, share in enumerate(expected.dw):
         if layer.params[k].running and share is not None:
             found = sum(part.dw[k] for part in terms)
@@ -182,12 +183,12 @@ def _statistics_law(layer: Layer, terms: list[PlayedPart], expected: PlayedPart,
 
 
 def _gradient_trouble(name: str, cut: RandomCut) -> tuple[str, str]:
-    """What is wrong and where to look if gradients do not add up."""
+    """The error and the hint if gradients do not add up."""
     return f"{name} of {cut} do not add up to that of the whole", "see needs and backward"
 
 
 def _gradients_add_up(gradient: Any, pieces: list[tuple[Any, Any]], tolerance: float) -> bool:
-    """True if the gradients of all parts, scattered over the regions they came from, make ``gradient``."""
+    """True if the gradients of all parts, added at the regions that they came from, equal ``gradient``."""
     if gradient is None:
         return True
     total = np.zeros(gradient.shape)

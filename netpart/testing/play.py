@@ -1,4 +1,4 @@
-"""Plays parts of a layer as a worker would: what ``needs`` names is cut out of the whole, the rest is poison."""
+"""Execution of parts of a layer as on a worker: a part gets the regions of its ``needs``; other memory is poisoned."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ KERNELS = Kernels(np, "float64")
 
 
 def poisoned_array(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -> Any:
-    """An array whose contents nobody may rely on: NaN, or an absurd integer; ``compute`` is the dtype of FLOAT."""
+    """An array filled with values that no kernel may use: NaN, or the largest integer.
+
+    ``dtype`` may be FLOAT or INT; ``compute`` is the dtype of FLOAT.
+    """
     kind = np.dtype({FLOAT: compute, INT: "int32"}.get(dtype, dtype))
     return np.full(shape, np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind in "iu" else True, kind)
 
 
 def run_poisoned(op: Op) -> None:
-    """Runs an Op in poisoned scratch."""
+    """Runs an Op with poisoned scratch arrays: its contents are undefined in a real run."""
     op.run(*(poisoned_array(shape, dtype) for shape, dtype in op.scratch))
 
 
 @dataclass
 class LayerData:
-    """Whole arrays for a layer: inputs, parameters, and the gradient of the output."""
+    """Uncut arrays for a layer: inputs, parameters, and the gradient of the output."""
 
     x: Arrays
     w: Arrays
@@ -43,9 +46,9 @@ class LayerData:
 
 
 def make_layer_data(layer: Layer, seed: int) -> LayerData:
-    """Random data with distinct numbers, none near 0, so that neither a tie nor a kink is near.
+    """Draws data with distinct numbers, none near 0, so that small steps cross neither a tie nor a kink.
 
-    The offsets of the sources differ, and not by a fraction of their sizes: nor do two sources have a number in common.
+    The offsets of the sources differ by irrational numbers, so that two sources never have a number in common.
     """
     rng = np.random.default_rng(seed)
 
@@ -64,7 +67,7 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
 
 @dataclass
 class PlayedPart:
-    """What one part left behind; ``dx`` and ``dw`` are empty where backward was not played."""
+    """The results of one part; ``dx`` and ``dw`` are empty if backward was not run."""
 
     needs: Needs
     y: Any
@@ -74,7 +77,7 @@ class PlayedPart:
 
 
 def take_region(array: Any, region: Region | None) -> Any:
-    """A contiguous copy of a region, None of none."""
+    """A contiguous copy of a region; None if the region is None."""
     return None if region is None else array[relative_slices(region, whole_region(array.shape))].copy()
 
 
@@ -88,9 +91,9 @@ def play_part(
     backward: bool = True,
     kernels: Kernels = KERNELS,
 ) -> PlayedPart:
-    """Plays one part forward and backward; ``own`` is the box of its region that it answers for (default: all).
+    """Runs one part forward and backward; ``own`` is the box of its region that it owns (default: all).
 
-    Arrays have the compute dtype of ``kernels`` and lie in the order that these like; parameters lie as written.
+    Arrays have the compute dtype of ``kernels`` and the memory order that these prefer; parameters are row-major.
     """
     region = layer.output.whole if region is None else region
     own = region if own is None else own
@@ -107,7 +110,7 @@ def play_part(
         rows=layer.output.shape[0], seed=SEED, clock=Clock(STEP),
     )  # fmt: skip
     run_poisoned(layer.forward(kernels, call))
-    y = call.y[0].copy()
+    y = call.y[0].copy()  # before ``_poison_unread`` may overwrite it
     if backward:
         _poison_unread(layer, call)
         call.dy = [lay(_owned_gradient(data.dy, region, own))]
@@ -121,21 +124,22 @@ def play_part(
 
 
 def _in_compute_dtype(array: Any, kernels: Kernels) -> Any:
-    """``array`` in the compute dtype of ``kernels`` if it holds float64, else itself."""
+    """``array`` in the compute dtype of ``kernels`` if it is float64, else ``array`` itself."""
     return array.astype(kernels.dtype) if array is not None and array.dtype == np.float64 else array
 
 
 def _in_kernel_order(layer: Layer, kernels: Kernels, array: Any) -> Any:
-    """A tensor of ``layer`` as ``kernels`` are given it in a run: their dtype, and channels last if both like that."""
+    """A tensor of ``layer`` as ``kernels`` get it in a run: in their dtype, and channels last if both prefer that."""
     found = _in_compute_dtype(array, kernels)
     last = kernels.channels_last and layer.memory_order != MemoryOrder.PLAIN
     if found is None or not last or not found.ndim == layer.output.rank > 2:
         return found
+    # The shape stays (batch, channels, space); only the strides change.
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(found, 1, -1)), -1, 1)
 
 
 def _poison_unread(layer: Layer, call: Call) -> None:
-    """Poisons what backward, as the layer says, does not read again."""
+    """Poisons the inputs and outputs that backward does not read, by the layer's ``rereads``: a run may free them."""
     for name, arrays in (("x", call.x), ("y", call.y)):
         for array in arrays if name not in layer.rereads else ():
             if array is not None:
@@ -143,30 +147,30 @@ def _poison_unread(layer: Layer, call: Call) -> None:
 
 
 def _owned_elements(region: Region, own: Region) -> Any:
-    """Mask of the elements of ``region`` that lie in ``own``, None if all do."""
+    """The mask of the elements of ``region`` that lie in ``own``; None if all do."""
     mask = np.zeros(extent(region), bool)
     mask[relative_slices(own, region)] = True
     return None if mask.all() else mask
 
 
 def _owned_gradient(dy: Any, region: Region, own: Region) -> Any:
-    """The gradient of ``region``, 0 outside ``own``: what a part returns that computed more than it owns."""
+    """The gradient of ``region``, with 0 outside of ``own``: elements that another part owns are not counted twice."""
     part = np.zeros(extent(region))
     part[relative_slices(own, region)] = take_region(dy, own)
     return part
 
 
 def scatter_add(total: Any, part: Any, region: Region | None) -> None:
-    """Adds a part's gradient to the whole."""
+    """Adds the gradient of a part to ``total`` at ``region``."""
     if region is not None:
         total[relative_slices(region, whole_region(total.shape))] += part
 
 
 def is_close(a: Any, b: Any, tolerance: float) -> bool:
-    """True if ``a`` is ``b`` within ``tolerance``, relative to the largest element."""
+    """True if ``a`` equals ``b`` within ``tolerance``, relative to 1 + the largest element of ``b``."""
     return bool(np.abs(np.asarray(a) - b).max(initial=0) <= tolerance * (1 + np.abs(b).max(initial=0)))
 
 
 def all_finite(arrays: Sequence[Any]) -> bool:
-    """True if no poison is left in float arrays."""
+    """True if no array contains NaN, the poison, or infinity."""
     return all(np.isfinite(a).all() for a in arrays if a is not None)

@@ -1,0 +1,3 @@
+"""What a trained net says."""
+
+__all__ = ["gradcam", "pointing_game", "sampling"]

@@ -1,4 +1,4 @@
-"""Cache lines: what two processes write does not share one."""
+"""Alignment to cache lines, so that data written by two processes never shares a line."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ LINE = 64
 
 
 def round_up(nbytes: int, unit: int = LINE) -> int:
-    """The next multiple of ``unit``."""
+    """``nbytes`` rounded up to a multiple of ``unit``."""
     return -(-nbytes // unit) * unit

@@ -1,17 +1,17 @@
-"""CudaIpcTransport: device memory that processes of one host share. A message is one copy, from device to device.
+"""CudaIpcTransport: device memory shared by processes of one host. A message is one copy, from device to device.
 
     rank 0 ──copies──▶ slot in memory of rank 1's GPU ──▶ worker         (opened by its handle: device_memory.py)
            ──records─▶ event ◀──waits for── stream of rank 1
            ──writes──▶ lane of rank 0, 16 bytes ──rings──▶ bell of rank 1           (shm.py)
 
-Hosts run ahead of their GPUs: a message is announced when its copy has been enqueued, not when it has been made. One
-rule keeps all in order: who sends, be it only that a step is finished, records an event behind everything that its
-stream was told before; who receives makes its stream wait for that event. What comes before in the eyes of the hosts
-then comes before on the devices, and the hosts' flow control holds for device memory: nobody writes a slot that is
-still to be read.
+Hosts run ahead of their GPUs: a message is announced when its copy has been enqueued, not when it has been executed.
+One rule keeps everything in order. A sender records an event after all work that it has enqueued on its stream, even
+for a message that only reports the end of a step; the receiver makes its stream wait for that event. What comes first
+in the order of the hosts then comes first on the devices too. So the hosts' flow control protects device memory as
+well: no rank writes a slot that is still to be read.
 
-Slots share events. Who waits for a later record than the message's own waits longer and not for less; as that record
-was enqueued before the wait is, no two streams can wait for each other.
+Slots share events. A receiver that waits for a later record than its message's own waits longer, but never too short.
+That record was enqueued before the wait is, so no two streams can wait for each other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from netpart.errors import TransportError
 from netpart.transport.cache_lines import round_up
@@ -32,13 +30,13 @@ from netpart.transport.shm import MORE, ShmTransport
 from netpart.transport.transport import Endpoint
 
 LINE = 256
-"""Bytes by which slots are aligned, as arrays of CuPy are."""
+"""Bytes to which slots are aligned, as arrays of CuPy are."""
 SLOTS = 0
-"""The block that has the slots; others are those of ``allocate``."""
+"""The number of the block that contains the slots; the other blocks are those of ``allocate``."""
 
 
 class DeviceSlot(NamedTuple):
-    """A place of a message: its array on the device, and the number of the event that its sender records."""
+    """A slot of a message: its array on the device, the number of the event that its sender records, and the peer."""
 
     array: Any
     event: int
@@ -46,10 +44,10 @@ class DeviceSlot(NamedTuple):
 
 
 class CudaIpcTransport(ShmTransport):
-    """One rank of a run on the current GPU; those of the ranks ``near`` reach it, and it reaches them.
+    """One rank of a run on the current GPU; the GPUs of the ranks ``near`` and this one can access each other.
 
-    Arrays that these send to each other are of ``xp``, cupy, and are read and written in the order of the current
-    stream. All else is of the host, as with ShmTransport, which other ranks of the run may have.
+    Arrays that these ranks exchange are of ``xp``, cupy, and are read and written in the order of the current stream.
+    All other arrays are of the host, as with ShmTransport, which other ranks of the run may use.
     """
 
     def __init__(self, rank: int, run_id: bytes, ranks: int, xp: Any, near: Collection[int]) -> None:
@@ -58,13 +56,13 @@ class CudaIpcTransport(ShmTransport):
         self.device_peers = frozenset(near) - {rank}
         with self.gpu_errors("events that other processes can wait for"):
             self._exports = DeviceExports(xp)
-        self._exports.blocks.append(None)
+        self._exports.blocks.append(None)  # block SLOTS: bind allocates it once all promises are known
         self._slot_bytes = 0
         self._imports: dict[int, DeviceImports] = {}
 
     @contextmanager
     def gpu_errors(self, wanted: str) -> Iterator[None]:
-        """Raises TransportError for what the GPU refuses."""
+        """Turn an error of the GPU into a TransportError, which reports ``wanted``."""
         try:
             yield
         except self.xp.cuda.runtime.CUDARuntimeError as error:
@@ -77,7 +75,8 @@ class CudaIpcTransport(ShmTransport):
         return self._exports.blocks[-1]
 
     def _found(self, header: FrameHeader, ahead: int, place: Array | None) -> tuple[int, int]:
-        """A block, numbered below NOWHERE, and the offset in it; a message of another rank has a slot of the host."""
+        """A block, numbered below NOWHERE, and the offset in it; NOWHERE for a rank that is not near: a slot of the
+        host."""
         if header.source not in self.device_peers:
             return NOWHERE, 0
         for number, block in enumerate(self._exports.blocks):
@@ -87,6 +86,7 @@ class CudaIpcTransport(ShmTransport):
                 and 0 <= device_array_address(place) - device_array_address(block) < block.nbytes
             ):
                 return NOWHERE - 1 - number, device_array_address(place) - device_array_address(block)
+        # No place in memory of ``allocate``: reserves slots at the current end of block SLOTS.
         self._slot_bytes += ahead * _slot_stride(header)
         return NOWHERE - 1 - SLOTS, self._slot_bytes - ahead * _slot_stride(header)
 
@@ -95,7 +95,7 @@ class CudaIpcTransport(ShmTransport):
             with self.gpu_errors(f"{self._slot_bytes} bytes of device memory for messages"):
                 self._exports.blocks[SLOTS] = self._exports.block(self._slot_bytes)
         where = super().bind(address)
-        self._stream.synchronize()  # whoever has the address may write at once
+        self._stream.synchronize()  # blocks are zeroed on the stream, and peers that have the address may write at once
         with self.gpu_errors("memory that other processes can open"):
             return f"{where}{MORE}{self._exports}"
 
@@ -131,6 +131,7 @@ class CudaIpcTransport(ShmTransport):
             slot.array.data.copy_from_device_async(array.data, array.nbytes, self._stream)
         elif slot.array.size:
             self.copy(slot.array, array)
+        # Also for an empty array: the event orders the streams whether or not there are bytes.
         self._stream.record(self._exports.events[slot.event])
 
     def receive(self, channel: Channel, step: int) -> Any:
@@ -143,17 +144,17 @@ class CudaIpcTransport(ShmTransport):
 
     def close(self) -> None:
         super().close()
-        with suppress(self.xp.cuda.runtime.CUDARuntimeError):  # of a GPU that has failed, and whoever used it told
+        with suppress(self.xp.cuda.runtime.CUDARuntimeError):  # a GPU that failed was reported by the call that used it
             if self._imports:
-                self._stream.synchronize()  # what was sent may be on its way
+                self._stream.synchronize()  # copies into peers' memory may still be running
             for imports in self._imports.values():
                 imports.close()
         self._imports.clear()
 
 
 def _device_slots(block: Any, promise: Promise, peer: int) -> list[DeviceSlot]:
-    """The slots of a channel between this rank and ``peer``, one behind the other from the promise's offset on; the one
-    place in memory of ``allocate``."""
+    """The slots of a channel between this rank and ``peer``, one after another from the promise's offset on, or its
+    single place in memory of ``allocate``."""
     header, found = promise.header, []
     for i in range(promise.ahead if promise.descriptor == NOWHERE - 1 - SLOTS else 1):
         start = promise.offset + i * _slot_stride(header)
@@ -163,7 +164,7 @@ def _device_slots(block: Any, promise: Promise, peer: int) -> list[DeviceSlot]:
 
 
 def _slot_stride(header: FrameHeader) -> int:
-    """Bytes from a slot to the next; even empty ones lie apart, as their events do."""
+    """Bytes from one slot to the next. Even empty slots have different offsets: the offset selects the event."""
     return round_up(max(header.nbytes, 1), LINE)
 
 
@@ -171,15 +172,15 @@ __all__ = ["CudaIpcTransport"]
 
 
 def open_transport(endpoint: Endpoint) -> ShmTransport:
-    """The transport of one worker: that of the host where it computes on the processor."""
+    """The transport of one worker; ShmTransport if the worker computes on the CPU."""
     rank, run_id, workers, devices, xp = endpoint
-    if xp is np:
+    if not devices[rank].partition(":")[2]:
         return ShmTransport(rank, run_id, workers)
-    return CudaIpcTransport(rank, run_id, workers, xp, near_ranks(xp, devices, rank))
+    return CudaIpcTransport(rank, run_id, workers, xp, _near_ranks(xp, devices, rank))
 
 
-def near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
-    """The ranks on GPUs that reach the one of ``rank``, and that it reaches."""
+def _near_ranks(xp: Any, devices: Sequence[str], rank: int) -> set[int]:
+    """The ranks whose GPUs can access the GPU of ``rank`` and can be accessed by it, ``rank`` included."""
     numbers = {other: int(number) for other, device in enumerate(devices) if (number := device.partition(":")[2])}
     own = numbers[rank]
     return {other for other, gpu in numbers.items() if can_access_peer(xp, own, gpu) and can_access_peer(xp, gpu, own)}

@@ -1,8 +1,8 @@
-"""What processes on GPUs of one host let each other open: blocks of device memory, and events. Handles name both.
+"""Device memory blocks and events that processes on GPUs of one host open in each other by handles.
 
-CUDA makes a handle of 64 bytes for a block or an event of this process, and opens that of another one (CUDA Runtime
-API, device management: cudaIpcGetMemHandle and its kin). Text carries them: those of blocks with their bytes, then
-those of events.
+CUDA makes a handle of 64 bytes for a block or an event of this process, and opens the handle of another process (CUDA
+Runtime API, device management: cudaIpcGetMemHandle and related functions). Handles are exchanged as text: those of the
+blocks, each with its size in bytes, then those of the events.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from netpart.transport.cache_lines import round_up
 
 EVENTS = 32
-"""Events of a rank: more let a receiver wait for less that came later, see cuda_ipc.py."""
+"""Events of a rank. With more of them a receiver waits less often for later work than its message, see cuda_ipc.py."""
 CHUNK = 2 << 20
-"""Bytes of a page of device memory: a handle opens whole pages, so no other memory lies in those of a block."""
+"""Bytes of a page of device memory. A handle opens whole pages, so the pages of a block contain no other memory."""
 
 
 class DeviceExports:
-    """What this process lets others open. ``xp`` is cupy; ``blocks`` are flat arrays of bytes, None for an empty one.
+    """Blocks and events that other processes may open. ``xp`` is cupy; ``blocks`` are flat byte arrays, None if empty.
 
-    Blocks are never freed: peers may have them open for longer than anybody here looks. They end with the process.
+    Blocks are never freed: peers may have them open for longer than this process knows. They end with the process.
     """
 
     def __init__(self, xp: Any) -> None:
@@ -31,9 +31,9 @@ class DeviceExports:
         self.events = [xp.cuda.Event(disable_timing=True, interprocess=True) for _ in range(EVENTS)]
 
     def block(self, nbytes: int) -> Any:
-        """``nbytes`` zeroed bytes of the current device, of no pool, as pools cut memory that a handle cannot name.
+        """``nbytes`` zeroed bytes of the current device, not from CuPy's pool: no handle can name a part of its blocks.
 
-        Raises the array module's CUDARuntimeError if there are not as many.
+        Raises the array module's CUDARuntimeError if there is too little memory.
         """
         size = round_up(nbytes, CHUNK)
         block = _wrap_device_bytes(self.xp, self.xp.cuda.runtime.malloc(size), size)[:nbytes]
@@ -50,7 +50,7 @@ class DeviceExports:
 
 
 class DeviceImports:
-    """What another process exports, by the text of its Exports; each is opened when first asked for."""
+    """The exports of another process, given the text of its DeviceExports; each is opened when it is first used."""
 
     def __init__(self, xp: Any, text: str) -> None:
         self.xp = xp
@@ -59,7 +59,7 @@ class DeviceImports:
         self._heard: dict[int, int] = {}
 
     def block(self, number: int) -> Any:
-        """Block ``number`` as bytes that the current device can write."""
+        """Block ``number`` as a byte array that the current device can write."""
         if number not in self._open:
             handle, nbytes = self._blocks[number].split(":")
             pointer = self.xp.cuda.runtime.ipcOpenMemHandle(bytes.fromhex(handle))
@@ -73,7 +73,7 @@ class DeviceImports:
         return self._heard[number]
 
     def close(self) -> None:
-        """Lets go of what is open; nobody may use it any more."""
+        """Close all opened blocks and events; they must not be used afterwards."""
         for block in self._open.values():
             self.xp.cuda.runtime.ipcCloseMemHandle(block.data.ptr)
         for event in self._heard.values():
@@ -85,18 +85,18 @@ class DeviceImports:
 def _wrap_device_bytes(xp: Any, pointer: int, nbytes: int) -> Any:
     """Device memory at ``pointer`` as an array of bytes.
 
-    It is said to be the current device's, even where it is a peer's: kernels and copies of this device reach it by its
-    address, and CuPy need not know more.
+    The array names the current device, even if the memory is a peer's: kernels and copies of this device reach it by
+    its address, which is all that CuPy needs.
     """
     memory = xp.cuda.UnownedMemory(pointer, nbytes, None, xp.cuda.runtime.getDevice())
     return xp.ndarray((nbytes,), np.uint8, xp.cuda.MemoryPointer(memory, 0))
 
 
 def device_array_address(array: Any) -> int:
-    """Where the first element of an array of the device lies."""
+    """The address of the first element of an array on the device."""
     return int(array.data.ptr)
 
 
 def can_access_peer(xp: Any, one: int, other: int) -> bool:
-    """True if GPU ``one`` of this host can write memory of GPU ``other``."""
+    """True if GPU ``one`` of this host can access memory of GPU ``other``."""
     return one == other or bool(xp.cuda.runtime.deviceCanAccessPeer(one, other))

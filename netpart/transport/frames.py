@@ -1,10 +1,10 @@
-"""The frame: a fixed header in front of a tensor's bytes, written and read by pure functions.
+"""Frames: a fixed header in front of a tensor's bytes, written and read by pure functions.
 
     magic 4s | version H | run id 8s | dtype B | rank B | source I | phase, way, micro, edge, chunk 5I |
     step Q | nbytes Q | extents 8Q | payload
 
-All little-endian and unpadded, 120 bytes, so the payload behind it stays aligned where the frame is. Every
-field is checked before a byte of the payload is used; nothing in a frame can name code.
+The header is little-endian and unpadded. It has 120 bytes, so the payload after it is aligned if the frame is. Every
+field is checked before a byte of the payload is used. No field of a frame can name code.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MAGIC, VERSION = b"NPRT", 1
 RUN_ID_BYTES, LARGEST_RANK, LARGEST_BYTES = 8, 8, 2**62
 
 DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2"))
-"""Element types that travel; the code of a dtype is its place here, counted from 1."""
+"""Element types of payloads; the code of a dtype is its index here, counted from 1."""
 _CODES = {dtype: code for code, dtype in enumerate(DTYPES, start=1)}
 
 
 class ForeignFrame(TransportError):
-    """A frame that is not of this run: whoever can connect can send one, so it says nothing about the peers."""
+    """A frame that is not of this run. Any process that can connect can send one, so it is not an error of a peer."""
 
 
 @dataclass(frozen=True)
 class FrameHeader:
-    """What a message is: who sent which step of which channel, and the tensor that follows."""
+    """The identity of a message (sender, channel, step) and the dtype and shape of the tensor that follows."""
 
     source: int
     channel: Channel
@@ -53,7 +53,7 @@ class FrameHeader:
         return prod(self.shape) * self.dtype.itemsize
 
     def at(self, step: int) -> FrameHeader:
-        """The same of another step."""
+        """This header with another step."""
         return FrameHeader(self.source, self.channel, step, self.dtype, self.shape)
 
     def __str__(self) -> str:
@@ -61,14 +61,14 @@ class FrameHeader:
 
 
 def format_channel(channel: Channel) -> str:
-    """Names a channel in an error."""
+    """Name a channel in an error."""
     return "channel " + " ".join(
         f"{name}={int(n)}" for name, n in zip(("phase", "way", "micro", "edge", "chunk"), channel, strict=True)
     )
 
 
 def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> None:
-    """Raises TransportError for a tensor that no frame can carry."""
+    """Raise TransportError for a tensor that no frame can carry."""
     if dtype not in _CODES:
         known = ", ".join(str(d) for d in DTYPES)
         raise TransportError(
@@ -79,7 +79,7 @@ def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> 
 
 
 def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
-    """Writes a header (HEADER.size bytes). Raises TransportError for what no frame can carry."""
+    """Write a header (HEADER.size bytes). Raises TransportError for a tensor or number that no frame can carry."""
     check_frame_tensor(header.channel, header.dtype, header.shape)
     rank = len(header.shape)
     extents = header.shape + (0,) * (LARGEST_RANK - rank)
@@ -91,7 +91,7 @@ def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
 
 
 def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
-    """Reads and checks the header of a whole frame: ``unpack_header``, and its bytes must be there."""
+    """Read and check the header of a whole frame: as ``unpack_header``, and the payload must be complete."""
     header = unpack_header(frame, run_id)
     if header.nbytes != len(frame) - HEADER.size:
         raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}")
@@ -99,10 +99,10 @@ def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
 
 
 def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
-    """Reads and checks the header in front of ``frame``.
+    """Read and check the header in front of ``frame``.
 
-    Raises Foreign for a frame that is not of run ``run_id``, TransportError for one that is and is broken:
-    another version, an unknown dtype, extents that do not make up its bytes.
+    Raises ForeignFrame for a frame that is not of run ``run_id``. Raises TransportError for a broken frame of the run:
+    another version, an unknown dtype, extents that do not give its bytes.
     """
     if len(frame) < HEADER.size:
         raise ForeignFrame(f"expected a header of {HEADER.size} bytes, got a frame of {len(frame)}")
@@ -115,13 +115,14 @@ def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
         raise TransportError(f"rank {source}: expected a known dtype and {LARGEST_RANK} axes, got {code} and {rank}")
     phase, way, micro, edge, chunk, step, nbytes = fields[:7]
     header = FrameHeader(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
+    # Empty axes count as 1: an array without elements can still have extents whose strides overflow in NumPy.
     if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
-        raise TransportError(f"{header}: expected a tensor of at most {LARGEST_BYTES} bytes, were its empty axes not")
+        raise TransportError(f"{header}: expected at most {LARGEST_BYTES} bytes, counting empty axes as 1")
     if nbytes != header.nbytes:
-        raise TransportError(f"{header}: expected a tensor of {header.nbytes} bytes, its header says {nbytes}")
+        raise TransportError(f"{header}: expected a tensor of {header.nbytes} bytes, got {nbytes} in its header")
     return header
 
 
 def frame_payload(frame: memoryview, header: FrameHeader) -> Array:
-    """The tensor of a frame (flat bytes) without a copy: it lies in the frame's memory and keeps it alive."""
+    """The tensor of a frame (flat bytes), without a copy: the array refers to the frame's memory and keeps it alive."""
     return np.frombuffer(frame, np.uint8)[HEADER.size :].view(header.dtype).reshape(header.shape)

@@ -1,10 +1,10 @@
-"""What processes of one host let each other map: nameless memory, which goes with its last process, however that ends.
+"""Memory that processes of one host share: it has no name, and ends with the last process that uses it.
 
-Its address is the descriptor as the kernel shows it, /proc/PID/fd/N, which only processes of the same user may open; so
-nothing listens and nobody else can connect. A rank has one piece for all that it expects, and one for each block of
-``allocate``. The first begins with what all peers look for:
+Its address is its descriptor as the kernel shows it, /proc/PID/fd/N, which only processes of the same user may open. So
+nothing listens, and no other process can connect. A rank has one piece for all messages that it expects, and one for
+each block of ``allocate``. The first piece begins with what all peers need:
 
-    0       bell                   rung by whoever has sent (bell.py)
+    0       bell                   rung by every sender (bell.py)
     64      run id
     128     table of lanes         offset and bytes, one row per rank
             lanes                  of each rank, in whole pages (lane.py)
@@ -31,7 +31,7 @@ ROW = Struct("<QQ")
 
 
 def shared_memory_refusal() -> str:
-    """Why this host cannot share memory in this way; "" if it can."""
+    """The reason why this host cannot share memory in this way; "" if it can."""
     if not hasattr(os, "memfd_create"):
         return f"it needs Linux's memfd_create, and this is {platform.system()} without it"
     if platform.machine() != "x86_64":
@@ -47,12 +47,13 @@ def shared_memory_refusal() -> str:
 
 
 def create_shared_memory(rank: int, nbytes: int) -> int:
-    """The descriptor of new memory, all of it there: what lacks is known now, and no step pays for its pages.
+    """The descriptor of new shared memory, all of it allocated: a shortage shows now, and no step allocates pages.
 
-    Raises TransportError if there is not as much.
+    Raises TransportError if the host has too little memory.
     """
     descriptor = os.memfd_create(f"netpart-{os.getpid()}")
     try:
+        # Checked first: fallocate would fill the host's memory before it fails.
         if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
             raise OSError("a host that has less")
         os.posix_fallocate(descriptor, 0, nbytes)
@@ -64,9 +65,9 @@ def create_shared_memory(rank: int, nbytes: int) -> int:
 
 
 def lay_out_lanes(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, mmap.mmap, list[mmap.mmap]]:
-    """Shares memory for lanes of so many bytes: its descriptor, what is in front of them, and the lanes.
+    """Share memory for one lane per rank, of ``sizes`` bytes. Returns its descriptor, the part in front, the lanes.
 
-    Raises TransportError if there is not as much.
+    Raises TransportError if the host has too little memory.
     """
     first = _front_bytes(len(sizes))
     descriptor = create_shared_memory(rank, first + sum(sizes))
@@ -81,9 +82,9 @@ def lay_out_lanes(rank: int, run_id: bytes, sizes: Sequence[int]) -> tuple[int, 
 
 
 def open_peer_lane(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mmap.mmap, mmap.mmap]:
-    """What is in front of a peer's lanes, and there the lane of ``rank``, one of ``ranks``.
+    """The part in front of the lanes in a peer's memory, and the lane there of ``rank``, one of ``ranks``.
 
-    Raises OSError if it cannot be opened or is of another run.
+    Raises OSError if the memory cannot be opened or is of another run.
     """
     with path.open("r+b") as file:
         front = _map_shared_range(file, 0, _front_bytes(ranks))
@@ -93,7 +94,7 @@ def open_peer_lane(path: Path, run_id: bytes, ranks: int, rank: int) -> tuple[mm
 
 
 def _map_shared_range(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
-    """``nbytes`` of shared memory from ``start`` on. Raises OSError where a peer promised more than it shares."""
+    """``nbytes`` of shared memory from ``start`` on. Raises OSError if the peer shares less than it promised."""
     room = os.fstat(file.fileno()).st_size - start
     if (start | nbytes) % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= room:
         raise OSError("memory of another size")
@@ -101,7 +102,8 @@ def _map_shared_range(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
 
 
 def map_peer_bytes(path: Path, offset: int, nbytes: int, writable: bool) -> Array:
-    """Bytes of memory that a peer shares. Raises OSError if it cannot be opened."""
+    """``nbytes`` bytes from ``offset`` on of memory that a peer shares. Raises OSError if it cannot be opened."""
+    # mmap accepts only offsets of whole pages: it maps from the page's start on, and the array skips the rest.
     skipped = offset % mmap.ALLOCATIONGRANULARITY
     access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
     with path.open("r+b" if writable else "rb") as file:
@@ -110,7 +112,7 @@ def map_peer_bytes(path: Path, offset: int, nbytes: int, writable: bool) -> Arra
 
 
 def host_array_address(array: Array) -> int:
-    """Where the first element of an array lies."""
+    """The address of the first element of an array."""
     return int(array.__array_interface__["data"][0])
 
 

@@ -1,23 +1,23 @@
-"""Lane: the memory between one sender and one receiver, laid out before the first message and the same for both.
+"""MessageLane: memory between one sender and one receiver, laid out before the first message and mapped by both.
 
     0       messages sent          written by the sender, read by the receiver
     64      messages taken         written by the receiver, read by the sender
     128     number of promises
-    192     complaint              header of the first message that nobody promised, see below
-    320     promises               header of what each channel brings, how many may be on their way, and where
-            ring of entries        of the messages that were sent, in order: number of the promise, step
-            slots                  of each channel, one per message that may be on its way: they take turns
+    192     complaint              header of the first message that was not promised, see below
+    320     promises               for each channel: its header, the most messages in flight, and their place
+            ring of entries        one for each message sent, in order: number of the promise, step
+            slots                  of each channel, one per message that may be in flight: used in turn
 
 The message of a channel may have a place of its own instead of slots, in other memory that its receiver shares. Or it
-stays with its sender: then the lane that goes the other way, which is in the sender's memory, has its slot, or says
-where it lies, behind the promises of what comes on that lane.
+stays with its sender. Then the lane of the opposite direction, which is in the sender's memory, has its slot or states
+its place; that promise follows the promises of what comes on that lane.
 
-A message is its elements in a slot, its entry in the ring, and at last the count of messages sent. That its parts
-are seen in this order rests on x86-64, which keeps the order of stores and of loads, and stores 8 aligned bytes as
-one; the C library fences what it copies past the caches.
+A message is written in three steps: its elements in a slot, its entry in the ring, and last the count of messages sent.
+They are seen in this order because x86-64 keeps the order of stores and of loads, and stores 8 aligned bytes at once.
+The C library adds a fence where it copies past the caches.
 
-The sender compares what it sends with the promise. What differs does not travel: its header does, in place of the
-complaint, and its entry has no number, so that the receiver can say what came.
+The sender compares each message with its promise. A message that differs is not sent. Instead its header is written to
+the complaint, and its entry has the number UNPROMISED, so that the receiver can report what came.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ WORD, ENTRY = 8, 16
 PROMISE = Struct(f"<{HEADER.size}sQqQQ")
 SENT, TAKEN, COUNT, COMPLAINT, PROMISES = 0, LINE, 2 * LINE, 3 * LINE, 5 * LINE
 UNPROMISED = -1
-"""Stands for the number of a promise where there is none."""
+"""The number in the entry of a message that was not promised."""
 SPARE = 8
-"""Entries that fit the ring beyond what was promised, so that who breaks a promise can be named."""
+"""Entries of the ring in addition to those promised, so that a sender that breaks a promise can be named."""
 
 
 PlaceFinder = Callable[[Promise], Sequence[Any]]
-"""Finds the places that the messages of a channel have in turn: as its header announces them."""
+"""Finds the places that the messages of a channel use in turn: arrays of its header's shape and dtype."""
 
 
 def _no_places(promise: Promise) -> Sequence[Any]:
-    """The places of messages where none has any."""
+    """The PlaceFinder of lanes in which every message has a slot. Raises TransportError."""
     raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
 
 
 def ring_capacity(promises: Sequence[Promise]) -> int:
-    """Entries that the ring holds: one more per channel than may be on its way, which is a mistake to be named."""
+    """Entries that the ring holds: per channel one more than may be in flight, as that mistake is to be reported."""
     return SPARE + sum(promise.ahead + 1 for promise in promises)
 
 
 def _ring_start(promises: Sequence[Promise]) -> int:
-    """Where the ring of entries begins."""
+    """The offset in bytes of the ring of entries."""
     return PROMISES + len(promises) * PROMISE.size
 
 
 def _slots_start(promises: Sequence[Promise]) -> int:
-    """Where the first slot begins."""
+    """The offset in bytes of the first slot."""
     return round_up(_ring_start(promises) + ring_capacity(promises) * ENTRY)
 
 
@@ -75,7 +75,7 @@ def lane_bytes(promises: Sequence[Promise]) -> int:
 
 
 class LaneStream:
-    """What a lane knows of one channel: its number among the promises, what was promised, its slots in turn."""
+    """One channel of a lane: its number among the promises, the promised header, and an endless cycle of its slots."""
 
     __slots__ = ("channel", "dtype", "header", "number", "shape", "slots")
 
@@ -89,10 +89,10 @@ class LaneStream:
 
 
 class MessageLane:
-    """One end of a lane: that of who ``sends``, or the other.
+    """One end of a lane: the sender's if ``sends``, else the receiver's.
 
-    ``streams`` by number, ``by_channel`` by channel; by channel too, those of them that are ``staying`` with who sends,
-    and what goes the other way and is ``kept`` by who receives here.
+    ``streams`` are by number, the others by channel: ``by_channel`` has the same streams, ``staying`` those whose
+    messages stay with the sender, and ``kept`` those of the opposite direction, kept by the receiver of this lane.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class MessageLane:
         self.staying: dict[Channel, LaneStream] = {}
         at = _slots_start(promises)
         for number, promise in enumerate(promises):
+            # What is kept goes in the opposite direction: the receiver of this lane writes it, its sender reads it.
             places = place(promise) if promise.placed else _lane_slots(memory, at, promise, sends != bool(promise.kept))
             stream = LaneStream(number, promise.header, places)
             if promise.kept:
@@ -126,7 +127,7 @@ class MessageLane:
     def make(
         cls, memory: mmap.mmap, promises: Sequence[Promise], run_id: bytes, place: PlaceFinder = _no_places
     ) -> MessageLane:
-        """Writes the receiver's promises into fresh memory, those of what it keeps last; the receiver's end."""
+        """Write the receiver's promises into new memory, those of what it keeps last; return the receiver's end."""
         memoryview(memory).cast("q")[COUNT // WORD] = len(promises)
         for i, promise in enumerate(promises):
             row = pack_header(promise.header, run_id), promise.ahead, promise.descriptor, promise.offset, promise.kept
@@ -135,7 +136,7 @@ class MessageLane:
 
     @classmethod
     def open(cls, memory: mmap.mmap, run_id: bytes, place: PlaceFinder = _no_places) -> MessageLane:
-        """Reads the promises from the receiver's memory; the sender's end."""
+        """Read the promises from the receiver's memory; the sender's end. Raises TransportError if they do not fit."""
         count = memoryview(memory).cast("q")[COUNT // WORD]
         most = (len(memory) - PROMISES) // PROMISE.size
         rows = (PROMISE.unpack_from(memory, PROMISES + i * PROMISE.size) for i in range(min(count, most)))
@@ -147,7 +148,7 @@ class MessageLane:
         return cls(memory, promises, run_id, place, sends=True)
 
     def join(self, back: MessageLane) -> str:
-        """Finds what stays with the sender where ``back`` says, the lane to him; returns how they differ, or ""."""
+        """Take the places of what stays with the sender from ``back``, the lane to it; return a difference, or ""."""
         ours, theirs = ({c: stream.header for c, stream in of.items()} for of in (self.staying, back.kept))
         alone = ", ".join(map(format_channel, sorted(ours.keys() ^ theirs.keys())))
         if ours != theirs:
@@ -157,23 +158,22 @@ class MessageLane:
         return ""
 
     def write(self, number: int, step: int) -> None:
-        """Adds message ``step`` of promise ``number``, whose slot must be complete.
+        """Add message ``step`` of promise ``number``, whose slot must be complete.
 
         Raises TransportError if the ring is full.
         """
         words = self._words
         sent = self._sent
         if sent - words[TAKEN // WORD] >= self._capacity:
-            raise TransportError(
-                f"expected at most {self._capacity} messages on their way; senders must await receivers"
-            )
+            raise TransportError(f"expected at most {self._capacity} messages in flight; senders must await receivers")
         at = self._ring + sent % self._capacity * 2
         words[at] = number
         words[at + 1] = step
+        # The count last: it publishes the entry, and with it the slot.
         self._sent = words[SENT // WORD] = sent + 1
 
     def complain(self, header: FrameHeader) -> None:
-        """Tells the receiver of a message that it did not promise to take; the first one stays."""
+        """Report to the receiver a message that it did not promise to take; only the first complaint is kept."""
         packed = pack_header(header, self._run_id)
         if not self._complained:
             self._memory[COMPLAINT : COMPLAINT + HEADER.size] = packed
@@ -181,7 +181,7 @@ class MessageLane:
         self.write(UNPROMISED, header.step)
 
     def complaint(self) -> FrameHeader:
-        """What the sender complains of. Raises TransportError if its header is broken."""
+        """The header of the message that was not promised. Raises TransportError if it is broken."""
         return unpack_header(self._memory[COMPLAINT : COMPLAINT + HEADER.size], self._run_id)
 
     @property
@@ -197,11 +197,12 @@ class MessageLane:
         words = self._words
         sent = self._words[SENT // WORD]
         if sent - self._taken > self._capacity:
-            raise TransportError(f"expected at most {self._capacity} messages on their way, got {sent - self._taken}")
+            raise TransportError(f"expected at most {self._capacity} messages in flight, got {sent - self._taken}")
         while self._taken < sent:
             at = self._ring + self._taken % self._capacity * 2
             self._taken += 1
             yield words[at], words[at + 1]
+        # Only now, as it allows the sender to overwrite the entries.
         words[TAKEN // WORD] = self._taken
 
 
@@ -213,7 +214,7 @@ def _lane_slots(memory: mmap.mmap, at: int, promise: Promise, writable: bool) ->
 
 
 def slot_array(flat: Array, header: FrameHeader, writable: bool) -> Array:
-    """The first of some bytes as the array that ``header`` announces."""
+    """The first bytes of ``flat`` as an array of the shape and dtype of ``header``."""
     array = flat[: header.nbytes].view(header.dtype).reshape(header.shape)
     array.flags.writeable = writable
     return array

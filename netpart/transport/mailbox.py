@@ -1,4 +1,4 @@
-"""Mailbox: holds every arrival against its promise and hands it out in order. No socket in sight.
+"""Mailbox: compares every arrival with its promise and hands the messages out in order, for every transport.
 
 sender or receiving thread                         worker
 accepts(header) -> put(header, array) -> waiting -> take(channel, step)
@@ -21,12 +21,12 @@ from netpart.spec import Shape
 from netpart.transport.frames import Array, Channel, FrameHeader, check_frame_tensor, format_channel
 
 WINDOW = 2
-"""Messages that may wait on one channel: with one message a step, the steps a sender may be ahead."""
+"""Messages that may wait on one channel: with one message per step, the steps by which a sender may be ahead."""
 
 
 @dataclass
 class _ExpectedStream:
-    """What was promised on a channel and what waits there; ``newest`` is the step of the last arrival."""
+    """The promise of a channel and the messages that wait there; ``newest`` is the step of the last arrival."""
 
     peer: int
     shape: Shape
@@ -48,9 +48,9 @@ class _ExpectedStream:
 
 
 class Mailbox:
-    """The arrivals of one rank. ``arrivals`` counts them; the first error stays and is raised from then on.
+    """The arrivals of one rank. ``arrivals`` counts them; the first error is kept and raised from then on.
 
-    ``limit`` is the largest payload in bytes that the wire lets through, None for no limit.
+    ``limit`` is the largest payload in bytes that the transport can receive, None for no limit.
     """
 
     def __init__(self, rank: int) -> None:
@@ -72,10 +72,10 @@ class Mailbox:
         return sum(stream.ahead for stream in self._streams.values())
 
     def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
-        """Promises that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one a step.
+        """Promise that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one per step.
 
-        At most ``ahead`` of them wait to be taken. Raises TransportError if no frame can carry them or something else
-        was promised before.
+        At most ``ahead`` of them may wait to be taken. Raises TransportError if no frame can carry them or another
+        promise was made before.
         """
         check_frame_tensor(channel, dtype, shape)
         stream = _ExpectedStream(peer, shape, dtype, ahead)
@@ -86,13 +86,14 @@ class Mailbox:
             )
         with self._lock:
             known = self._streams.setdefault(channel, stream)
+        # The texts omit ``ahead`` and what waits: the same promise may be made again.
         if str(known) != str(stream):
             raise TransportError(
                 f"rank {self.rank}, {format_channel(channel)}: expected one promise, {known}, got {stream}"
             )
 
     def accepts(self, header: FrameHeader) -> bool:
-        """True if the message keeps its promise; if not, the error is recorded and the message must be dropped."""
+        """True if the message matches its promise; if not, the error is recorded and the message must be dropped."""
         with self._lock:
             mistake = "" if self._error else self._mistake(header)
         if mistake:
@@ -114,17 +115,18 @@ class Mailbox:
         return ""
 
     def put(self, header: FrameHeader, array: Array) -> None:
-        """Adds a message that was accepted and wakes whoever waits."""
+        """Add a message that ``accepts`` has accepted and wake the thread that waits."""
         with self._lock:
             self._streams[header.channel].add(header.step, array)
             self.arrivals += 1
             self._changed.notify_all()
 
     def admit(self, channel: Channel, step: int, array: Array) -> bool:
-        """Adds a message that differs from the promise in its step alone; False if ``accepts`` knows a mistake.
+        """Add a message of which only the step is unchecked; False if it is a mistake, which ``accepts`` then records.
 
-        One thread both adds and takes: nobody is woken.
+        For transports whose worker's thread both adds and takes.
         """
+        # No lock and no notification: a single thread adds and takes.
         stream = self._streams[channel]
         if self._error or step <= stream.newest or len(stream.waiting) >= stream.ahead:
             return False
@@ -133,24 +135,24 @@ class Mailbox:
         return True
 
     def fail(self, error: str) -> None:
-        """Records an error, if it is the first, and wakes whoever waits."""
+        """Record an error, if it is the first, and wake the thread that waits."""
         with self._lock:
             self._error = self._error or error
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Lets nobody use its transport any more."""
+        """Make every later use of the transport raise TransportError."""
         self.fail(f"rank {self.rank}: expected an open transport, got a closed one")
 
     def check(self) -> None:
-        """Raises the recorded error, if there is one."""
+        """Raise the recorded error, if there is one."""
         if self._error:
             raise TransportError(self._error)
 
     def take(self, channel: Channel, step: int) -> Array | None:
-        """Removes and returns the message of ``step``; None if it has not come.
+        """Remove and return the message of ``step``; None if it has not arrived.
 
-        Raises TransportError if it cannot come any more, nothing was promised, or an error was recorded.
+        Raises TransportError if it cannot arrive any more, nothing was promised, or an error was recorded.
         """
         with self._lock:
             self.check()
@@ -168,7 +170,7 @@ class Mailbox:
         raise TransportError(self._error)
 
     def listen(self, seconds: float) -> None:
-        """Blocks until another thread adds a message or records an error, for ``seconds`` at most, if it has not."""
+        """Block until another thread has added a message or recorded an error since ``news``, at most ``seconds``."""
         with self._lock:
             self._changed.wait_for(lambda: self.arrivals != self._seen or self._error, seconds)
 
@@ -183,5 +185,5 @@ class Mailbox:
 
 def _describe_arrival(stream: _ExpectedStream) -> str:
     if stream.waiting:
-        return f"step {stream.waiting[0][0]}: a message was lost or the two count differently"
+        return f"step {stream.waiting[0][0]}: a message was lost, or sender and receiver count steps differently"
     return f"a message of step {stream.newest} before, which was taken"

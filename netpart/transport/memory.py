@@ -1,4 +1,4 @@
-"""MemoryTransport: mailboxes in one process, for workers that are threads and as the double of every test."""
+"""MemoryTransport: mailboxes in one process, for workers that are threads and for tests."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class MemoryHub:
 
 
 class MemoryTransport(Transport):
-    """One rank of a hub. Nothing travels but the payload, copied once, so ``header_bytes`` stays 0.
+    """One rank of a hub. Only the payload is transferred, by one copy, so ``header_bytes`` stays 0.
 
-    Each channel has WINDOW + 1 buffers that take turns. A message is accepted while fewer than WINDOW wait, so
-    when buffer k comes round again its message has been taken and so has the one after it: nobody reads it.
+    Each channel has WINDOW + 1 buffers that are used in turn. A message is accepted while fewer than WINDOW wait. So
+    when a buffer is reused, its message and the one after it have been taken, and the receiver no longer reads it.
     """
 
     def __init__(self, rank: int, hub: MemoryHub) -> None:

@@ -3,10 +3,10 @@
     worker --Isend--> rank 1        ranks --matched probe, Irecv--> mailbox --> worker
            --Isend--> rank 2
 
-A frame is one message of bytes, header and payload; its tag is the receiver's rank, and MPI keeps the order between
-two ranks. MPI gets on only inside its calls: a large frame leaves while its sender looks for messages, waits or
-flushes, not while it computes. It has no call either that blocks for a time and gives no descriptor to poll, so a wait
-looks again and again: for SPIN seconds without pause, then with naps.
+A frame is one message of bytes, header and payload. Its tag is the receiver's rank, and MPI keeps the order between two
+ranks. MPI makes progress only inside its calls: a large frame leaves while its sender looks for messages, waits or
+flushes, not while it computes. MPI has no call that blocks for a limited time, and no descriptor to poll. So a wait
+polls repeatedly: for SPIN seconds without a pause, then with naps.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 SPIN = 500e-6
-"""Seconds without a pause: the answer to a short message comes within, and others of this host get their turns."""
+"""Seconds of polling without a pause: enough for the answer to a short message. Each poll yields the core."""
 NAP = 100e-6
-"""Seconds between two looks of a long wait: about a tenth of a core, and half of it added to a message's way."""
+"""Seconds between two polls of a long wait: it takes about a tenth of a core and delays a message by half a nap."""
 
 
 @dataclass
 class _PendingFrame:
-    """A frame on its way: MPI reads or writes it until ``request`` is done."""
+    """A frame in flight: MPI reads or writes it until ``request`` is done."""
 
     frame: memoryview
     request: MPI.Request
 
 
 class MpiTransport(Transport):
-    """One rank of run ``run_id`` (8 bytes) among the ranks of ``comm``; by default it is the process's rank.
+    """One rank of run ``run_id`` (8 bytes) among the processes of ``comm``.
 
     Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect``, then ``send`` and ``receive``, ``close``,
-    which waits ``linger`` seconds for frames to leave. All ranks bind before one sends. Frames come from ranks of this
-    job alone, so one that is not of this run is an error too.
+    which waits at most ``linger`` seconds for frames to leave. All ranks bind before one sends. Only ranks of this job
+    can send frames, so a frame that is not of this run is an error here, too.
     """
 
     def __init__(self, rank: int, run_id: bytes, comm: MPI.Intracomm, *, linger: float = 1.0) -> None:
@@ -80,11 +80,11 @@ class MpiTransport(Transport):
         self._lent: dict[Channel, memoryview] = {}
 
     def bind(self, address: str = "") -> str:
-        """Returns the address of this rank: its place in the communicator, as "mpi:3"."""
+        """Return the address of this rank: its place in the communicator, as "mpi:3"."""
         return f"mpi:{self._comm.rank}"
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Learns the peers' places from what their ``bind`` returned. Raises TransportError for one that is none."""
+        """Store the peers' places, which their ``bind`` returned. Raises TransportError for a malformed address."""
         for peer, address in addresses.items():
             scheme, _, place = address.partition(":")
             if scheme != "mpi" or not place.isdecimal() or int(place) >= self._comm.size:
@@ -126,7 +126,7 @@ class MpiTransport(Transport):
             self._open = False
 
     def _until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Looks until ``done``, at most for ``seconds``; False if it was not done by then."""
+        """Poll until ``done``, for at most ``seconds``; False if it was not done by then."""
         began = monotonic()
         while not done():
             waited = monotonic() - began
@@ -143,27 +143,27 @@ class MpiTransport(Transport):
         return self.mailbox.news()
 
     def _has_left(self) -> bool:
-        """True once MPI has let go of all that was sent; what comes meanwhile lets the peers get on."""
+        """True once MPI has released all sent frames. Receives as well, so that peers that flush make progress."""
         self._take_in()
         with self._blaming("what was sent to leave"):
             return all(slot.request.Test() for slots in self._leaving.values() for slot in slots)
 
     def _room_to_send(self, nbytes: int) -> memoryview:
-        """The frame for a payload of ``nbytes`` that was sent longest ago if it has left, or a new one."""
+        """A frame for a payload of ``nbytes``: the oldest one of that size if MPI has released it, else a new one."""
         slots = self._leaving.get(nbytes)
         if slots and slots[0].request.Test():
             return slots.popleft().frame
         return memoryview(bytearray(HEADER.size + nbytes))
 
     def _take_in(self) -> None:
-        """Accepts everything that has come, and moves into the mailbox what is whole, in the order of each sender."""
+        """Start to receive all that has come, and move complete messages into the mailbox, in each sender's order."""
         if not self._open:
             return
         with self._blaming("its peers to be reachable"):
             while (message := self._comm.Improbe(self._any, self.rank, self._status)) is not None:
                 frame = self._room_to_receive(self._status.count)
                 self._coming.setdefault(self._status.source, deque()).append(_PendingFrame(frame, message.Irecv(frame)))
-            for slots in self._coming.values():
+            for slots in self._coming.values():  # MPI may complete a later frame first: only the oldest is tested
                 while slots and slots[0].request.Test():
                     self._arrived(slots.popleft().frame)
 
@@ -182,7 +182,7 @@ class MpiTransport(Transport):
         return free.pop() if free else memoryview(bytearray(nbytes))
 
     def _lend(self, channel: Channel) -> None:
-        """Keeps the frame of the message just taken from a channel, and frees that of the one before."""
+        """Keep the frame of the message just taken from a channel, which is being read, and free the one before."""
         before = self._lent.pop(channel, None)
         if before is not None:
             self._free.setdefault(len(before), []).append(before)
@@ -190,7 +190,7 @@ class MpiTransport(Transport):
 
     @contextmanager
     def _blaming(self, expected: str) -> Iterator[None]:
-        """Turns what MPI raises into a TransportError."""
+        """Turn an error of MPI into a TransportError, which reports what was ``expected``."""
         try:
             yield
         except self._error as error:

@@ -1,4 +1,4 @@
-"""The beginning and the end of MPI in a process, which it has in common with all others of its mpiexec."""
+"""Start and end of MPI in a process, both together with all other processes of its mpiexec."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 SHARED_MEMORY = "/dev/shm/mpich_shm_"
-"""How the names of MPICH's shared memory begin. It removes them at its end, which kill -9 does not let it reach."""
+"""The prefix of the names of MPICH's shared memory. MPICH removes them when it ends, but not after kill -9."""
 
 
 def start_mpi() -> MPI.Intracomm:
-    """Starts MPI in a process of mpiexec, together with all others; returns the communicator of all.
+    """Start MPI in a process of mpiexec, together with all others; return the communicator of all.
 
     Raises TransportError if mpi4py or a library of MPI is missing.
     """
     try:
         import mpi4py
 
+        # Before MPI is imported: the import initializes MPI with these settings.
         mpi4py.rc.thread_level = "funneled"
         mpi4py.rc.finalize = False
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         got = " ".join(str(error).split())
         raise TransportError(f"expected mpi4py and a library of MPI, got: {got}; pip install 'netpart[mpi]'") from None
-    MPI.COMM_WORLD.Barrier()
+    MPI.COMM_WORLD.Barrier()  # no process still has to open the memory by its name
     unlink_mpich_memory()
     return MPI.COMM_WORLD
 
 
 def end_mpi(world: MPI.Intracomm) -> None:
-    """Ends MPI, together with all others; a process that fails leaves it to mpiexec.
+    """End MPI, together with all other processes; a process that fails does not call this, and mpiexec ends MPI.
 
-    MPI refuses to end before every message is received, and the last ones of a run interest nobody: an empty message
-    from each rank to each says that no other follows, once nobody plays any more.
+    MPI does not end before every message is received, but no worker reads the last ones of a run. So once all have
+    finished, each rank sends each other an empty message as the last one, and drops all that arrives up to it.
     """
     from mpi4py import MPI
 
@@ -53,7 +54,7 @@ def end_mpi(world: MPI.Intracomm) -> None:
 
 
 def _drop_message(world: MPI.Intracomm, source: int) -> int:
-    """Waits for the next message of a rank and drops it; returns its bytes."""
+    """Wait for the next message of a rank and drop it; return its number of bytes."""
     from mpi4py import MPI
 
     status = MPI.Status()
@@ -63,7 +64,7 @@ def _drop_message(world: MPI.Intracomm, source: int) -> int:
 
 
 def unlink_mpich_memory() -> None:
-    """Removes the names of shared memory that everybody has mapped: it then goes with the last process."""
+    """Remove the names of shared memory that all processes have mapped: it then ends with the last process."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         name = line.split(maxsplit=5)[-1]
         if name.startswith(SHARED_MEMORY):

@@ -1,4 +1,4 @@
-"""Promise: what a channel of shared memory brings, and where it lies."""
+"""Promise: what a channel of shared memory carries, and where its messages lie."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from netpart.transport.cache_lines import round_up
 from netpart.transport.frames import FrameHeader
 
 NOWHERE = -1
-"""Stands for a descriptor where a message has no place of its own."""
+"""In place of a descriptor: the message has no place of its own, but slots."""
 WITH_SENDER = 1 << 31
-"""Stands for a descriptor, and is none, where the message stays with its sender, whose own lane says where."""
+"""In place of a descriptor (all are smaller): the message stays with its sender, whose own lane states where."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What a channel brings, as the header of its first message, and how many messages may be on their way.
+    """What a channel carries, as the header of its first message; at most ``ahead`` messages may be in flight.
 
-    ``descriptor``, if it is one, is the receiver's for the memory in which the message has its place, at ``offset``;
-    below NOWHERE are the descriptors of memory that is not the host's. A message that is ``kept`` goes the other way:
-    who receives on this lane sends it, and the descriptor and the slot are his.
+    ``descriptor`` is the receiver's descriptor of the memory in which the message has its place, at ``offset`` bytes,
+    or one of the constants above; values below NOWHERE stand for blocks of device memory. If ``kept`` is 1, the message
+    goes in the opposite direction: the receiver on this lane sends it, and owns the descriptor and the slot.
     """
 
     header: FrameHeader
@@ -30,10 +30,10 @@ class Promise:
 
     @property
     def placed(self) -> bool:
-        """True if its message has a place of its own."""
+        """True if the message has a place of its own, or stays with its sender: it needs no slots here."""
         return self.descriptor != NOWHERE
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its slots."""
+        """Bytes of the channel's slots."""
         return 0 if self.placed else self.ahead * round_up(self.header.nbytes)

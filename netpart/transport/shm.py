@@ -1,13 +1,13 @@
-"""ShmTransport: memory that processes of one host share. A message is one copy, made by its sender.
+"""ShmTransport: memory shared by processes of one host. A message is one copy, made by its sender.
 
-A message that belongs in memory of ``allocate`` is copied there, and its receiver has nothing left to do. One that
-stays in such memory of its sender is not copied at all: its receiver reads it there.
+A message with a place in its receiver's memory of ``allocate`` is copied there, and the receiver copies nothing. A
+message that stays in such memory of its sender is not copied at all: the receiver reads it there.
 
     rank 0 ──writes──▶ lane 0│
     rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
               ──rings──▶ bell│                                                (bell.py: wakes the worker)
 
-Each rank shares one piece of nameless memory for all that it expects (host_memory.py).
+Each rank shares one piece of memory without a name for all messages that it expects (host_memory.py).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from netpart.transport.promise import NOWHERE, WITH_SENDER, Promise
 from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 SCHEME, MORE = "shm://", "#"
-"""Around the path in an address; what is behind it is for those that share more than memory of the host."""
+"""Before and after the path in an address; what follows MORE is for transports that share device memory as well."""
 SPIN = 1e-3
-"""Seconds that a waiting rank looks by itself before it sleeps. Nobody else wants its core, or it sleeps at once; and a
-core that has been idle, above all a virtual one, takes long to come back."""
+"""Seconds that a waiting rank polls before it sleeps. If another process wants its core, it sleeps at once. A core that
+has been idle, above all a virtual one, takes long to wake up."""
 
 
 class ShmTransport(Transport):
     """One rank of run ``run_id`` (8 bytes), one of ``ranks`` on this host.
 
     Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once every peer's address is known, then
-    ``send`` and ``receive``, ``close``. Where there are more ranks than cores, nobody looks before he sleeps.
+    ``send`` and ``receive``, ``close``. If there are more ranks than cores, a rank that waits sleeps without polling.
     """
 
     slots_for_all = True
@@ -80,7 +80,7 @@ class ShmTransport(Transport):
         self._refuse_late(peer)
         super().expect(channel, peer, shape, dtype, ahead)
         header = FrameHeader(peer, channel, 0, np.dtype(dtype), tuple(shape))
-        stays = stays and peer not in self.device_peers
+        stays = stays and peer not in self.device_peers  # these copy every message to the receiver's GPU
         found = (WITH_SENDER, 0) if stays else self._found(header, ahead, place)
         self._promises[peer][channel] = Promise(header, ahead, *found)
 
@@ -98,7 +98,7 @@ class ShmTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
 
     def _found(self, header: FrameHeader, ahead: int, place: Array | None) -> tuple[int, int]:
-        """Descriptor and offset of where messages have their place; NOWHERE for any but one in allocated memory."""
+        """Descriptor and offset of ``place`` in memory of ``allocate``; NOWHERE if it lies elsewhere or is None."""
         if place is not None:
             for descriptor, memory in self._allocated.items():
                 offset = host_array_address(place) - host_array_address(memory)
@@ -107,16 +107,16 @@ class ShmTransport(Transport):
         return NOWHERE, 0
 
     def _own_places(self, promise: Promise) -> Sequence[Any]:
-        """The place of a message in memory of this rank, to be read; none yet of one that stays with its sender."""
+        """The place of a message in memory of this rank; none yet for one that stays with its sender (see ``join``)."""
         if promise.descriptor == WITH_SENDER:
             return []
         memory = self._allocated[promise.descriptor][promise.offset :]
         return [slot_array(memory, promise.header, writable=bool(promise.kept))]
 
     def bind(self, address: str = "") -> str:
-        """Makes the memory for all that was promised and returns where peers find it.
+        """Make the memory for all that was promised and return its address for the peers.
 
-        Raises TransportError if there is not as much of it.
+        Raises TransportError if the host has too little memory.
         """
         promises = [[*of.values(), *kept.values()] for of, kept in zip(self._promises, self._kept, strict=True)]
         sizes = list(map(lane_bytes, promises))
@@ -143,14 +143,14 @@ class ShmTransport(Transport):
         front, memory = open_peer_lane(path, self._run_id, len(self._promises), self.rank)
         lane = MessageLane.open(memory, self._run_id, partial(self._places_of, peer, path.parent))
         if alone := self._ins[peer].join(lane):
-            wanted = f"rank {peer} to keep what stays there"
+            wanted = f"rank {peer} to keep the messages that stay there"
             hint = "all workers must play programs of one plan"
             raise TransportError(f"rank {self.rank}: expected {wanted}, got {alone}; {hint}")
         return lane, Doorbell(front, self.rank)
 
     def _places_of(self, peer: int, descriptors: Path, promise: Promise) -> Sequence[Any]:
-        """The place of a message: in memory of a peer, whose ``descriptors`` the kernel shows there, to be written, or
-        read if it is kept there; or in memory of this rank, if it stays here."""
+        """The place of a message: in memory of a peer, to be written, or read if the peer keeps it; or in memory of
+        this rank, if it stays here. ``descriptors`` is the peer's folder of descriptors in /proc."""
         if promise.descriptor == WITH_SENDER:
             stream = self._ins[peer].kept.get(promise.header.channel)
             return [next(stream.slots)] if stream else []
@@ -167,6 +167,7 @@ class ShmTransport(Transport):
         stream = lane.by_channel.get(channel)
         if stream is not None and array.shape == stream.shape and array.dtype == stream.dtype:
             self._write(next(stream.slots), array)
+            # A large copy may bypass the caches: without the fence, the entry could be seen before it.
             bell.fence()
             lane.write(stream.number, step)
         else:
@@ -175,19 +176,20 @@ class ShmTransport(Transport):
         self._count(channel, array.nbytes, ENTRY)
 
     def _write(self, slot: Any, array: Array) -> None:
-        np.copyto(slot, array)  # leaves alone what lies there already
+        np.copyto(slot, array)  # does nothing if the array is its own place: a message that stays here
 
     def _take_in(self) -> None:
-        """Moves what has come into the mailbox; costs one look while the bell is silent."""
+        """Move what has come into the mailbox; costs a single load while the bell's word is unchanged."""
         if self._bell is None or (rung := self._bell.value) == self._heard:
             return
+        # Stored before the lanes are read: a message that comes meanwhile changes the word and is found next time.
         self._heard = rung
         for lane in self._ins:
             if not lane.silent:
                 self._hear(lane)
 
     def _hear(self, lane: MessageLane) -> None:
-        """Takes in what has come in a lane. Raises TransportError for what no peer sends."""
+        """Take in what has come in a lane. Raises TransportError if its contents are impossible."""
         try:
             for number, step in lane.read():
                 self._arrived(lane, number, step)
@@ -201,7 +203,7 @@ class ShmTransport(Transport):
         return True
 
     def _arrived(self, lane: MessageLane, number: int, step: int) -> None:
-        """Takes in a message; where it breaks the promise, says how."""
+        """Take in a message; record the mistake if it breaks its promise."""
         if not 0 <= number < len(lane.streams):
             self._complain(lane)
             return
@@ -216,7 +218,7 @@ class ShmTransport(Transport):
             self.mailbox.fail(f"rank {self.rank}: {error}")
 
     def close(self) -> None:
-        """Lets go of the memory, which ends with the last rank that does; may be called twice."""
+        """Release the memory, which ends with the last rank that releases it; may be called twice."""
         self.mailbox.close()
         self._bell = None
         self._ins.clear()

@@ -1,15 +1,15 @@
-"""Every socket of netpart is made here, with its limits: no peer makes this process hold more than was agreed.
+"""All sockets of netpart, made with limits: no peer can make this process hold more than was agreed.
 
-| limit | what it bounds |
+| limit | effect |
 |---|---|
 | ``largest`` bytes a frame, also those of the handshake | a frame that is announced larger ends its connection |
-| ``queue`` messages a connection, each way | who sends more waits in TCP, or in the kernel |
+| ``queue`` messages a connection, each way | further messages wait in TCP, or in the kernel |
 | HANDSHAKE_MS | a connection that stays silent, or does not show its key, is closed |
-| BACKLOG connections that wait to be accepted | strangers that come all at once do not crowd out a worker |
-| the user, on ipc | an address in the abstract namespace has no owner: the kernel says who connects |
+| BACKLOG connections that wait to be accepted | many connections of strangers at once do not shut out a worker |
+| the user, on ipc | an address in the abstract namespace has no owner: the kernel reports the user that connects |
 
-How many frames a message has cannot be limited, so nobody gets so far as to send a message before he has shown a
-secret: over tcp a CURVE key (launch/control/secure_link.py) or a password (``require_password``), on ipc his user.
+The number of frames in a message cannot be limited. So no peer may send a message before it has shown a secret: over
+tcp a CURVE key (launch/control/secure_link.py) or a password (``require_password``), on ipc its user id.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Socket = zmq.Socket[bytes]
 HANDSHAKE_MS = 5000
 BACKLOG = 1024
 QUEUE = 1000
-"""Messages, where nothing else is known: ZeroMQ's own choice."""
+"""The default number of messages, which is ZeroMQ's own."""
 HANDSHAKE_BYTES = 1 << 16
-"""The largest frame of who only sends: the other side's part of the handshake."""
+"""The largest frame that a socket which only sends accepts: the other side's part of the handshake."""
 ZAP, NAME = "inproc://zeromq.zap.01", b"netpart"
-"""Where ZeroMQ asks who may come in (its RFC 27), and the name under which a password is shown."""
+"""The address where ZeroMQ asks whether a peer may connect (its RFC 27), and the user name shown with a password."""
 
 
 def limited_socket(context: zmq.Context[Any], kind: int, largest: int, queue: int = QUEUE) -> Socket:
-    """A socket of ``kind`` that takes frames of ``largest`` bytes.
+    """A socket of ``kind`` that accepts frames of at most ``largest`` bytes.
 
-    ``queue`` is how many messages of each connection may wait, 0 for any number.
+    ``queue`` is the number of messages of each connection that may wait, 0 for no limit.
     """
     socket: Socket = context.socket(kind)
     socket.set_hwm(queue)
@@ -50,31 +50,32 @@ def limited_socket(context: zmq.Context[Any], kind: int, largest: int, queue: in
 
 
 def bind_socket(socket: Socket, address: str) -> str:
-    """Lets ``socket`` accept connections at ``address``; returns it with its port. Raises ZMQError."""
+    """Bind ``socket`` to ``address``; return the address with its port. Raises ZMQError if that fails."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.bind(address)
     return socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
 
 def connect_socket(socket: Socket, address: str) -> None:
-    """Lets ``socket`` go to ``address``. Raises ZMQError."""
+    """Connect ``socket`` to ``address``. Raises ZMQError for an invalid address."""
     socket.setsockopt(zmq.IPV6, int("[" in address))
     socket.connect(address)
 
 
 def show_password(socket: Socket, password: bytes) -> None:
-    """Lets ``socket``, before it connects, show ``password``."""
+    """Make ``socket`` show ``password`` when it connects; to be called before it does."""
     socket.plain_username = NAME
     socket.plain_password = password
 
 
 def require_password(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:
-    """Lets ``socket``, before it is bound, accept nobody but who shows ``password``; once per context.
+    """Make ``socket`` accept only peers that show ``password``; to be called before it is bound, once per context.
 
-    The thread that looks at it sleeps until somebody connects, and ends with the context.
+    The thread that checks passwords sleeps until a peer connects, and ends with the context.
     """
     socket.plain_server = True
-    socket.zap_domain = NAME  # its socket is the thread's alone to close, so it is one of a shadow
+    socket.zap_domain = NAME
+    # Of a shadow context: the original one then never closes this socket, which only the thread may close.
     door = limited_socket(zmq.Context.shadow(context), zmq.REP, HANDSHAKE_BYTES)
     door.bind(ZAP)
     Thread(target=_check_passwords, args=(door, password), name="netpart-door", daemon=True).start()
@@ -84,6 +85,7 @@ def _check_passwords(door: Socket, password: bytes) -> None:
     try:
         while True:
             version, request, _, _, _, _, *shown = door.recv_multipart()
+            # Takes the same time for every wrong password, so the time does not reveal how much of it is right.
             known = len(shown) == 2 and compare_digest(shown[1], password)
             door.send_multipart([version, request, b"200" if known else b"400", b"", b"", b""])
     except zmq.ContextTerminated:

@@ -1,4 +1,4 @@
-"""Transport: what a worker sends and receives through, the same in one process, on one host and between hosts."""
+"""Transport: the interface through which workers send and receive, in one process, on one host or between hosts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from netpart.transport.mailbox import WINDOW, Mailbox
 
 
 class Endpoint(NamedTuple):
-    """Where a transport of a run is opened: at worker ``rank`` of ``workers``, of the run with the secret ``run_id`` (8
-    bytes). ``devices`` are those of all ranks, "cpu" or "cuda:N", () where nobody asks; ``xp`` is the array module of
-    this one's."""
+    """The rank that opens a transport: worker ``rank`` of ``workers``, in the run with the secret ``run_id`` (8 bytes).
+
+    ``devices`` are those of all ranks, "cpu" or "cuda:N", or () if unknown; ``xp`` is the array module of this rank's
+    device.
+    """
 
     rank: int
     run_id: bytes
@@ -29,15 +31,15 @@ class Endpoint(NamedTuple):
 
 
 class Transport(ABC):
-    """One rank's end of the wires.
+    """One rank's end of all channels.
 
-    A channel has one sender and one receiver and carries one message a step, in order. What comes in is held
-    against what ``expect`` promised; the first frame that breaks a promise makes ``receive``, ``wait`` and
-    ``send`` raise TransportError from then on. One thread, the worker's, calls all methods.
+    A channel has one sender and one receiver and carries one message per step, in order. Every arrival is compared with
+    what ``expect`` promised. After the first frame that breaks a promise, ``receive``, ``wait`` and ``send`` raise
+    TransportError. One thread, the worker's, calls all methods.
     """
 
     slots_for_all = False
-    """True if every channel has memory of its own from before the first step to the last."""
+    """True if every channel has memory of its own for the whole run, reserved before the first step."""
 
     xp: Any = np
     """The array module of what ``allocate`` returns."""
@@ -45,9 +47,10 @@ class Transport(ABC):
     def __init__(self, rank: int) -> None:
         self.rank = rank
         self.device_peers: frozenset[int] = frozenset()
-        """The ranks with which arrays of the device are exchanged; with all others those of the host are."""
+        """The ranks with which this one exchanges arrays of the device; with all others it exchanges arrays of the
+        host."""
         self.copy: Callable[[Array, Array], None] = _assign_array
-        """copy(to, array) enqueues a copy of what lies in pieces on the device; a worker gives that of its kernels."""
+        """copy(to, array) enqueues a copy of a non-contiguous device array; a worker sets the copy of its kernels."""
         self.mailbox = Mailbox(rank)
         self.counts: dict[Channel, int] = {}
         """Payload bytes sent, by channel."""
@@ -56,14 +59,14 @@ class Transport(ABC):
 
     @property
     def arrivals(self) -> int:
-        """Number of messages that have arrived: a cheap look at whether anything is new."""
+        """The number of messages that have arrived: a cheap test for new ones."""
         self._take_in()
         return self.mailbox.arrivals
 
     def allocate(self, nbytes: int) -> Array:
-        """Zeroed bytes, in which ``expect`` may say where a message belongs and ``keep`` where it lies.
+        """Zeroed bytes for the places of messages: ``expect`` and ``keep`` accept parts of it as ``place``.
 
-        Called before ``bind``. Raises TransportError if there is not as much memory.
+        Called before ``bind``. Raises TransportError if there is too little memory.
         """
         return np.zeros(nbytes, np.uint8)
 
@@ -71,57 +74,58 @@ class Transport(ABC):
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, ahead: int = WINDOW,
         place: Array | None = None, stays: bool = False,
     ) -> None:  # fmt: skip
-        """Promises what ``channel`` brings from rank ``peer``; called before any peer sends.
+        """Promise what ``channel`` brings from rank ``peer``; called before any peer sends.
 
-        ``ahead`` is how many messages may be on their way: sent, and not yet done with here. ``place`` is where the
-        message belongs, a contiguous array in memory of ``allocate`` that nobody needs once the peer may send: a
-        transport that can writes it there, and ``receive`` returns just that. With ``stays``, for which ``ahead`` must
-        be 1, the peer makes ready to ``keep`` it, and ``receive`` may return what lies there. Raises TransportError if
-        no frame can carry the messages or another promise was made.
+        ``ahead`` is the number of messages that may be in flight: sent, and not yet released here. ``place`` is where
+        the message belongs: a contiguous array in memory of ``allocate`` whose contents are not needed once the peer
+        may send. A transport that can do so writes the message there, and ``receive`` returns that array. With
+        ``stays``, for which ``ahead`` must be 1, the peer calls ``keep``, and ``receive`` may return the peer's memory.
+        Raises TransportError if no frame can carry the messages or another promise was made.
         """
         self.mailbox.expect(channel, peer, tuple(shape), np.dtype(dtype), ahead)
 
     def keep(
         self, channel: Channel, peer: int, shape: Sequence[int], dtype: npt.DTypeLike, place: Array | None = None
     ) -> None:
-        """Makes ready to keep each message of ``channel`` here until rank ``peer`` has read it, which expects that.
+        """Keep each message of ``channel`` here until rank ``peer`` has read it; the peer expects it with ``stays``.
 
-        ``place`` is where it lies, a contiguous array in memory of ``allocate``: a transport that can sends word of it
-        alone. Neither may it change nor the next one follow before a message of the peer says that it was read. Called
-        before any peer sends. Raises TransportError as ``expect`` does.
+        ``place`` is where the message lies, a contiguous array in memory of ``allocate``: a transport that can do so
+        only announces it instead of copying it. It must not change, and the next one must not be sent, before a message
+        of the peer proves that it was read. Called before any peer sends. Raises TransportError as ``expect`` does.
         """
         return
 
     def bind(self, address: str) -> str:
-        """Starts to receive at ``address`` and returns what peers connect to; "" where nothing has an address."""
+        """Start to receive at ``address`` and return the address that peers connect to, "" if there are none."""
         return ""
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Connects to the peers that this rank sends to, or reads from (``expect`` with ``stays``), given what their
-        ``bind`` returned; before anything is received."""
+        """Connect to the peers that this rank sends to, or reads from (``expect`` with ``stays``).
+
+        ``addresses`` are what their ``bind`` returned, by rank. Called before anything is received.
+        """
         return
 
     @abstractmethod
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
-        """Sends ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
+        """Send ``array`` (any strides) as message ``step`` of ``channel`` to rank ``peer``, without waiting for it.
 
-        The array may be changed when the call returns, but for one that stays (``keep``). Raises TransportError if the
-        peer is unknown or no frame can carry the array. Whoever plays a program keeps a sender at most WINDOW messages
-        ahead.
+        The array may be changed when the call returns, except one that stays here (``keep``). Raises TransportError if
+        the peer is unknown or no frame can carry the array. The caller keeps a sender at most WINDOW messages ahead.
         """
 
     def receive(self, channel: Channel, step: int) -> Array | None:
-        """The message of ``step``, once; None if it has not arrived.
+        """The message of ``step``, returned once; None if it has not arrived.
 
-        Read-only, and valid until the sender may send as many messages more as ``expect`` let it be ahead: copy it out
-        before it can learn that this one was taken. Raises TransportError if a promise was broken or the message cannot
-        come any more.
+        The array is read-only. It is valid until the sender may send as many more messages as ``expect`` allows it to
+        be ahead, so it must be copied before the sender can find out that it was taken. Raises TransportError if a
+        promise was broken or the message cannot arrive any more.
         """
         self._take_in()
         return self.mailbox.take(channel, step)
 
     def wait(self, seconds: float) -> bool:
-        """Blocks until something has arrived since the last call; False if ``seconds`` went by without.
+        """Block until something has arrived since the last call; False if nothing did within ``seconds``.
 
         Raises TransportError if a promise was broken.
         """
@@ -135,27 +139,27 @@ class Transport(ABC):
         return True
 
     def _take_in(self) -> None:
-        """Moves what has come into the mailbox, where nobody else does."""
+        """Move what has come into the mailbox, in transports in which no other thread does that."""
         return
 
     def _listen(self, seconds: float) -> bool:
-        """Blocks for ``seconds``, or until there may be something to take in; False where nothing can come."""
+        """Block for ``seconds``, or until there may be something to take in; False if nothing can arrive."""
         self.mailbox.listen(seconds)
         return True
 
     def flush(self, seconds: float) -> bool:
-        """True once what was sent leaves without this thread; False if ``seconds`` went by before.
+        """True once all that was sent can leave without this thread; False if it cannot within ``seconds``.
 
-        Whoever turns to other things for long calls this first. Raises TransportError if a message cannot leave.
+        A worker calls this before it does something else for long. Raises TransportError if a message cannot leave.
         """
         return True
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of threads, sockets and names; what was sent still leaves. May be called twice."""
+        """Release threads, sockets and names; what was sent still leaves. May be called twice."""
 
     def count(self, channel: Channel, payload: int) -> None:
-        """Counts bytes of ``channel`` that go another way."""
+        """Count payload bytes of ``channel`` that were sent by other means than this transport."""
         self._count(channel, payload, 0)
 
     def _count(self, channel: Channel, payload: int, header: int) -> None:
@@ -163,7 +167,7 @@ class Transport(ABC):
         self.header_bytes += header
 
     def _stranger(self, peer: int) -> TransportError:
-        """The error of who sends to a rank that he is not connected to."""
+        """The error for a message to a rank that this one is not connected to."""
         return TransportError(f"rank {self.rank}: expected a connected peer, got rank {peer}; connect to it first")
 
     def __enter__(self) -> Self:
@@ -181,7 +185,7 @@ class Transport(ABC):
 
 
 def _assign_array(to: Array, array: Array) -> None:
-    """to = array, as their array module does it."""
+    """Assign ``array`` to ``to`` element by element, as their array module does."""
     to[...] = array
 
 
@@ -189,4 +193,4 @@ __all__ = ["WINDOW", "Array", "Channel", "Transport"]
 
 
 TransportMaker = Callable[[Endpoint], Transport]
-"""Opens the transport of one worker; a family of them is ``netpart.families.TRANSPORTS``."""
+"""Opens the transport of one worker; all of them are in ``netpart.families.TRANSPORTS``."""

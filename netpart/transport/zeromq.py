@@ -3,10 +3,10 @@
     worker --PUSH--> peer 1        peers --> PULL --> mailbox --> worker
            --PUSH--> peer 2
 
-ZeroMQ's own thread, which needs no interpreter, drains everything that comes in while the worker computes, so a send
-never waits for the receiver's worker; the worker takes in what has come when it looks. What may pile up is bounded by
-the mailbox; a peer that sends what was not agreed waits in TCP once QUEUES times the messages that may be on their way
-are there. Over tcp a peer shows the run id before its first frame is read (sockets.py).
+ZeroMQ's own thread, which does not need the Python interpreter, receives while the worker computes. So a send never
+waits for the receiver's worker, which takes in what has come when it looks. The mailbox bounds what may accumulate. A
+peer that sends more than was agreed waits in TCP once the queue is full: QUEUES times the messages that may be in
+flight. Over tcp a peer shows the run id before its first frame is read (sockets.py).
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from netpart.transport.sockets import (
 from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 HEARTBEAT, LOST = 1000, 5000
-"""Milliseconds between heartbeats on tcp, and without one after which a link is lost."""
+"""Milliseconds between heartbeats on tcp, and without a heartbeat until a link counts as lost."""
 SLACK = 1 << 20
-"""Bytes by which a frame may exceed the largest promise and still be read, so that its mistake can be named."""
+"""Bytes by which a frame may exceed the largest promise and still be read, so that the mistake can be reported."""
 QUEUES, SPARE = 2, 16
-"""ZeroMQ tells a sender what was taken only once half of the queue was: twice as many messages as may wait, and a few
-that nobody promised, so that they can be named."""
+"""The queue holds QUEUES times the messages that may wait, as ZeroMQ reports what was taken only once half of a queue
+was; and SPARE more, so that messages which were not promised can be reported."""
 PATIENCE = 0.02
-"""Seconds that a send waits for ZeroMQ to let go of the oldest slot before it takes a new one."""
+"""Seconds that a send waits for ZeroMQ to release the oldest slot before it makes a new one."""
 SHORT = {
     "ipc": "ipc://@netpart-{token}-{rank}",
     "tcp": "tcp://127.0.0.1:*",
     "inproc": "inproc://netpart-{token}-{rank}",
 }
-"""What ``bind_socket`` makes of a scheme alone; the @ is Linux's abstract namespace, which leaves no file behind."""
+"""The address for a scheme given alone. The @ is Linux's abstract namespace, in which addresses are not files."""
 
 _Socket = zmq.Socket[bytes]
 T = TypeVar("T")
@@ -66,13 +66,13 @@ T = TypeVar("T")
 
 @dataclass
 class _SendSlot:
-    """A frame that is sent again and again, not written while ZeroMQ may still read it."""
+    """A frame that is reused for many messages; it must not be written while ZeroMQ may still read it."""
 
     frame: memoryview
     tracker: zmq.MessageTracker | None = None
 
     def is_free(self, seconds: float) -> bool:
-        """True once ZeroMQ has let go of the frame; waits for that at most ``seconds``."""
+        """True once ZeroMQ has released the frame; waits for that at most ``seconds``."""
         if self.tracker is None or self.tracker.done:
             return True
         with suppress(zmq.NotDone):
@@ -83,11 +83,10 @@ class _SendSlot:
 class ZeroMQTransport(Transport):
     """One rank of run ``run_id`` (8 bytes, secret: a frame that lacks it is dropped).
 
-    Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once the peers' addresses are
-    known, then ``send`` and ``receive``, ``close``. ``largest`` is the payload in bytes that must be accepted
-    where ``expect`` is called after ``bind``; ``linger`` the seconds that ``close`` waits for frames to leave. inproc
-    addresses need one ``context`` for all ranks. Frames that are not of this run are ``dropped`` and counted,
-    ``last_dropped`` says why.
+    Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once the peers' addresses are known, then
+    ``send`` and ``receive``, ``close``. ``largest`` is the largest payload in bytes, needed if ``expect`` is called
+    after ``bind``; ``linger`` is the seconds that ``close`` waits for frames to leave. inproc addresses need one
+    ``context`` for all ranks. ``dropped`` counts frames that are not of this run; ``last_dropped`` is the last reason.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class ZeroMQTransport(Transport):
         self.last_dropped = ""
 
     def bind(self, address: str = "ipc") -> str:
-        """Starts to receive and returns the address that peers connect to.
+        """Start to receive and return the address that peers connect to.
 
         ``address``: "ipc", "tcp" (loopback, a free port), "inproc", or in full, as "tcp://10.0.0.3:*". Raises
         TransportError if it cannot be bound.
@@ -133,9 +132,9 @@ class ZeroMQTransport(Transport):
         return self.address
 
     def connect(self, addresses: Mapping[int, str]) -> None:
-        """Connects to the peers that this rank sends to, given what their ``bind`` returned; they need not be up.
+        """Connect to the peers that this rank sends to, given what their ``bind`` returned; they need not run yet.
 
-        Raises TransportError for an address that is none, or a peer that was connected before.
+        Raises TransportError for an invalid address, or a peer that was connected before.
         """
         for peer, address in addresses.items():
             if peer in self._pushes:
@@ -171,10 +170,10 @@ class ZeroMQTransport(Transport):
             self._context.term()
 
     def _slot(self, nbytes: int) -> _SendSlot:
-        """The slot for a payload of ``nbytes`` that was sent longest ago, or a new one; all channels share them.
+        """The oldest slot for a payload of ``nbytes``, or a new one; all channels share the slots of one size.
 
-        Where senders await receivers, few slots suffice and little is waited for here: ZeroMQ has let go of the
-        first, or is about to say so.
+        As senders await receivers, few slots suffice and this seldom waits: ZeroMQ has released the oldest one, or is
+        about to.
         """
         slots = self._slots.setdefault(nbytes, deque())
         if slots and slots[0].is_free(PATIENCE if len(slots) > WINDOW else 0):
@@ -205,7 +204,7 @@ class ZeroMQTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {address} to be usable, got {error}; {hint}") from None
 
     def _take_in(self) -> None:
-        """Moves everything that has come into the mailbox."""
+        """Move everything that has come into the mailbox."""
         pull = self._pull
         while pull is not None and cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)

@@ -1,5 +1,4 @@
-"""Update rules: one file per UpdaterType, listed in ``netpart.families``, and ``build_updater`` that finds them by
-name."""
+"""Update rules: one file per UpdaterType, listed in ``netpart.families``; ``build_updater`` finds them by name."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from netpart.updaters.base import AVERAGE, ParameterScale, Updater, UpdateStep
 def build_updater(conf: UpdaterProto) -> Updater:
     """Builds the updater that ``conf.type`` names, or ``conf.user_type`` if that is kUserUpdater.
 
-    Raises ConfigError if there is none of that name (the type has no usable default) or it is ill configured.
+    Raises ConfigError if there is no updater of that name (the type has no usable default) or its fields are wrong.
     """
     if not conf.HasField("type"):
         hint = "add updater { type: kSGD learning_rate { type: kFixed base_lr: 0.01 } }"

@@ -1,4 +1,4 @@
-"""AdaDelta (Zeiler, arXiv:1212.5701, algorithm 1), with a learning rate on top as in SINGA."""
+"""AdaDelta (Zeiler, arXiv:1212.5701, algorithm 1), multiplied by a learning rate as in SINGA."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from netpart.updaters.checks import check_fraction, check_positive
 class AdaDelta(Updater):
     """h <- rho h + (1 - rho) g²; s = g sqrt(u + delta) / sqrt(h + delta); u <- rho u + (1 - rho) s²; w <- w - lr s."""
 
-    types = ("kAdaDelta",)
     slots = ("square_mean", "update_square_mean")
     temporaries = 2
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
         self.rho = check_fraction(conf.adadelta_conf.rho, "adadelta_conf.rho")
-        self.delta = check_positive(conf.delta, "delta", "without it the first update is 0 for ever")
+        self.delta = check_positive(conf.delta, "delta", "with 0 every update would be 0")
 
     @property
     def formula(self) -> UpdateFormula:
@@ -32,6 +31,7 @@ class AdaDelta(Updater):
         (h, u), (s, other) = state, t
         xp.multiply(g, g, out=s)
         update_average(xp, h, self.rho, s, s)
+        # u still holds the updates up to the previous step: the new one is known only after the division by √h.
         xp.multiply(g, write_root(xp, u, self.delta, s), out=s)
         xp.divide(s, write_root(xp, h, self.delta, other), out=s)
         xp.multiply(s, s, out=other)

@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_positive
 class AdaGrad(Updater):
     """h <- h + g²; w <- w - lr g / sqrt(h + delta)."""
 
-    types = ("kAdaGrad",)
     slots = ("square_sum",)
     temporaries = 1
 

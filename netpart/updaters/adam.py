@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1), as in SINGA without bias correction unless it is asked for."""
+"""Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1), by default without bias correction, as in SINGA."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from netpart.updaters.checks import check_fraction, check_positive
 class Adam(Updater):
     """m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²; w <- w - lr m / sqrt(v + delta).
 
-    With bias correction m is divided by 1 - beta1^t and v by 1 - beta2^t in the last of these, t = 1, 2, ...
+    With bias correction, the update of w divides m by 1 - beta1^t and v by 1 - beta2^t, t = 1, 2, ...
     """
 
-    types = ("kAdam",)
     slots = ("mean", "square_mean")
     temporaries = 1
 
@@ -36,6 +35,7 @@ class Adam(Updater):
     def factors(self, step: UpdateStep) -> tuple[float, float]:
         if not self.corrects:
             return super().factors(step)
+        # delta is inside of the root, which is multiplied by 1 / √c: √(v / c + delta) = √(v + c delta) / √c.
         c, lr = bias_correction(step, self.beta1, self.beta2)
         return lr, c * self.delta
 

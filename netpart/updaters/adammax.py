@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction, check_positive
 class AdamMax(Updater):
     """m <- beta1 m + (1 - beta1) g; u <- max(beta2 u, |g|) + delta; w <- w - lr m / u."""
 
-    types = ("kAdamMax",)
     slots = ("mean", "largest")
     temporaries = 1
 
@@ -35,7 +34,7 @@ class AdamMax(Updater):
         xp.abs(g, out=change)
         xp.multiply(u, self.beta2, out=u)
         xp.maximum(u, change, out=u)
-        xp.add(u, self.delta, out=u)
+        xp.add(u, self.delta, out=u)  # into the state, not only the divisor: the next maximum includes it
         xp.divide(m, u, out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

@@ -1,4 +1,4 @@
-"""AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2): decay apart from the gradient, and bias correction."""
+"""AdamW (Loshchilov and Hutter, arXiv:1711.05101, algorithm 2): decoupled weight decay, and bias correction."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdamW(Updater):
-    """m, v as Adam's, divided by 1 - beta1^t and 1 - beta2^t; w <- w - lr decay w - lr m / (sqrt(v) + delta).
+    """m and v as in Adam, divided by 1 - beta1^t and 1 - beta2^t; w <- w - lr decay w - lr m / (sqrt(v) + delta).
 
-    As in PyTorch the decay is multiplied by the learning rate, and delta stands outside of the root.
+    As in PyTorch, the decay is multiplied by the learning rate, and delta is added outside of the root.
     """
 
-    types = ("kAdamW",)
     slots = ("mean", "square_mean")
     temporaries = 1
     decoupled = True
@@ -34,6 +33,7 @@ class AdamW(Updater):
         return UpdateFormula("adamw", self.beta1, self.beta2)
 
     def factors(self, step: UpdateStep) -> tuple[float, float]:
+        # delta is outside of the root, which is multiplied by 1 / √c: √(v / c) + delta = (√v + √c delta) / √c.
         c, lr = bias_correction(step, self.beta1, self.beta2)
         return lr, c**0.5 * self.delta
 

@@ -1,16 +1,16 @@
-"""Updater: what every update rule shares: clipping, weight decay, learning rate, averages, blocks.
+"""Updater, the base class of update rules: clipping, weight decay, learning rate, averages, blocks.
 
 One update of a parameter w with gradient g at step t, in this order:
 
-    g <- g * clip_norm / max(norm, clip_norm)            if clip_norm > 0; norm is that of all gradients together
+    g <- g * clip_norm / max(norm, clip_norm)            if clip_norm > 0; norm: that of all gradients together
     g <- min(max(g, clip_low), clip_high)                if clip_high > clip_low
     g <- g + decay * w, or w <- w - lr * decay * w       if decay = weight_decay * wd_scale is above 0
     w <- rule(w, g, state) with learning rate            lr = schedule(t) * lr_scale
-    a <- keep * a + (1 - keep) * w                       if ema_decay > 0; keep: that, or less in a warm-up
+    a <- keep * a + (1 - keep) * w                       if ema_decay > 0; keep: ema_decay, or less in a warm-up
 
-g itself is only read, so that it can be inspected after the step. On a CPU the rule, which is several
-passes over the same arrays, runs block by block: a block of everything it touches stays in the cache,
-and its temporaries need the size of a block, not that of the largest parameter.
+g itself is only read, so that it can be inspected after the step. A rule makes several passes over the same arrays. On
+a CPU it therefore runs block by block: one block of all its arrays stays in the cache, and a temporary has the size of
+a block, not that of the largest parameter.
 """
 
 from __future__ import annotations
@@ -28,39 +28,37 @@ from netpart.updaters.checks import check_field, check_fraction, check_not_negat
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
-"""Elements of float32 that a block may have in all arrays of an update together: three quarters of a megabyte."""
+"""Elements that one block may have in all arrays of an update together: 0.75 MiB of float32."""
 AVERAGE = "average"
 """Name of the state that holds the moving average of a parameter."""
 
 
 @dataclass(frozen=True)
 class ParameterScale:
-    """A parameter's own factors: ParamProto.lr_scale and ParamProto.wd_scale."""
+    """The factors of one parameter: ParamProto.lr_scale and ParamProto.wd_scale."""
 
     lr: float = 1.0
     wd: float = 1.0
 
 
 class UpdateStep(NamedTuple):
-    """What a rule may know of the step: its number, counted from 1, and the parameter's learning rate."""
+    """The step as a rule sees it: its number, counted from 1, and the learning rate of the parameter."""
 
     number: int
     lr: float
 
 
 class Updater(ABC):
-    """An update rule with its constants known. Subclasses are final and say only what differs."""
+    """An update rule with known constants. Subclasses are final and define only the rule itself."""
 
-    types: ClassVar[tuple[str, ...]]
-    """UpdaterType names that this class implements."""
     slots: tuple[str, ...] = ()
-    """State arrays of the rule, of the parameter's shape and dtype, zero at the start."""
+    """Names of the state arrays of the rule. Each has the shape and dtype of the parameter and starts at zero."""
     temporaries: ClassVar[int] = 1
-    """Arrays of a block's shape that ``update`` scribbles on; at least 1."""
+    """Number of temporaries of a block's shape that ``update`` overwrites; at least 1."""
     decoupled: ClassVar[bool] = False
-    """Weight decay shrinks the parameter by itself, and is no part of the gradient."""
+    """True if weight decay shrinks the parameter directly and is not added to the gradient."""
     delta: float = 0.0
-    """What keeps a division from 0 / 0."""
+    """Added to divisors, or under roots, to avoid 0 / 0."""
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Checks ``conf``; raises ConfigError naming the field at fault."""
@@ -76,37 +74,37 @@ class Updater(ABC):
         self.tests_averages = conf.ema_eval
         for field in ("ema_warmup", "ema_eval"):
             lost = getattr(conf, field) and not self.keep
-            check_field(not lost, field, "an ema_decay above 0 beside it", conf.ema_decay, "add ema_decay: 0.999")
+            check_field(not lost, field, "an ema_decay above 0 with it", conf.ema_decay, "add ema_decay: 0.999")
 
     @property
     def states(self) -> tuple[str, ...]:
-        """Names of all state arrays of a parameter, saved in checkpoints: the rule's, and the average if there is."""
+        """Names of all state arrays of a parameter, as saved in checkpoints: those of the rule, then the average."""
         return (*self.slots, AVERAGE) if self.keep else self.slots
 
     @property
     def formula(self) -> UpdateFormula | None:
-        """The rule in the words of kernels that compute all of an update at once; None: only ``update`` knows it."""
+        """The rule for kernels that compute a whole update in one pass; None: only ``update`` can compute it."""
         return None
 
     def factors(self, step: UpdateStep) -> tuple[float, float]:
-        """What the change is multiplied by in ``step``, and what is added to what divides it."""
+        """The (factor of the change, addend of its divisor) in ``step``: the learning rate and delta, or corrected."""
         return step.lr, self.delta
 
     def numbers(self, step: int, scale: ParameterScale) -> StepNumbers:
-        """What changes from step to step (0, 1, ...), for a parameter of this ``scale``."""
+        """The numbers of an update that change with the step (0, 1, ...), for a parameter with ``scale``."""
         lr = self.rate(step) * scale.lr
         return StepNumbers(
             *self.factors(UpdateStep(step + 1, lr)), 1 - lr * self.weight_decay * scale.wd, self.kept(step)
         )
 
     def begin(self, w: Array, state: Sequence[Array]) -> None:
-        """Completes a new state, which is all zeros, of the parameter ``w``: the average begins where it is."""
+        """Completes a new state, which is all zeros, of parameter ``w``: the average starts at ``w``."""
         if self.keep:
             state[-1][...] = w
 
     @abstractmethod
     def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        """Updates one block of ``w`` and of the rule's ``state`` in place; ``g`` is only read, ``t`` lost."""
+        """Updates one block of ``w`` and ``state`` in place with array module ``xp``; reads ``g``, overwrites ``t``."""
 
     def bind(
         self,
@@ -118,15 +116,15 @@ class Updater(ABC):
         clock: Clock,
         norm: Array = None,
     ) -> Op:
-        """Binds one update of ``w`` by ``g``, at the learning rate of ``clock.step`` when run.
+        """Binds one update of ``w`` by ``g``; when it runs, it uses the learning rate of ``clock.step``.
 
-        w, g and each of ``state`` (one per name in ``states``) have one shape and one floating dtype, and
-        may be strided views. ``norm`` is the squared norm of all gradients, float64 of shape (1,); without it none is
+        w, g and each of ``state`` (one per name in ``states``) have the same shape and floating dtype; they may be
+        strided views. ``norm`` is the squared norm of all gradients, float64 of shape (1,). If it is None, nothing is
         clipped to ``clip_norm``. ``run`` changes w and state in place, reads g, and allocates no array.
         """
         decay = self.weight_decay * scale.wd
         added = 0.0 if self.decoupled else decay
-        extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)
+        extra = int(norm is not None or self.clip[0] < self.clip[1] or added > 0)  # g is only read: needs a temporary
         arrays = 2 + len(state) + self.temporaries + extra
         parts = array_blocks((w, g, *state), CACHE // arrays if xp.__name__ == "numpy" else w.size)
         shape = parts[0][0].shape if parts else (0,)
@@ -138,9 +136,10 @@ class Updater(ABC):
             keep = self.kept(clock.step)
             factor = None if norm is None else _clip_factor(xp, norm, self.clip_norm, *scratch[:2])
             for part_w, part_g, *part_state in parts:
+                # The last block may be shorter. The last temporary holds the changed gradient, not for ``update``.
                 t = [array[: len(part_w)] for array in scratch[len(factors) :]]
                 gradient = self._regularise(xp, part_w, part_g, factor, added, t.pop(), t[0]) if extra else part_g
-                if decay > added:
+                if decay > added:  # decoupled; before the rule, so that it shrinks the old w
                     xp.multiply(part_w, 1 - step.lr * decay, out=part_w)
                 self.update(xp, step, part_w, gradient, part_state[:rules], t)
                 for mean in part_state[rules:]:
@@ -149,10 +148,11 @@ class Updater(ABC):
         return Op(run, [*factors, *[(shape, w.dtype)] * (self.temporaries + extra)])
 
     def kept(self, step: int) -> float:
-        """The share of the averages that step ``step`` (0, 1, ...) keeps."""
+        """The share of the averages that step ``step`` (0, 1, ...) keeps: less in a warm-up, while w changes fast."""
         return min(self.keep, (1 + step) / (10 + step)) if self.warmup else self.keep
 
     def _regularise(self, xp: Any, w: Array, g: Array, factor: Array, decay: float, out: Array, t: Array) -> Array:
+        """Returns the clipped gradient plus decay: ``g`` itself if nothing changes it, else ``out``."""
         low, high = self.clip
         if factor is not None:
             g = xp.multiply(g, factor, out=out)
@@ -164,11 +164,11 @@ class Updater(ABC):
         return g
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.types[0]} state {', '.join(self.states) or 'none'})"
+        return f"{type(self).__name__}(state {', '.join(self.states) or 'none'})"
 
 
 def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
-    """Moves a running mean: mean <- rho mean + (1 - rho) value; ``t`` is scribbled on and may be ``value``."""
+    """Updates a running mean: mean <- rho mean + (1 - rho) value; ``t`` is overwritten and may be ``value``."""
     xp.multiply(mean, rho, out=mean)
     xp.multiply(value, 1 - rho, out=t)
     xp.add(mean, t, out=mean)
@@ -181,16 +181,16 @@ def write_root(xp: Any, value: Array, delta: float, out: Array) -> Array:
 
 
 def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float, float]:
-    """(c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t: what corrects moments for their start at zero in step t.
+    """Returns (c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t, the correction of moments that start at zero, in step t.
 
-    With m and v as they are, m / (1 - beta1^t) / √(v / c) is (√c / (1 - beta1^t)) m / √v (Kingma and Ba, section 2).
+    As m / (1 - beta1^t) / √(v / c) = (√c / (1 - beta1^t)) m / √v, m and v stay as they are (Kingma and Ba, section 2).
     """
     c = 1 - beta2**rate.number
     return c, rate.lr * c**0.5 / (1 - beta1**rate.number)
 
 
 def _clip_factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:
-    """What shrinks a gradient of squared ``norm`` to ``most``: 1 if it is not longer. Exact in the wider of the two."""
+    """Writes min(1, most / √norm), which clips a gradient, to ``out``; computed in ``wide`` and rounded only once."""
     xp.sqrt(norm, out=wide)
     xp.maximum(wide, most, out=wide)
     xp.divide(most, wide, out=wide)

@@ -1,4 +1,4 @@
-"""Checks of the updater block: each raises a ConfigError that names the field and its path."""
+"""Checks of the updater block of a job: each raises a ConfigError with the field and its path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netpart.errors import ConfigError
 
 
 def check_field(holds: bool, field: str, expected: str, got: object, hint: str = "") -> None:
-    """Raises ConfigError unless ``holds``; ``field`` is the dotted path below ``updater``."""
+    """Raises ConfigError unless ``holds`` is true; ``field`` is the dotted path below ``updater``."""
     if not holds:
         path = ("updater", *field.split("."))
         raise ConfigError(".".join(path), expected, str(got), hint, at=path)

@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction
 class Nesterov(Updater):
     """p <- momentum h; h <- p + lr g; w <- w - ((1 + momentum) h - p)."""
 
-    types = ("kNesterov",)
     slots = ("momentum",)
     temporaries = 2
 

@@ -15,7 +15,6 @@ from netpart.updaters.checks import check_fraction, check_positive, require_fiel
 class RMSProp(Updater):
     """h <- rho h + (1 - rho) g²; w <- w - lr g / sqrt(h + delta)."""
 
-    types = ("kRMSProp",)
     slots = ("square_mean",)
     temporaries = 1
 

@@ -1,8 +1,8 @@
 """Learning-rate schedules: for each ChangeMethod a pure function from the step to the learning rate.
 
-Every worker evaluates the schedule itself, once per update and in any order, so none keeps state; the
-step counts from 0. Formulas: Apache SINGA's user guide, "Updater", section on learning rates; cosines: Loshchilov
-and Hutter, arXiv:1608.03983, equation 5; one cycle: Smith and Topin, arXiv:1708.07120.
+Every worker evaluates the schedule itself, once per update and in any order, so a schedule has no state. Steps count
+from 0. Formulas: Apache SINGA's user guide, "Updater", section on learning rates; cosines: Loshchilov and Hutter,
+arXiv:1608.03983, equation 5; one cycle: Smith and Topin, arXiv:1708.07120.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ Schedule = Callable[[int], float]
 
 
 def fixed_rate(conf: LRGenProto) -> Schedule:
+    """Always base_lr."""
     base = conf.base_lr
     return lambda step: base
 
 
 def linear_rate(conf: LRGenProto) -> Schedule:
-    """From base_lr at step 0 to final_lr at step change_freq, and on along the same line after it."""
+    """From base_lr at step 0 to final_lr at step change_freq; after it the same line continues."""
     require_field(conf, "learning_rate.linear_conf", "linear_conf { change_freq: 1000 final_lr: 0.001 }")
     base = conf.base_lr
     final = conf.linear_conf.final_lr
@@ -35,7 +36,7 @@ def linear_rate(conf: LRGenProto) -> Schedule:
 
 
 def exponential_rate(conf: LRGenProto) -> Schedule:
-    """Halves every change_freq steps, smoothly."""
+    """Smooth exponential decay that halves the rate every change_freq steps."""
     require_field(conf, "learning_rate.exponential_conf", "exponential_conf { change_freq: 1000 }")
     base = conf.base_lr
     frequency = conf.exponential_conf.change_freq
@@ -44,6 +45,7 @@ def exponential_rate(conf: LRGenProto) -> Schedule:
 
 
 def inverse_t_rate(conf: LRGenProto) -> Schedule:
+    """base_lr / (1 + step / final_lr). In spite of its name, which is SINGA's, final_lr is a number of steps."""
     require_field(conf, "learning_rate.inverset_conf", "inverset_conf { final_lr: 1000 }")
     base = conf.base_lr
     final = conf.inverset_conf.final_lr
@@ -52,6 +54,7 @@ def inverse_t_rate(conf: LRGenProto) -> Schedule:
 
 
 def inverse_rate(conf: LRGenProto) -> Schedule:
+    """base_lr * (1 + gamma * step) ^ -pow."""
     require_field(conf, "learning_rate.inverse_conf", "inverse_conf { gamma: 0.0001 pow: 0.75 }")
     base = conf.base_lr
     gamma = conf.inverse_conf.gamma
@@ -61,7 +64,7 @@ def inverse_rate(conf: LRGenProto) -> Schedule:
 
 
 def step_rate(conf: LRGenProto) -> Schedule:
-    """Multiplied by gamma every change_freq steps, at once."""
+    """base_lr, multiplied by gamma after every change_freq steps."""
     require_field(conf, "learning_rate.step_conf", "step_conf { change_freq: 1000 gamma: 0.5 }")
     base = conf.base_lr
     gamma = conf.step_conf.gamma
@@ -72,7 +75,7 @@ def step_rate(conf: LRGenProto) -> Schedule:
 
 
 def fixed_step_rate(conf: LRGenProto) -> Schedule:
-    """step_lr[i] from step[i] on; before step[0] already step_lr[0]."""
+    """step_lr[i] from step[i] on; before step[0] also step_lr[0]."""
     require_field(
         conf, "learning_rate.fixedstep_conf", "fixedstep_conf { step: 0 step_lr: 0.1 step: 1000 step_lr: 0.01 }"
     )
@@ -89,20 +92,24 @@ def fixed_step_rate(conf: LRGenProto) -> Schedule:
 
 
 def cosine_rate(conf: LRGenProto) -> Schedule:
-    """Half a cosine from base_lr to final_lr, then final_lr, or with restart the same again, growth times as long."""
+    """Half a cosine from base_lr to final_lr in change_freq steps, then final_lr.
+
+    With restart it begins again at base_lr; each period is growth times as long as the one before.
+    """
     require_field(conf, "learning_rate.cosine_conf", "cosine_conf { change_freq: 1000 }")
     base = conf.base_lr
-    way = conf.cosine_conf
-    frequency = way.change_freq
-    final = way.final_lr
-    restart = way.restart
-    growth = way.growth
+    cosine = conf.cosine_conf
+    frequency = cosine.change_freq
+    final = cosine.final_lr
+    restart = cosine.restart
+    growth = cosine.growth
     _check_frequency(frequency, "cosine_conf")
     check_not_negative(final, "learning_rate.cosine_conf.final_lr")
     check_field(growth >= 1, "learning_rate.cosine_conf.growth", "at least 1", growth, "1 keeps the length")
 
     def rate(step: int) -> float:
         length = frequency
+        # Equal periods by a remainder: the loop would take step / length rounds. Growing ones need few rounds.
         if restart and growth == 1:
             step %= length
         while restart and step >= length:
@@ -114,7 +121,7 @@ def cosine_rate(conf: LRGenProto) -> Schedule:
 
 
 def one_cycle_rate(conf: LRGenProto) -> Schedule:
-    """Half a cosine up from base_lr to max_lr in a share ``rise`` of the steps, and half a cosine down to final_lr."""
+    """Half a cosine up from base_lr to max_lr in the share ``rise`` of the steps, then half a cosine to final_lr."""
     require_field(conf, "learning_rate.onecycle_conf", "onecycle_conf { change_freq: 1000 max_lr: 0.1 }")
     base = conf.base_lr
     cycle = conf.onecycle_conf
@@ -139,17 +146,18 @@ def one_cycle_rate(conf: LRGenProto) -> Schedule:
 
 
 def _cosine_between(start: float, end: float, share: float) -> float:
-    """The rate after ``share`` of half a cosine from ``start`` to ``end``."""
+    """The rate at ``share``, 0 to 1, of half a cosine from ``start`` to ``end``."""
     return end + (start - end) * (1 + cos(pi * share)) / 2
 
 
 def _with_warmup(rate: Schedule, steps: int, factor: float) -> Schedule:
-    """A straight rise in ``steps`` steps from ``factor`` of the first rate to it, then ``rate`` from its beginning."""
+    """A linear rise in ``steps`` steps from the share ``factor`` of the first rate to that rate, then ``rate``."""
     first = rate(0)
     return lambda step: rate(step - steps) if step >= steps else first * (factor + (1 - factor) * step / steps)
 
 
 def _check_frequency(value: int, block: str) -> None:
+    """Raises ConfigError unless change_freq of ``block`` is positive."""
     check_positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
 
 

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, with heavy-ball momentum if any."""
+"""Stochastic gradient descent, with optional heavy-ball momentum."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from netpart.updaters.checks import check_fraction
 class SGD(Updater):
     """h <- momentum h - lr g; w <- w + h. Without momentum w <- w - lr g, and no state."""
 
-    types = ("kSGD",)
     slots: tuple[str, ...] = ("momentum",)
     temporaries = 1
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
         self.momentum = check_fraction(conf.momentum, "momentum")
+        # Without momentum the state would only repeat the last change: no array is allocated or saved for it.
         self.slots = SGD.slots if self.momentum > 0 else ()
 
     @property

@@ -1,4 +1,4 @@
-"""Bench: the cut net and the uncut one side by side in this process, step by step, tensor by tensor."""
+"""ComparisonBench: runs the cut net and the uncut net in this process and compares them tensor by tensor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from netpart.verify.terms import TermCounts
 from netpart.worker.ensemble import Ensemble
 
 Row = tuple[str, str, str, int, TensorDifference, float]
-"""Kind, layer, name, n, difference and error of one comparison."""
+"""(kind, layer, name, n of the bound, difference, error of the uncut net) of one comparison."""
 
 
 class ComparisonBench:
-    """Plays both nets and compares all they can be asked; a tensor is put together from its parts.
+    """Runs both nets and compares every tensor that both have; a tensor of the cut net is assembled from its parts.
 
-    Where several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in
-    a wider type, beside which the uncut one shows how much it errs itself.
+    If several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in a
+    wider type: its difference from the uncut net is the rounding error of the uncut net itself.
     """
 
     def __init__(self, cut: Ensemble, whole: Ensemble, exact: Ensemble | None = None) -> None:
@@ -37,7 +37,7 @@ class ComparisonBench:
         self.averages = bool(whole.partition.job.updater.ema_decay)
 
     def play(self, steps: int) -> Iterator[TensorComparison]:
-        """Initialises both, trains ``steps`` steps, plays one step of every other phase, and compares all along."""
+        """Yields the comparisons of ``steps`` training steps and then of one step of every other phase."""
         for ensemble in self.ensembles:
             ensemble.initialise()
         for step in range(steps):
@@ -47,7 +47,7 @@ class ComparisonBench:
                 yield from self.step(phase, 0)
 
     def step(self, phase: str, step: int) -> Iterator[TensorComparison]:
-        """One step of both nets and everything that can be compared after it, in the order of computation."""
+        """Runs one step of all nets and yields all comparisons after it, in the order of computation."""
         self.before = {p.name: self.whole.parameter(p.name) for p in self.whole.partition.parameters}
         metrics = [ensemble.step(phase, step) for ensemble in self.ensembles]
         net = self.whole.partition.phases[phase][0].graph.net
@@ -58,7 +58,7 @@ class ComparisonBench:
             yield TensorComparison(phase, step, kind, layer, name, apart, n, self.dtype, error)
 
     def forward(self, phase: str, net: Net) -> Iterator[Row]:
-        """Every output of every layer, sources first."""
+        """Compares every output of every layer, sources first."""
         self.terms.forward(net)
         for node in net.nodes:
             for output, spec in enumerate(node.layer.outputs):
@@ -70,7 +70,7 @@ class ComparisonBench:
     def metrics(
         self, net: Net, found: dict[str, float], expected: dict[str, float], *exact: dict[str, float]
     ) -> Iterator[Row]:
-        """What the losses report: sums over the rows."""
+        """Compares the metrics of the losses: sums over the rows."""
         for metric, value in expected.items():
             layer, name = metric.rsplit("/", 1)
             apart = tensor_difference(np.array(found[metric]), np.array(value), self.dtype)
@@ -78,7 +78,7 @@ class ComparisonBench:
             yield METRIC, layer, name, self.terms.outputs[layer] + net.rows, apart, error
 
     def backward(self, net: Net) -> Iterator[Row]:
-        """The gradient of every layer's output and then of its parameters, losses first."""
+        """Compares the gradient of every layer's output and then of its parameters, losses first."""
         self.terms.backward(net)
         for node in reversed(net.nodes):
             if self.whole.gradient("train", node.name) is not None:
@@ -91,7 +91,7 @@ class ComparisonBench:
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
-        """Every parameter after the update, and its average where there is one."""
+        """Compares every parameter after the update, and its average if there is one."""
         steps = {name: tensor_difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
         self.terms.update({name: step.relative for name, step in steps.items()})
         for node in net.nodes:
@@ -103,9 +103,12 @@ class ComparisonBench:
                     yield AVERAGE, node.name, name, n, *self.copies_apart("average", p.name)
 
     def copies_apart(self, what: str, *which: Any) -> tuple[TensorDifference, float]:
-        """How far the copies of a tensor that all ensembles know by the same name are from the uncut one, and how far
-        that is, relatively, from the exact one."""
+        """Returns the difference of the copies of a tensor from the uncut one, and the relative error of the latter.
+
+        ``what`` is the method of an ensemble that returns the tensor, ``which`` are its arguments.
+        """
         expected = getattr(self.whole, what)(*which)
+        # With the largest and the smallest copy of each element, all other copies lie in between.
         copies = [getattr(self.cut, what)(*which, pick=pick) for pick in (np.maximum, np.minimum)]
         exact = [getattr(self.exact, what)(*which)] if self.exact else []
         return largest_difference([tensor_difference(copy, expected, self.dtype) for copy in copies]), self.error(
@@ -113,11 +116,11 @@ class ComparisonBench:
         )
 
     def error(self, expected: Values, exact: Sequence[Values]) -> float:
-        """How much the uncut net errs, relatively, as far as that can be told."""
+        """The relative error of the uncut net; 0 without an exact net, and if it is not finite."""
         found = sum(tensor_difference(each, expected, self.dtype).relative for each in exact)
         return found if isfinite(found) else 0.0
 
 
 def owned_parameters(node: Node) -> Iterator[Parameter]:
-    """The parameters that a layer initialises."""
+    """The parameters that a layer owns and initialises, each once."""
     return (p for p in dict.fromkeys(node.params) if p.owner == node.index)

@@ -1,8 +1,8 @@
-"""The cut net against the uncut one on the same data: activations, metrics, gradients, parameters, step by step.
+"""Comparison of a cut net with the uncut net on the same data: activations, metrics, gradients, parameters.
 
-Both nets are played in this process: the cut one by all its workers in turn. Comparisons stand in the order in which
-a step computes them, so the first one that leaves its bound is where the cut went wrong; everything behind it may only
-have inherited the error. ``docs/verify.md`` says what the classes and the bounds mean.
+Both nets run in this process; the workers of the cut net run in turn. Comparisons are in the order in which a step
+computes the tensors. So the first one that exceeds its bound is where the cut is wrong; those after it may only have
+inherited the error. ``docs/verify.md`` explains the classes and the bounds.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from netpart.worker.initial_values import job_restored_names
 
 @dataclass(frozen=True)
 class SchemeReport:
-    """What ``verify_job`` finds of a job under one scheme, and the bytes that a training step then sends."""
+    """The result of ``verify_job`` under one scheme, and the bytes that a training step sends under it."""
 
     scheme: str
     nbytes: int
     report: VerifyReport
 
     def to_json(self) -> dict[str, Any]:
-        """The report as values of JSON."""
+        """The report as JSON values."""
         return {"scheme": self.scheme, "bytes": self.nbytes, **self.report.to_json()}
 
 
 def verify_job(job: JobProto, workers: int, steps: int = 3, folder: Path | None = None) -> VerifyReport:
-    """Plays ``steps`` training steps of ``job`` cut over ``workers`` and uncut, then one of each other phase it has.
+    """Runs ``steps`` training steps of ``job``, cut over ``workers`` and uncut, then one step of each other phase.
 
-    The uncut net has one worker and one micro-batch. Raises ConfigError for a job that cannot be built, DataError
-    for its data, MemoryRefused where both nets do not fit into this process.
+    The uncut net has one worker and one micro-batch. Raises ConfigError for a job that cannot be built, DataError for
+    its data, MemoryRefused if both nets do not fit into this process.
     """
     return compare_nets(partition_by_scheme(job, workers, folder), partition_uncut(job, folder), steps)
 
@@ -52,7 +52,7 @@ def verify_job(job: JobProto, workers: int, steps: int = 3, folder: Path | None 
 def verify_schemes(
     job: JobProto, workers: int, schemes: Sequence[str], steps: int = 3, folder: Path | None = None
 ) -> Iterator[SchemeReport]:
-    """Verifies ``job`` under each of ``schemes`` in turn; raises what ``verify_job`` does."""
+    """Yields the report of ``job`` under each of ``schemes`` in turn; raises as ``verify_job`` does."""
     whole = partition_uncut(job, folder)
     for scheme in schemes:
         cut = partition_by_scheme(job, workers, folder, scheme)
@@ -60,10 +60,9 @@ def verify_schemes(
 
 
 def compare_nets(cut: Partition, whole: Partition, steps: int = 3) -> VerifyReport:
-    """Plays ``cut``, with the kernels of its job, and ``whole``, the same job uncut, with the reference kernels, and
-    compares all they can be asked. In float32 ``whole`` plays in float64 too, to show how far rounding goes.
+    """Compares ``cut``, with the kernels of its job, with ``whole``, the same job uncut, with the reference kernels.
 
-    Raises what ``verify_job`` does.
+    In float32 ``whole`` also runs in float64, to measure its own rounding error. Raises as ``verify_job`` does.
     """
     check_ready(cut, job_restored_names(cut.job))
     kernels = choose_job_kernels(cut.job).name
@@ -76,12 +75,15 @@ def compare_nets(cut: Partition, whole: Partition, steps: int = 3) -> VerifyRepo
 
 
 def _poisoned_ensemble(cut: Partition, kernels: type[Kernels] = Kernels) -> Ensemble:
-    """An ensemble that can be looked into, in whose memory what nobody wrote is no number: it cannot look right."""
+    """An ensemble that keeps its tensors for inspection, with all memory NaN before it is written.
+
+    A value that no worker computed can then not be right by chance.
+    """
     return Ensemble(cut, keep=True, poison=True, kernels=kernels)
 
 
 def _in_float64(whole: Partition) -> Partition:
-    """The same in float64."""
+    """The same partition in float64."""
     job = JobProto()
     job.CopyFrom(whole.job)
     job.dtype = JobProto.FLOAT64

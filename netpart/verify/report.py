@@ -1,4 +1,4 @@
-"""What was compared, and what it says: each tensor, each layer, the first that leaves its bound."""
+"""VerifyReport: the results of a comparison by tensor and by layer, and the first tensor that exceeds its bound."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy as np
 from netpart.verify.difference import TensorDifference, largest_difference
 
 LAWS = {"float64": 1e-11, "float32": 1e-5}
-"""Bounds of the law n workers = 1 worker, by dtype; in float32 after a few steps (docs/verify.md, "What decides")."""
+"""Largest relative difference under the law n workers = 1 worker, by dtype; for float32 after a few steps
+(docs/verify.md, "What decides")."""
 TIMES = 8
-"""How often the error of the uncut net a difference may be: rounding that decides between near ties errs more."""
+"""Largest ratio of a difference to the error of the uncut net. Above 1, as rounding may also decide a near tie."""
 CANCELLATION = 16
-"""How many times larger than a sum the magnitudes of its addends may be: the bound knows only the sum."""
+"""Assumed ratio of the sum of the addends' magnitudes to the magnitude of their sum, which alone is known."""
 
 ACTIVATION, GRADIENT, METRIC = "activation", "gradient", "metric"
 PARAMETER_GRADIENT, PARAMETER, AVERAGE = "parameter gradient", "parameter", "average"
@@ -28,10 +29,10 @@ CLASSES = BITWISE, REORDERED, ROUNDING, SEMANTIC = "bitwise", "reordered sum", "
 
 @dataclass(frozen=True)
 class TensorComparison:
-    """How far one tensor of the cut net is from the uncut one's: ``name`` is an output, a parameter or a metric.
+    """The difference of one tensor between the cut and the uncut net. ``name`` is an output, a parameter or a metric.
 
     ``terms`` is the n of its bound n·eps (``netpart.verify.terms``), ``dtype`` the type of its numbers, ``error`` the
-    relative difference of the uncut net's to float64.
+    relative difference between the uncut net and the same net in float64.
     """
 
     phase: str
@@ -46,18 +47,18 @@ class TensorComparison:
 
     @property
     def law(self) -> float:
-        """The relative difference beyond which the cut is wrong."""
+        """The relative difference above which the cut is wrong."""
         return max(LAWS[self.dtype], TIMES * self.error)
 
     @property
     def bound(self) -> float:
-        """The largest relative difference that is explained: by sums in another order, as far as the law of the type
-        allows, or by rounding like that of the uncut net."""
+        """The largest relative difference with an explanation: sums in another order, within the law of the type, or
+        rounding like that of the uncut net."""
         return max(self.reordered, TIMES * self.error)
 
     @property
     def reordered(self) -> float:
-        """The largest relative difference that sums in another order explain."""
+        """The largest relative difference that sums in another order can cause."""
         return min(CANCELLATION * self.terms * float(np.finfo(self.dtype).eps), LAWS[self.dtype])
 
     @property
@@ -67,7 +68,7 @@ class TensorComparison:
 
     @property
     def category(self) -> str:
-        """One of CLASSES."""
+        """The class of the difference, one of CLASSES."""
         if self.difference == TensorDifference():
             return BITWISE
         if self.difference.relative <= self.reordered:
@@ -75,7 +76,7 @@ class TensorComparison:
         return ROUNDING if self.difference.relative <= self.bound else SEMANTIC
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as values of JSON; a figure that is no number is None."""
+        """The comparison as JSON values; a figure that is not finite is None."""
         row = {**asdict(self), **_finite_figures(self.difference)}
         del row["difference"]
         return {**row, "bound": self.bound, "class": self.category, "holds": self.holds}
@@ -88,13 +89,13 @@ class TensorComparison:
 
 @dataclass(frozen=True)
 class ComparisonSummary:
-    """Several comparisons in one: the largest differences, and the worst of them by class and relative difference."""
+    """Summary of several comparisons: the largest differences, and the worst one by class and relative difference."""
 
     difference: TensorDifference
     worst: TensorComparison
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as values of JSON."""
+        """The summary as JSON values."""
         worst = {"class": self.worst.category, "terms": self.worst.terms, "bound": self.worst.bound}
         return {**worst, **_finite_figures(self.difference)}
 
@@ -113,27 +114,27 @@ class VerifyReport:
 
     @property
     def law(self) -> float:
-        """The relative difference that the law allows."""
+        """The largest relative difference that the law allows."""
         return LAWS[self.dtype]
 
     @property
     def holds(self) -> bool:
-        """True if the cut net computes what the uncut one computes: every tensor is within the law."""
+        """True if every tensor is within the law: the cut net computes the same as the uncut net."""
         return all(c.holds for c in self.comparisons)
 
     @cached_property
     def first(self) -> TensorComparison | None:
-        """The first comparison that leaves its bound."""
+        """The first comparison that exceeds its bound; None if there is none."""
         return next((c for c in self.comparisons if c.category == SEMANTIC), None)
 
     @cached_property
     def whole(self) -> ComparisonSummary:
-        """All comparisons in one."""
+        """The summary of all comparisons."""
         return _summarise_comparisons(self.comparisons)
 
     @cached_property
     def layers(self) -> dict[str, ComparisonSummary]:
-        """Per layer, in the order of computation, all that was compared of it."""
+        """The summary of each layer, in the order of computation."""
         found: dict[str, list[TensorComparison]] = {}
         for c in self.comparisons:
             found.setdefault(c.layer, []).append(c)
@@ -141,14 +142,14 @@ class VerifyReport:
 
     @cached_property
     def kinds(self) -> dict[tuple[str, str], ComparisonSummary]:
-        """Per layer and kind."""
+        """The summary of each (layer, kind), in the order of computation."""
         found: dict[tuple[str, str], list[TensorComparison]] = {}
         for c in self.comparisons:
             found.setdefault((c.layer, c.kind), []).append(c)
         return {key: _summarise_comparisons(comparisons) for key, comparisons in found.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The report as values of JSON: its head, its layers kind by kind, every comparison."""
+        """The report as JSON values: its head, its layers by kind, every comparison."""
         head = {name: getattr(self, name) for name in ("job", "workers", "steps", "dtype", "micro_batches", "holds")}
         return {
             **head,
@@ -167,5 +168,5 @@ def _summarise_comparisons(comparisons: Sequence[TensorComparison]) -> Compariso
 
 
 def _finite_figures(difference: TensorDifference) -> dict[str, float | None]:
-    """The figures of a difference; None for what is no number."""
+    """The figures of a difference by name; None for a figure that is not finite, as JSON has no such number."""
     return {name: value if isfinite(value) else None for name, value in asdict(difference).items()}

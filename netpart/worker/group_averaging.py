@@ -24,7 +24,7 @@ from netpart.worker.player import Player
 from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
-    from netpart.graph.cluster import Cluster
+    from netpart.proto.cluster import Cluster
     from netpart.transport.transport import Transport
 
 

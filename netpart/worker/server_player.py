@@ -19,7 +19,7 @@ from netpart.worker.player import Player
 from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
-    from netpart.graph.cluster import Cluster
+    from netpart.proto.cluster import Cluster
 
 
 class AppliedUpdate(NamedTuple):

@@ -104,7 +104,9 @@ def test_what_is_not_finite_is_named_and_refused(tmp_path: Path, value: float, d
     array[place] = value
     assert write(tmp_path / "a", {"v": LARGE, "w": array}) == ["w"]
     verify(tmp_path / "a", v=LARGE.shape)
-    with pytest.raises(DataError, match="w: expected finite numbers, got nan or infinity; what saved it had diverged"):
+    with pytest.raises(
+        DataError, match="w: expected finite numbers, got nan or infinity; the run that saved it had diverged"
+    ):
         verify(tmp_path / "a", w=LARGE.shape)
 
 

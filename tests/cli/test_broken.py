@@ -156,7 +156,7 @@ MISTAKES = {
     ),
     "averages that are not kept": Mistake(
         "type: kSGD", "type: kSGD ema_eval: true", "ema_eval: true",
-        "updater.ema_eval: expected an ema_decay above 0 beside it, got 0.0; add ema_decay: 0.999",
+        "updater.ema_eval: expected an ema_decay above 0 with it, got 0.0; add ema_decay: 0.999",
     ),
     "a warm-up into the past": Mistake(
         "base_lr: 0.1", "base_lr: 0.1 warmup_steps: -4", "warmup_steps: -4",

@@ -109,7 +109,7 @@ def test_workers_that_would_wait_for_ever_are_refused(
     first, second, *_ = answer.err.splitlines()
     assert first.startswith("error: train: the workers' Programs do not fit together; ")
     assert second.startswith("  worker 1: receive d-slice-data-conv-01 of float32 ")
-    assert second.endswith("from worker 0, but nobody sends it")
+    assert second.endswith("from worker 0, but no worker sends it")
 
 
 @pytest.mark.parametrize(("workers", "text"), [((1,), "1"), ((0, 1), "0,1"), ((2, 3, 4), "2-4"), ((0, 2, 3), "0,2,3")])

@@ -272,7 +272,7 @@ def csv(job: Path) -> Path:
 
 
 def test_a_csv_with_a_header(csv: Path, job: Path, netpart: Netpart) -> None:
-    said = "d.csv:1: expected values, got a header, 'label,a,b,c'; delete it, or say header: true in store_conf"
+    said = "d.csv:1: expected values, got a header, 'label,a,b,c'; delete it, or write header: true in store_conf"
     assert said in netpart("run", job, "--launcher", "threads").err
     answer = netpart(
         "run", job, "--launcher", "threads", "--set", "data.store_conf.header=true", "--workspace", csv.parent

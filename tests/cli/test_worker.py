@@ -56,7 +56,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
             "--hosts nope.hosts: expected a host file, got nothing there",
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
-        (("--local", "1"), {}, "--local: expected --listen with it, got none; leave it away"),
+        (("--local", "1"), {}, "--local: expected --listen with it, got none; omit it"),
         (
             ("--local", "4", "--listen", "tcp://127.0.0.1:5555"),
             {},
@@ -67,7 +67,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         (
             ("--launcher", "env"),
             {"JOB_COMPLETION_INDEX": "0", "NETPART_MEET": "tcp://127.0.0.1:5555"},
-            "--launcher env: expected --workers, as Kubernetes does not tell how many there are",
+            "--launcher env: expected --workers, as Kubernetes does not report how many there are",
         ),
         (
             ("--launcher", "env", "--workers", "3"),

@@ -20,6 +20,7 @@ from netpart.launch import run as launch
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.report.events import Event
+from netpart.launch.teams import mpi, processes
 from netpart.launch.teams.mpi import MpiTeam
 from netpart.launch.teams.processes import ProcessTeam
 from netpart.proto.reader import read_job
@@ -84,7 +85,8 @@ class TellingCoordinator(Coordinator):
         super().handle(member, name, message, team)
 
 
-TELLING = {"ProcessTeam": TellingTeam, "MpiTeam": TellingMpiTeam, "Coordinator": TellingCoordinator}
+TELLING = ((processes, TellingTeam), (mpi, TellingMpiTeam), (launch, TellingCoordinator))
+"""Where a run takes each of them from, under the name of its base."""
 
 
 def hear(event: Event) -> None:
@@ -94,8 +96,10 @@ def hear(event: Event) -> None:
 def main() -> int:
     asked = json.loads(sys.argv[1])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
-    for name, telling in TELLING.items():
-        setattr(launch, name, telling)
+    for module, telling in TELLING:
+        name = telling.__bases__[0].__name__
+        assert hasattr(module, name), f"{module.__name__} has no {name}"
+        setattr(module, name, telling)
     if asked.get("limit"):
         resource.setrlimit(resource.RLIMIT_AS, (asked["limit"], asked["limit"]))
     try:

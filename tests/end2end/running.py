@@ -81,9 +81,11 @@ class Run:
 
     def until(self, wanted: Callable[[Told], bool]) -> Told:
         """Reads on to the first line that is wanted."""
+        end = monotonic() + 4 * DEADLINE
         while (told := self.read()) is not None:
             if wanted(told):
                 return told
+            assert monotonic() < end, f"not told in {4 * DEADLINE} s: {self.told[-3:]}"
         raise AssertionError(f"ended before: {self.told[-3:]}, {self.errors()}")
 
     def until_told(self, lines: int) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from netpart.graph.cluster import cluster_of
 from netpart.launch.report.events import Summary
 from netpart.launch.run import run_job
+from netpart.proto.cluster import cluster_of
 from netpart.proto.reader import read_job
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS

@@ -12,7 +12,6 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from netpart.graph.workers import default_workers
 from netpart.launch.run import run_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.advice import partition_warnings
@@ -20,6 +19,7 @@ from netpart.plan.text.plan_table import tabulate_partition
 from netpart.proto.fields import is_repeated, message_fields
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job
+from netpart.proto.worker_count import default_workers
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.job_texts import JOBS
 from tests.fuzz.mutate import mutated, reworded

@@ -9,7 +9,7 @@ from netpart.graph.build import build_net
 from netpart.graph.invariants import check_graph
 from netpart.graph.partition import partition_job
 from netpart.graph.passes.place import place_layers
-from netpart.graph.workers import default_workers
+from netpart.proto.worker_count import default_workers
 from netpart.spec import Placement, Shard
 from tests.graph.jobs import data, job, layer, product
 

@@ -2,51 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT
+from tests.house.page_package import page_blocks, run_python, write_entry_points
 
-PAGE = (ROOT / "docs" / "writing-a-layer.md").read_text(encoding="utf-8")
-SECONDS = 120
-
-
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-
-
-def blocks(language: str) -> list[str]:
-    return [text for name, text in BLOCKS if name == language]
-
-
-TYPE, TEST = blocks("python")
-(JOB,), (ENTRY_POINTS,), (PROJECT,), (COMMANDS,) = map(blocks, ("protobuf", "ini", "toml", ""))
+BLOCKS = page_blocks("writing-a-layer.md")
+TYPE, TEST = BLOCKS["python"]
+(JOB,), (ENTRY_POINTS,), (PROJECT,), (COMMANDS,) = (BLOCKS[name] for name in ("protobuf", "ini", "toml", ""))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The package of the page, as it is tried without installing it."""
-    (tmp_path / "channel_scale-1.dist-info").mkdir()
-    (tmp_path / "channel_scale-1.dist-info" / "entry_points.txt").write_text(ENTRY_POINTS)
+    write_entry_points(tmp_path, "channel_scale", ENTRY_POINTS)
     (tmp_path / "channel_scale.py").write_text(TYPE)
     (tmp_path / "test_channel_scale.py").write_text(TEST)
     (tmp_path / "job.conf").write_text(JOB)
     return tmp_path
-
-
-def python(folder: Path, *arguments: str) -> str:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
-    result = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
 
 
 def test_a_type_takes_forty_lines() -> None:
@@ -61,7 +37,7 @@ def test_the_two_ways_to_tell_netpart_say_the_same() -> None:
 
 
 def test_the_type_obeys_the_laws(folder: Path) -> None:
-    assert "1 passed" in python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_channel_scale.py")
+    assert "1 passed" in run_python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_channel_scale.py")
 
 
 @pytest.mark.parametrize(
@@ -69,5 +45,5 @@ def test_the_type_obeys_the_laws(folder: Path) -> None:
     list(zip(COMMANDS.splitlines(), ["channels 3+3", "They agree: ", "20 steps"], strict=True)),
 )
 def test_a_command_of_the_page_does_what_it_says(command: str, words: str, folder: Path) -> None:
-    assert words in python(folder, "-m", *shlex.split(command))
+    assert words in run_python(folder, "-m", *shlex.split(command))
     assert (folder / "out" / "channel-scale" / "checkpoint").is_dir() == (" run " in command)

@@ -195,9 +195,9 @@ WHY: dict[str, str] = {
     "how wide an initial value is, drawn to keep numbers near 1":
         "ParamGenProto.value ParamGenProto.mean ParamGenProto.std ParamGenProto.low ParamGenProto.high",
     "starts from a checkpoint, tests/checkpoint": "updater.ema_start checkpoint_path",
-    "names what users bring, docs/writing-a-layer.md":
+    "names what users bring, docs/extending.md":
         "LayerProto.user_type UpdaterProto.user_type LRGenProto.user_type ParamProto.user_type ParamProto.type "
-        "ParamGenProto.user_type train_one_batch",
+        "ParamGenProto.user_type neuralnet.user_scheme train_one_batch",
     "groups and servers have laws of their own, tests/laws/test_groups.py": "cluster warmup_steps",
     "schemes keep the law in tests/plan/test_schemes.py, stages in tests/program/schedules/test_schedule.py":
         "neuralnet.scheme neuralnet.replicas neuralnet.stages",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from netpart.graph.cluster import Cluster
 from netpart.graph.partition import partition_job
 from netpart.graph.passes.serve import add_job_servers
 from netpart.kernels.device import array_module
@@ -16,6 +15,7 @@ from netpart.kernels.reference import Kernels
 from netpart.launch.member.group_averages import AverageSchedule
 from netpart.program.compile import compile_worker
 from netpart.program.server import compile_server
+from netpart.proto.cluster import Cluster
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import relative_slices, whole_region
 from netpart.transport.memory import MemoryHub

@@ -64,7 +64,7 @@ class Greedy(Positions):  # type: ignore[misc]
     [
         (NoHalo, "lrn_conf { local_size: 3 }", "cut", r"the part .* see needs and forward"),
         (HalfPrice, "", "cost", r"costs \(.*\) FLOPs and \(.*\) were counted; correct cost"),
-        (WrongSlope, "", "gradient", r"dx\[0\] says .* see backward"),
+        (WrongSlope, "", "gradient", r"dx\[0\] gives .* see backward"),
         (Lazy, "", "shape", r"backward leaves elements of dx\[0\] unwritten"),
         (Greedy, "param { }", "shape", r"the whole output needs .* of its parameters; expected"),
     ],

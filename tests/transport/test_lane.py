@@ -79,7 +79,7 @@ def test_messages_come_in_order_round_after_round_and_a_full_ring_raises(promise
         for message in messages[start : start + ring_capacity(promises)]:
             sender.write(*message)
         if start + ring_capacity(promises) <= 100:
-            with pytest.raises(TransportError, match=f"at most {ring_capacity(promises)} messages on their way"):
+            with pytest.raises(TransportError, match=f"at most {ring_capacity(promises)} messages in flight"):
                 sender.write(0, 0)
         assert list(receiver.read()) == messages[start : start + ring_capacity(promises)]
     assert list(receiver.read()) == []

@@ -175,7 +175,9 @@ def test_who_keeps_and_who_expects_must_agree() -> None:
             transport.expect(DATA, 0, (NUMBERS,), np.float64, 1, stays=stays)
             address = sender.bind()
             transport.bind()
-            with pytest.raises(TransportError, match=r"rank 1: expected rank 0 to keep what stays there, got .*edge=5"):
+            with pytest.raises(
+                TransportError, match=r"rank 1: expected rank 0 to keep the messages that stay there, got .*edge=5"
+            ):
                 transport.connect({0: address})
 
 
@@ -212,7 +214,7 @@ def test_a_receiver_that_never_looks_ends_its_sender() -> None:
         for step in range(1000):
             sender.send(DATA, step, 1, np.zeros(NUMBERS))
 
-    with pair() as (sender, _), pytest.raises(TransportError, match="messages on their way; senders must await"):
+    with pair() as (sender, _), pytest.raises(TransportError, match="messages in flight; senders must await"):
         send(sender)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,8 +93,7 @@ def test_a_wrong_value_is_found_where_it_is_first_used(monkeypatch: pytest.Monke
 
 def test_gradients_that_are_not_summed_are_found_in_backward() -> None:
     job = job_of()
-    cut = partition_job(job, 3)
-    cut.buckets = []
+    cut = replace(partition_job(job, 3), buckets=[])
     first = first_of(bench_of(job, cut))
     assert (first.step, first.kind, first.layer, first.name) == (0, "parameter gradient", "fc2", "w")
 

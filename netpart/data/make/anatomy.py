@@ -1,7 +1,7 @@
-"""Anatomy: a brain template, and the brains that differ from it as disease and chance would have it.
+"""Anatomy: a brain template, and brains that differ from it by a simulated disease and by random variation.
 
-Places are in mm of MNI space. What disease alters, the lateral ventricles and the medial temporal lobes with the
-hippocampi, is where Frisoni et al. (The clinical use of structural MRI in Alzheimer disease, 2010) find it.
+Coordinates are in mm of MNI space. The disease alters the lateral ventricles and the medial temporal lobes with the
+hippocampi, as Frisoni et al. describe (The clinical use of structural MRI in Alzheimer disease, 2010).
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ from netpart.spec import Shape
 Volume = NDArray[np.float32]
 
 VENTRICLES = (2.0, 34.0), (-48.0, 36.0), (-8.0, 32.0)
-"""Box that the lateral ventricles lie in: distance from the middle, front, top."""
+"""Box that contains the lateral ventricles, mm: distance from the midplane, then the axes to the front and the top."""
 EMPTY = 0.05
-"""Voxels of the template up to it are outside: what interpolation leaves there is not quite 0."""
+"""Voxels of the template up to this value are outside the brain: interpolation leaves small values there."""
 LEAST = 1000.0
-"""A ventricle is larger than that, mm³; what else is dark in the box is not."""
+"""Smallest volume of a ventricle, mm³: other dark regions in the box are smaller."""
 FLUID = 0.5
-"""Voxels of the template below it are fluid; tissue is 0.6 to 0.9."""
+"""Voxels of the template below this value are fluid; tissue is 0.6 to 0.9."""
 MARGIN = 7.0
-"""How far around the ventricles their enlargement is felt, mm."""
+"""Distance from the ventricles up to which their enlargement displaces tissue, mm."""
 HIPPOCAMPI = (-27.0, -20.0, -16.0), (27.0, -20.0, -16.0)
+"""Centres of the two hippocampi, mm."""
 LOBE = (12.0, 22.0, 12.0)
 """Half axes of the ellipsoid around a hippocampus, mm."""
 FOLD = 32.0
-"""How far apart a brain is bent in different directions, mm."""
+"""Distance of the knots of the random deformation of a brain, mm."""
 
 
 @dataclass(frozen=True)
 class Disease:
-    """What is altered: ``push`` of the ventricles' walls in mm, ``shrink`` of the lobes' lengths and ``loss`` of their
-    signal as shares."""
+    """The strength of a disease: ``push`` displaces the walls of the ventricles, in mm; ``shrink`` reduces the length
+    of the lobes and ``loss`` their signal, as shares."""
 
     push: float = 0.0
     shrink: float = 0.0
@@ -49,9 +50,9 @@ class Disease:
 
 
 class Anatomy:
-    """The MNI152 T1 template (Fonov et al., 2011) without its skull, as nilearn brings it, at ``spacing`` mm.
+    """The MNI152 T1 template (Fonov et al., 2011) without its skull, from nilearn, at ``spacing`` mm.
 
-    Raises NetpartError without nilearn and SciPy.
+    Raises NetpartError if nilearn or SciPy is not installed.
     """
 
     def __init__(self, spacing: int) -> None:
@@ -67,7 +68,7 @@ class Anatomy:
 
     @cached_property
     def altered(self) -> NDArray[np.bool_]:
-        """What a disease may alter."""
+        """The voxels that a disease may alter."""
         return self.brain & ((self._wall > 0) | (self._lobe > 0))
 
     @cached_property
@@ -81,36 +82,41 @@ class Anatomy:
         return np.asarray(fluid & large[labels])
 
     def with_disease(self, disease: Disease) -> Volume:
-        """The template with ``disease``; outside ``altered`` it is the template."""
+        """The template with ``disease``; outside of ``altered`` the template is unchanged."""
+        # Backward warping: the displacement points from a voxel to the place that its value comes from.
         ahead = -disease.push / self.spacing * self._wall * self._outwards
         ahead += disease.shrink / self.spacing * self._inwards
         moved = self._sampled(self.template, self._grid + ahead)
         return np.asarray(moved * (1 - np.float32(disease.loss) * self._lobe), np.float32)
 
     def fluid(self, brain: Volume) -> float:
-        """The fluid around the ventricles of a brain in the shape of the template, millilitres.
+        """The fluid in and around the ventricles of a brain in the shape of the template, millilitres.
 
-        The lobes are left out: what has lost its signal there is as dark as fluid.
+        The lobes are not counted: tissue that has lost its signal there is as dark as fluid.
         """
         around = self.brain & (self._wall > 0) & (self._lobe == 0)
         return float((around & (brain < FLUID)).sum()) * self.spacing**3 / 1000
 
     def with_variation(self, brain: Volume, bits: np.random.Philox, bend: float, size: float) -> Volume:
-        """``brain`` of another person: bent by ``bend`` mm, stretched by the share ``size`` on each axis (standard
-        deviations)."""
+        """``brain`` as another person might have it, drawn from ``bits``.
+
+        It is deformed smoothly by ``bend`` mm and stretched on each axis by the share ``size`` (standard deviations).
+        """
         centre = np.array(self.shape, np.float32).reshape(3, 1, 1, 1) / 2
         stretch = 1 + np.float32(size) * draw_normal(bits, (4,))[:3].reshape(3, 1, 1, 1)
         bent = np.stack([self.smooth(bits, FOLD) for _ in range(3)]) * np.float32(bend / self.spacing)
         return self._sampled(brain, (self._grid - centre) * stretch + centre + bent)
 
     def smooth(self, bits: np.random.Philox, knots: float) -> Volume:
-        """A random field with a standard deviation of about 1, smooth between knots ``knots`` mm apart."""
+        """Draws a field with a standard deviation of about 1, smooth between knots at a distance of ``knots`` mm."""
         counts = tuple(ceil(n * self.spacing / knots) + 2 for n in self.shape)
+        # ``draw_normal`` takes four numbers from a word; the last axis is rounded up to a multiple of four.
         values = draw_normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
         places = [np.linspace(0, count - 1, n) for count, n in zip(counts, self.shape, strict=True)]
         for axis, place in enumerate(places):
             below = np.minimum(place.astype(int), values.shape[axis] - 2)
             share = place - below
+            # Smoothstep, 3 s^2 - 2 s^3: its slope is 0 at the knots, so that the field has no kinks there.
             share = (share * share * (3 - 2 * share)).astype(np.float32).reshape(-1, *(1,) * (2 - axis))
             values = values.take(below, axis) * (1 - share) + values.take(below + 1, axis) * share
         return np.asarray(values, np.float32)
@@ -121,52 +127,55 @@ class Anatomy:
 
     @cached_property
     def _distance(self) -> Volume:
-        """From the ventricles' walls, mm; negative within."""
+        """Distance from the walls of the ventricles, mm; negative inside of them."""
         away = _import_optional("scipy.ndimage").distance_transform_edt
         found = away(~self.ventricles, self.spacing) - away(self.ventricles, self.spacing)
         return np.asarray(found, np.float32)
 
     @cached_property
     def _wall(self) -> Volume:
-        """How much of the walls' push is felt, 0 to 1."""
+        """The share of the walls' displacement at each voxel, 0 to 1."""
         return _radial_bump(self._distance / np.float32(MARGIN))
 
     @cached_property
     def _outwards(self) -> Volume:
-        """The direction away from the ventricles."""
+        """The unit vector away from the ventricles."""
         smooth = _import_optional("scipy.ndimage").gaussian_filter(self._distance, 3.0 / self.spacing)
         slope = np.stack(np.gradient(smooth))
         return np.asarray(slope / np.maximum(np.sqrt((slope * slope).sum(axis=0)), 1e-3), np.float32)
 
     @cached_property
     def _lobe(self) -> Volume:
-        """How much a voxel belongs to a medial temporal lobe, 0 to 1."""
+        """The degree to which a voxel belongs to a medial temporal lobe, 0 to 1."""
         return np.asarray(sum(_radial_bump(self._radius(centre)) for centre in HIPPOCAMPI), np.float32)
 
     @cached_property
     def _inwards(self) -> Volume:
-        """The way from the nearer lobe's centre, mm, fading at its border: what lies there comes nearer."""
+        """The vector from the centre of the nearer lobe, mm, fading to 0 at its border.
+
+        Sampling further outwards by it shrinks the lobe towards its centre.
+        """
         ways = (_radial_bump(self._radius(c)) * (self._place - _axis_column(c)) for c in HIPPOCAMPI)
         return np.asarray(sum(ways), np.float32)
 
     def _radius(self, centre: tuple[float, ...]) -> Volume:
-        """Distance from a lobe's centre; 1 at its border."""
+        """Distance from the centre of a lobe, relative to its half axes: 1 at its border."""
         scaled = (self._place - _axis_column(centre)) / _axis_column(LOBE)
         return np.asarray(np.sqrt((scaled * scaled).sum(axis=0)), np.float32)
 
 
 def _radial_bump(radius: Volume) -> Volume:
-    """A bump: 1 at 0, 0 from 1 on, smooth."""
+    """A smooth bump: 1 at radius 0, and 0 from radius 1 on."""
     return np.asarray(np.maximum(1 - radius * radius, 0) ** 2, np.float32)
 
 
 def _axis_column(values: tuple[float, ...]) -> Volume:
-    """One number per axis, to be used with places (3, ...)."""
+    """One number per axis, in a shape that broadcasts with places (3, ...)."""
     return np.array(values, np.float32).reshape(3, 1, 1, 1)
 
 
 def _import_optional(name: str) -> Any:
-    """A module of nilearn or SciPy; raises NetpartError where it is missing."""
+    """Imports a module of nilearn or SciPy; raises NetpartError if it is not installed."""
     try:
         return import_module(name)
     except ImportError as error:

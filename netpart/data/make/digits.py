@@ -1,4 +1,4 @@
-"""The handwritten digits that come with scikit-learn, as stores in SINGA's MNIST form.
+"""Stores of the handwritten digits of scikit-learn, in the form of SINGA's MNIST stores.
 
 1,797 images of 8x8 pixels in 17 grey levels: E. Alpaydin and C. Kaynak, Optical Recognition of
 Handwritten Digits, UCI Machine Learning Repository, 1998.
@@ -27,9 +27,9 @@ _PARTS = 14 * 14
 def make_digits(folder: Path, test_every: int = 5, replace: bool = True) -> bool:
     """Writes train_data.bin, test_data.bin and train_mean.bin into ``folder``: 28x28 uint8 images, labels 0–9.
 
-    Every ``test_every``-th image of each class goes to the test store; the order is shuffled, always the
-    same way. Returns False, at once, if the folder already holds them. ``replace`` False leaves files of these
-    names that are there as they are. Raises NetpartError without scikit-learn.
+    Every ``test_every``-th image of each class goes to the test store. The order is shuffled, in the same way in every
+    call. Returns False, without any work, if the folder already contains them. With ``replace`` False, existing files
+    of these names are kept. Raises NetpartError if scikit-learn is not installed.
     """
     tests = -(-COUNT // test_every)
     if has_image_stores(folder, COUNT - tests, tests):
@@ -49,7 +49,8 @@ def _load_digit_images() -> tuple[NDArray[np.uint8], NDArray[Any]]:
         digits: Any = import_module("sklearn.datasets").load_digits()
     except ImportError as error:
         raise NetpartError(f"digits: expected scikit-learn, got {error}; `pip install 'netpart[data]'`") from error
-    # Weights are whole fourteenths on each axis. Many pixels lie halfway between two levels, but for a last bit that
-    # would change with where BLAS finds its arrays: in whole numbers there is none.
+    # From 8 to 28 pixels the weights are multiples of 1/14 on each axis. Many pixels lie exactly halfway between two
+    # levels, where the last bit of a float decides; it may depend on the alignment of the arrays in BLAS. So the sums
+    # are rounded to whole multiples of 1/196 first: these are exact.
     large = np.rint(resize_images(digits.images, SIDE, SIDE) * np.float64(_PARTS))
     return np.rint(large * 255 / (_BRIGHTEST * _PARTS)).astype(np.uint8), digits.target

@@ -1,4 +1,4 @@
-"""A folder of labelled images in SINGA's form: train_data.bin, test_data.bin and train_mean.bin."""
+"""Folders of labelled images in SINGA's form: train_data.bin, test_data.bin and train_mean.bin."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ LabelledImages = tuple[NDArray[Any], NDArray[Any]]
 
 
 def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None:
-    """Writes a kvfile with one RecordProto per image; keys are their numbers as eight digits."""
+    """Writes a kvfile with one RecordProto per image; the key is the number of the image in eight digits."""
     with KvWriter(path) as writer:
         for i, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
             writer.put(b"%08d" % i, encode_record(Record.from_array(image, label)))
 
 
 def write_image_folder(folder: Path, train: LabelledImages, test: LabelledImages, replace: bool = True) -> None:
-    """Writes both stores and the mean of the training images; each file appears only when it is whole.
+    """Writes both stores and the mean of the training images. Each file is written atomically.
 
-    ``replace`` False writes only those that are not there.
+    With ``replace`` False, only missing files are written.
     """
     files: dict[str, Callable[[Path], None]] = {
         TEST: lambda path: write_images(path, *test),
@@ -42,7 +42,7 @@ def write_image_folder(folder: Path, train: LabelledImages, test: LabelledImages
 
 
 def has_image_stores(folder: Path, train: int, test: int) -> bool:
-    """True if the folder has a mean file and whole stores of so many records."""
+    """True if the folder has a mean file and whole stores with ``train`` and ``test`` records."""
     try:
         return [_count_records(folder / name) for name in (TRAIN, TEST, MEAN)] == [train, test, 1]
     except DataError:

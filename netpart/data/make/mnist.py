@@ -1,4 +1,4 @@
-"""MNIST's IDX files as stores (http://yann.lecun.com/exdb/mnist has the format)."""
+"""Conversion of MNIST's IDX files to stores (format: http://yann.lecun.com/exdb/mnist)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from netpart.spec import Shape
 
 _UINT8 = 0x08
 LARGEST = 1 << 30
-"""Elements of a file."""
+"""Largest number of elements of a file."""
 
 
 def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
     """Writes train_data.bin, test_data.bin and train_mean.bin into ``out`` from the four IDX files, plain or .gz.
 
-    Returns the numbers of training and test images. Raises DataError if a file is missing, is no IDX
-    file, is cut short, or images and labels differ in number.
+    Returns the numbers of training and test images. Raises DataError if a file is missing, truncated or not an IDX
+    file, or if the numbers of images and labels differ.
     """
     train = _read_labelled_images(idx_dir, "train")
     test = _read_labelled_images(idx_dir, "t10k")
@@ -38,7 +38,7 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
 
 
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
-    """Reads an IDX file of unsigned bytes with so many axes. Raises DataError if it is anything else."""
+    """Reads an IDX file of unsigned bytes with ``axes`` axes. Raises DataError if it is anything else."""
     header = 4 * (1 + axes)
     with _open_unpacked(path) as file:
         head = file.read(header) if checked_file_length(path) else b""
@@ -48,8 +48,9 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
         shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
         if not 0 < prod(shape) <= LARGEST:
             raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
+        # Before the read: a header with a wrong shape must not allocate the memory for it.
         refuse_short_file(path, prod(shape))
-        content = file.read(prod(shape) + 1)
+        content = file.read(prod(shape) + 1)  # one byte more, to detect a file that is too long
     if len(content) != prod(shape):
         got = f"{len(content)} bytes" if len(content) < prod(shape) else "more"
         raise DataError(f"{path}: expected {prod(shape)} elements for shape {shape}, got {got}; download it again")
@@ -58,7 +59,7 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
 
 @contextmanager
 def _open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """The file at ``path``, as it was before gzip if its name ends in .gz. Raises DataError."""
+    """Opens the file at ``path``, unpacked if its name ends in .gz. Raises DataError, also for errors of its reads."""
     try:
         with open_file(path) as file:
             yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file

@@ -1,7 +1,7 @@
-"""A cohort of made-up MRI scans in four classes, to stand in for ADNI, which nobody may pass on.
+"""Cohort of simulated MRI scans in four classes. It replaces ADNI, whose data may not be redistributed.
 
-Each scan is the MNI152 template as another healthy or ill person might have it: bent smoothly, its ventricles larger,
-its medial temporal lobes smaller and weaker in signal, with noise and drift of the scanner.
+Each scan is the MNI152 template as another healthy or ill person might have it: deformed smoothly, with larger
+ventricles, smaller medial temporal lobes of weaker signal, and noise and drift of the scanner.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ CLASSES = {
     "sMCI": {ATROPHY: 0.6, LOSS: 0.6},
     "pMCI": {ATROPHY: 1.8, LOSS: 5.6},
 }
-"""Means of what ails a class, in standard deviations of what varies within it."""
+"""Means of atrophy and loss of each class, in standard deviations within a class."""
 TASKS = {"ad-nc": ("NC", "AD"), "smci-pmci": ("sMCI", "pMCI")}
-"""What is to be told apart: name -> class 0, class 1."""
+"""Classification tasks: name -> (class 0, class 1)."""
 TEST_EVERY = 5
 PUSH, SHRINK, WEAKEN = 0.7, 0.05, 0.03
-"""What one standard deviation does: mm of the walls, share of a lobe's length, share of its signal."""
+"""Effect of one standard deviation: mm of the walls, share of a lobe's length, share of its signal."""
 BEND, SIZE, NOISE, DRIFT, GAIN = 1.5, 0.02, 0.03, 0.05, 0.1
-"""Standard deviations: mm; of the size; of noise and drift of the scanner and of its gain as shares of full scale."""
+"""Standard deviations: deformation in mm; size as a share; noise, drift and gain of the scanner as shares of full
+scale."""
 FULL_SCALE = 1000
 COIL = 90.0
-"""How far apart the scanner's drift differs, mm."""
+"""Distance of the knots of the scanner's drift, mm."""
 ALTERED = "altered.nii.gz"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A person. ``atrophy`` and ``loss`` say how far it has gone, in standard deviations."""
+    """A person. ``atrophy`` and ``loss`` are the stage of the disease, in standard deviations."""
 
     number: int
     group: str
@@ -54,15 +55,16 @@ class Subject:
 
     @property
     def file(self) -> str:
-        """The scan, from the cohort's folder."""
+        """The path of the scan, relative to the folder of the cohort."""
         return f"scans/sub-{self.number:04d}.nii.gz"
 
 
 def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -> int:
     """Writes a cohort of ``subjects``, a quarter of each class, at ``spacing`` mm; returns the number of scans.
 
-    Makes scans/*.nii.gz; for each task TASK-train.csv and TASK-test.csv, of different subjects; subjects.csv with what
-    is true of each; altered.nii.gz, 1 where diseases alter the template. Raises NetpartError without nilearn.
+    Files: scans/*.nii.gz; for each task TASK-train.csv and TASK-test.csv, of different subjects; subjects.csv with the
+    class, the split and the ventricles' fluid of each subject; altered.nii.gz, 1 where diseases alter the template.
+    Raises NetpartError if nilearn is not installed.
     """
     anatomy = Anatomy(spacing)
     rows = list[list[object]]()
@@ -82,9 +84,9 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
 
 
 def draw_cohort(count: int, seed: int) -> Iterator[Subject]:
-    """``count`` people, the classes in turn; every fifth of a class is for testing.
+    """Yields ``count`` people, the classes in turn; every fifth person of a class is for testing.
 
-    Atrophy and loss of a class are normal: quantiles at even distances, in a random order.
+    Atrophy and loss of a class are normally distributed: evenly spaced quantiles in a random order.
     """
     groups = [list(CLASSES)[k % len(CLASSES)] for k in range(count)]
     drawn = {
@@ -98,13 +100,13 @@ def draw_cohort(count: int, seed: int) -> Iterator[Subject]:
 
 
 def shuffled_quantiles(count: int, seed: int, stream: int) -> NDArray[np.float64]:
-    """``count`` quantiles of the normal distribution in a random order."""
+    """``count`` evenly spaced quantiles of the normal distribution in a random order."""
     quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
     return quantiles[np.argsort(stream_bits(seed, 2**32 + stream, 0).random_raw(count), kind="stable")]
 
 
 def _simulate_scan(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> NDArray[np.int16]:
-    """The scan of person ``number`` with ``brain``: int16, 0 around it."""
+    """The scan of person ``number`` with ``brain``: int16, 0 outside of it."""
     bits = stream_bits(seed, 2**33, number)
     seen = anatomy.with_variation(brain, bits, BEND, SIZE)
     around = seen <= 0.02
@@ -112,11 +114,12 @@ def _simulate_scan(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> N
     seen = seen * np.exp(np.float32(DRIFT) * anatomy.smooth(bits, COIL))
     flat = draw_normal(bits, (-(-seen.size // 4) * 4,))[: seen.size]
     seen = (seen + np.float32(NOISE) * flat.reshape(seen.shape)) * np.float32(gain * FULL_SCALE)
+    # At least 1 inside the brain: 0 is the mark of the background, which normalisation ignores.
     return np.where(around, 0, np.maximum(np.rint(seen), 1)).astype(np.int16)
 
 
 def _write_csv(path: Path, rows: list[list[object]]) -> None:
-    """Writes a CSV file, all of it or nothing."""
+    """Writes a CSV file atomically."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     with atomic_file(path) as file:

@@ -1,4 +1,4 @@
-"""The source of Python's standard library as one text: some 30 MB that every machine which runs netpart has."""
+"""Python's standard library as one text: about 30 MB that exist on every machine that runs netpart."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from netpart.data.atomic import atomic_file
 from netpart.errors import DataError
 
 ADDED = ("site-packages", "dist-packages")
-"""Folders below the standard library that hold what was installed on top of it."""
+"""Folders below the standard library that contain installed packages."""
 
 
 def make_python_source(path: Path) -> int:
     """Writes every ``*.py`` file of the standard library to ``path``, one after another, sorted by their paths.
 
-    Returns its bytes, 0, at once, if there is a file already. Raises DataError where Python came without its source.
+    Returns the number of bytes written; 0 if the file exists already. Raises DataError if Python was installed without
+    its source.
     """
     if path.exists():
         return 0

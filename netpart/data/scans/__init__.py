@@ -1,0 +1,3 @@
+"""Volumes of NIfTI files."""
+
+__all__ = ["augmentation", "nifti", "scans"]

@@ -1,4 +1,4 @@
-"""Change: what is done to a scan while training, so that no two passes over the table are the same."""
+"""ScanChange: the random change of a scan in training, so that passes over the table differ."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from netpart.data.resize import interpolation_matrix, multiply_axes
 from netpart.spec import Region, Shape
 
 NODES = 3
-"""Random values of a drift along each axis."""
+"""Number of random values of a drift along each axis."""
 
 
 @dataclass(frozen=True)
 class ScanChange:
-    """``flip`` mirrors left and right; then ``drift`` (3, 3, 3), interpolated over the volume, is added to the voxels
-    that are not 0."""
+    """A change: ``flip`` mirrors left and right; then ``drift`` (3, 3, 3), interpolated over the volume, is added.
+
+    The drift is added only to voxels that are not 0: the background stays 0.
+    """
 
     flip: bool = False
     drift: NDArray[Any] | None = None
 
     def with_drift(self, values: NDArray[Any], box: Region, space: Shape) -> NDArray[Any]:
-        """The voxels of ``box`` of a volume of extents ``space``, brighter here and darker there."""
+        """Adds the drift to ``values``, the voxels of ``box`` of a volume of extents ``space``."""
         if self.drift is None:
             return values
+        # Interpolated over the whole volume and then cropped, so that all parts of a cut add the same field.
         places = zip(space, box, strict=True)
         field = multiply_axes(
             self.drift, [interpolation_matrix(NODES, n, values.dtype)[lo:hi] for n, (lo, hi) in places]

@@ -1,4 +1,4 @@
-"""Scan: a volume of a NIfTI file, of which a box is read at a time, in the order of axes right, anterior, superior."""
+"""NiftiScan: a volume of a NIfTI file, read box by box, with the axes right, anterior, superior."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from netpart.errors import LONGEST, DataError, MissingData, NetpartError, os_err
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
-"""Voxels that are looked at together where a whole volume is gone through."""
+"""Voxels per read when a whole volume is scanned."""
 
 
 class NiftiScan:
-    """One volume on disk, plain or gzipped; its header is read at once, voxels when they are asked for.
+    """One volume on disk, plain or gzipped. The header is read at once, voxels on request.
 
-    Axes run to the right, to the front and to the top, whatever their order in the file. Raises DataError for a file
-    that is missing or holds no volume, NetpartError without nibabel.
+    The axes run to the right, to the front and to the top, whatever their order in the file. Raises DataError if the
+    file is missing or contains no volume, NetpartError if nibabel is not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,9 +41,10 @@ class NiftiScan:
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
 
     def read(self, box: Region, dtype: DTypeLike = np.float32) -> NDArray[Any]:
-        """The voxels of ``box`` (one range per axis): ``dtype`` of its extents. Raises DataError if they cannot be."""
+        """Reads the voxels of ``box`` (one range per axis) as ``dtype``. Raises DataError if they cannot be read."""
         slices: list[Any] = [0] * len(self._raw)
         for axis, (lo, hi) in zip(self._order, box, strict=True):
+            # An axis that runs the other way in the file is read from its other end; the result is reversed below.
             end = self._raw[axis]
             slices[axis] = slice(lo, hi) if self._turn[axis, 1] > 0 else slice(end - hi, end - lo)
         with _raise_as_data_error(self.path, f"{self._raw} voxels"):
@@ -53,8 +54,9 @@ class NiftiScan:
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
 
     def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
-        """All voxels, some slices of the file at a time."""
-        last = int(self._turn[2, 0])  # the slowest axis of the file
+        """Yields all voxels, some slices of the file at a time."""
+        # Slices along the slowest axis of the file are contiguous, so each byte is read (and unpacked) once.
+        last = int(self._turn[2, 0])
         depth = max(1, SLAB * self.shape[last] // int(np.prod(self.shape)))
         box = [(0, n) for n in self.shape]
         for start in range(0, self.shape[last], depth):
@@ -63,12 +65,12 @@ class NiftiScan:
 
 
 def voxel_spacing(affine: NDArray[Any]) -> tuple[float, ...]:
-    """What voxels are apart along each axis, in mm."""
+    """The distance of neighbouring voxels along each axis, in mm."""
     return tuple(float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
 
 
 def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
-    """Writes a volume of three axes as a NIfTI file (gzipped if its name ends in .gz), all of it or nothing."""
+    """Writes a volume of three axes as a NIfTI file, gzipped if its name ends in .gz. The write is atomic."""
     from netpart.data.atomic import atomic_file
 
     image = _import_nibabel().Nifti1Image(values, affine)
@@ -77,12 +79,13 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
         if path.suffix == ".gz":
             import gzip
 
+            # mtime=0: equal volumes become equal files.
             content = gzip.compress(content, compresslevel=1, mtime=0)
         file.write(content)
 
 
 def _import_nibabel() -> Any:
-    """The library that reads NIfTI; raises NetpartError where it is missing."""
+    """Imports the library that reads NIfTI; raises NetpartError if it is not installed."""
     try:
         return import_module("nibabel")
     except ImportError as error:
@@ -92,7 +95,7 @@ def _import_nibabel() -> Any:
 def _load_nifti(path: Path) -> Any:
     library = _import_nibabel()
     try:
-        checked_file_length(path)  # nibabel would wait for a pipe
+        checked_file_length(path)  # refuses a pipe, on which nibabel would block
     except FileNotFoundError:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
@@ -103,8 +106,10 @@ def _load_nifti(path: Path) -> Any:
 
 
 def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
-    """``orientation`` of nibabel, (3, 2): per axis of a file the axis of the world, and 1 or -1. Raises ValueError for
-    an axis that has no direction."""
+    """``orientation`` of nibabel as integers, (3, 2): per axis of the file the axis of the world, and 1 or -1.
+
+    Raises ValueError for an axis without a direction.
+    """
     if not np.isfinite(orientation).all():
         raise ValueError("an axis without a direction")
     return orientation.astype(int)
@@ -112,7 +117,7 @@ def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
 
 @contextmanager
 def _raise_as_data_error(path: Path, expected: str) -> Iterator[None]:
-    """Turns what nibabel raises for a damaged file, which is any exception at all, into a DataError that names it."""
+    """Converts the exceptions of nibabel into a DataError with the path: for a damaged file it raises any type."""
     try:
         yield
     except (NetpartError, MemoryError):

@@ -1,4 +1,4 @@
-"""Scans: rows of labelled NIfTI volumes, resampled to one shape, normalised and flipped, a box at a time."""
+"""ScanRows: rows of labelled NIfTI volumes, resampled to one shape, normalised and flipped, box by box."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from netpart.spec import Region, Shape, extent
 
 HEAD = ["path", "label"]
 TABLE = 64 << 20
-"""Bytes of a table."""
+"""Largest number of bytes of a table."""
 MOST = (1 << 31) - 1
-"""The highest class: labels are of 32 bits."""
+"""Highest class: labels are int32."""
 DIGITS = len(str(MOST))
 
 
 @dataclass(frozen=True)
 class LabelledScan:
-    """A scan of a table, and its class."""
+    """A scan of a table and its class."""
 
     path: Path
     label: int
@@ -41,10 +41,10 @@ class LabelledScan:
 class ScanRows(RowSource):
     """Row r of step s is record s·batch + r of the table, wrapping at its end, as (1, *space).
 
-    A volume is interpolated linearly to ``space``; ``normalise`` makes the mean of its voxels that are not 0 (what lies
-    around a brain) 0 and their variance 1; ``changes`` alter it. A read touches only the slabs of the file that its box
-    comes from; boxes that were read once are kept on disk, in ``room`` bytes, for the next pass. ``order`` gives the
-    order of each pass over the table instead of the table's. All of it is computed in the ``dtype`` of those who read.
+    A volume is interpolated linearly to ``space``. ``normalise`` scales the voxels that are not 0 (0 is the background
+    around a brain) to mean 0 and variance 1. ``changes`` draws the change of each row. A read touches only the slabs of
+    the file that its box comes from. Boxes that were read are kept on disk for the next pass, in up to ``room`` bytes.
+    ``order`` returns the order of each pass, to replace that of the table. All is computed in ``dtype``.
     """
 
     def __init__(
@@ -71,6 +71,8 @@ class ScanRows(RowSource):
                 row[0] = change.with_drift(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
+        # Kept without flip: a flipped box is the mirrored box of the unflipped volume, read backwards. So one kept
+        # array serves both cases. The drift is not kept, as it differs in each pass.
         if flip:
             width = self.shape[1]
             (lo, hi) = box[0]
@@ -83,13 +85,14 @@ class ScanRows(RowSource):
         return found[::-1] if flip else found
 
     def _scratch(self, box: Region) -> ScratchArrays:
-        """Where the volumes of a box are kept: workers that cut space along its first axis mirror into another one."""
+        """The arrays that keep the volumes of a box. If the first axis is cut, a flipped box is another box."""
         if box not in self._kept:
             self._kept[box] = ScratchArrays(len(self._table), extent(box), self._room, self._dtype)
             self._room -= self._kept[box].nbytes
         return self._kept[box]
 
     def _resampled(self, record: int, box: Region) -> NDArray[Any]:
+        """Reads, normalises and resizes ``box`` of a record, as (*box)."""
         scan = NiftiScan(self._table[record].path)
         parts = [
             _resize_taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)
@@ -103,7 +106,7 @@ class ScanRows(RowSource):
         return found
 
     def _moments_of(self, record: int, scan: NiftiScan) -> tuple[float, float]:
-        """Mean and deviation of the voxels that are not 0; of each scan they are taken once."""
+        """Mean and standard deviation of the voxels that are not 0; computed once per scan."""
         if record not in self._moments:
             self._moments[record] = voxel_moments(scan, self._dtype)
         return self._moments[record]
@@ -111,8 +114,10 @@ class ScanRows(RowSource):
 
 @lru_cache(maxsize=64)
 def _resize_taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any]) -> tuple[int, NDArray[Any]]:
-    """Elements ``lo`` to ``hi`` of an axis resized to ``target``: the first source element that matters, and the
-    weights (hi − lo, elements) of it and those behind it."""
+    """The interpolation of elements ``lo`` to ``hi`` of an axis that is resized from ``source`` to ``target``.
+
+    Returns the first source element with a weight, and the weights (hi − lo, elements) from that element on.
+    """
     weights = interpolation_matrix(source, target, dtype)[lo:hi]
     used = np.flatnonzero(weights.any(axis=0))
     first = int(used[0])
@@ -121,9 +126,9 @@ def _resize_taps(source: int, target: int, lo: int, hi: int, dtype: np.dtype[Any
 
 
 def voxel_moments(scan: NiftiScan, dtype: DTypeLike = np.float32) -> tuple[float, float]:
-    """Mean and standard deviation of the voxels that are not 0, read as ``dtype``; (0, 1) where these do not vary.
+    """Mean and standard deviation of the voxels that are not 0, read as ``dtype``; (0, 1) if they are all equal.
 
-    Raises DataError for voxels that are no numbers.
+    Raises DataError if a voxel is not finite.
     """
     count = 0
     total = 0.0
@@ -137,13 +142,14 @@ def voxel_moments(scan: NiftiScan, dtype: DTypeLike = np.float32) -> tuple[float
         raise DataError(f"{scan.path}: expected finite voxels, got some that are not; make the scan anew")
     mean = total / max(count, 1)
     variance = squares / max(count, 1) - mean * mean
+    # The difference of two large sums may leave a small variance where there is none: compare it with the mean.
     return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)
 
 
 def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
-    """The lines ``path,label`` of a CSV file, perhaps below a line that says so; paths count from its folder.
+    """Reads the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
 
-    Raises DataError for a file that is missing, empty or has other lines, or a label that is none of ``classes``.
+    Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
     """
     try:
         text = read_file(path, TABLE).decode()

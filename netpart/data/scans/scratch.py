@@ -1,4 +1,4 @@
-"""Scratch: arrays that took long to make, kept on disk by number as long as their owner lives."""
+"""ScratchArrays: arrays that are expensive to compute, kept on disk by number during the life of their owner."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from netpart.errors import DataError, os_error_text
 from netpart.spec import Shape
 
 FOLDER = "/var/tmp"
-"""Where large files go that are not to stay, unless TMPDIR says where: /tmp may be memory."""
+"""Folder of large temporary files, unless TMPDIR is set. It is not /tmp, which may be in memory."""
 
 
 class ScratchArrays:
-    """The first of ``count`` arrays of ``shape`` and ``dtype``, as many as ``room`` bytes of disk hold.
+    """Keeps the first of ``count`` arrays of ``shape`` and ``dtype``, as many as fit into ``room`` bytes of disk.
 
-    Its file has no name, so nothing is left behind however the process ends. Threads may use it at the same time, if
-    under one number they put one array. Raises DataError where the disk is full or cannot be written.
+    The file has no name, so that it disappears however the process ends. Several threads may use it, if they put equal
+    arrays under one number. Raises DataError if the disk is full or cannot be written.
     """
 
     def __init__(self, count: int, shape: Shape, room: int, dtype: DTypeLike = np.float32) -> None:
@@ -35,7 +35,7 @@ class ScratchArrays:
             self._file = self._opened()
 
     def get(self, number: int) -> NDArray[Any] | None:
-        """The array of that number; None if it was not put, or there is no room for it."""
+        """Returns array ``number``; None if it was not put, or if there is no room for it."""
         if number >= len(self._known) or not self._known[number]:
             return None
         found = np.empty(self._shape, self._dtype)
@@ -43,10 +43,11 @@ class ScratchArrays:
         return found
 
     def put(self, number: int, values: NDArray[Any]) -> None:
-        """Keeps an array, if there is room for it."""
+        """Keeps array ``number`` if there is room for it."""
         if number < len(self._known):
             content = np.ascontiguousarray(values, self._dtype)
             try:
+                # Marked only after the write, and only if it was complete: another thread may call ``get`` meanwhile.
                 self._known[number] = os.pwrite(self._file, content.data, number * self._each) == self._each
             except OSError as error:
                 raise self._refused(error) from error
@@ -61,10 +62,10 @@ class ScratchArrays:
 
     def _refused(self, error: OSError) -> DataError:
         needs = f"{self.nbytes / 2**20:.1f} MiB of scans"
-        hint = "let TMPDIR name a folder that has room, or lower cache_mib"
+        hint = "set TMPDIR to a folder with more space, or lower cache_mib"
         return DataError(f"{_scratch_folder()}: expected room for {needs}, got {os_error_text(error)}; {hint}")
 
 
 def _scratch_folder() -> str:
-    """Where the files are."""
+    """The folder of the files."""
     return os.environ.get("TMPDIR", FOLDER)

@@ -1,4 +1,4 @@
-"""Decoded records of a store, kept as long as they fit into a budget of bytes."""
+"""RecordCache: decoded records of a store, kept in memory if all of them fit into a budget of bytes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from netpart.errors import DataError
 
 Crop = tuple[slice, ...]
 Records = slice | NDArray[np.int64]
-"""Numbers of records: a slice, of which nothing is copied, where they follow one another."""
+"""Numbers of records: a slice if they are consecutive, so that taking them copies nothing, else an array."""
 
 
 class RecordCache:
-    """Records as arrays. If all of them fit into ``budget`` bytes each is decoded once, else every time.
+    """Records as arrays. If all of them fit into ``budget`` bytes, each is decoded once, else at every access.
 
-    The first record fixes shape and dtype of all. Raises DataError naming file and record where a
-    record cannot be decoded or differs from the first.
+    The first record defines shape and dtype of all. Raises DataError, with file and record, if a record cannot be
+    decoded or differs from the first.
     """
 
     def __init__(self, store: RecordStore, decode: Decode, budget: int) -> None:
@@ -30,6 +30,8 @@ class RecordCache:
         self.shape = first.shape
         self.dtype = first.dtype
         self.labelled = label is not None
+        # Per record: its elements, 4 bytes of label and 1 byte of ``_known``. All or nothing: with a part of the
+        # records kept, ``take`` could not return a view.
         self.kept = len(store) * (first.nbytes + 5) <= budget
         rows = len(store) if self.kept else 0
         self._values = np.empty((rows, *self.shape), self.dtype)
@@ -38,7 +40,7 @@ class RecordCache:
         self._complete = False
 
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Elements (records, *crop) and labels (records,) of the numbered records, to be read only."""
+        """Returns elements (records, *crop) and labels (records,) of the records. They may be views: do not write."""
         if not self.kept:
             return self._fresh(_record_numbers(records), crop)
         if not self._complete:
@@ -46,13 +48,14 @@ class RecordCache:
         return self._values[(records, *crop)], self._labels[records]
 
     def _complete_with(self, records: NDArray[np.int64]) -> None:
-        """Decodes those that are not known yet."""
+        """Decodes those of ``records`` that are not known yet."""
         for record in np.unique(records[~self._known[records]]).tolist():
             self._values[record], self._labels[record] = self._checked(record)
             self._known[record] = True
         self._complete = bool(self._known.all())
 
     def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        """Decodes ``records`` without keeping them."""
         found = [self._checked(record) for record in records.tolist()]
         values = np.empty((len(found), *(axis.stop - axis.start for axis in crop)), self.dtype)
         for row, (value, _) in zip(values, found, strict=True):
@@ -75,5 +78,5 @@ class RecordCache:
 
 
 def _record_numbers(records: Records) -> NDArray[np.int64]:
-    """The numbers one by one."""
+    """The record numbers as an array."""
     return np.arange(records.start, records.stop) if isinstance(records, slice) else records

@@ -1,4 +1,4 @@
-"""Decoders: from the bytes of one value to its elements and its label."""
+"""Decoders of the values of a store: from the bytes of one value to its elements and its label."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ Decode = Callable[[bytes], tuple[NDArray[Any], int | None]]
 
 COLUMNS = "correct or delete the line, or check store_conf.shape and separator"
 LABEL_FIRST = "the label is the first column"
-NO_LABEL = "where there are no labels, say store_conf { has_label: false }"
+NO_LABEL = "without labels, write store_conf { has_label: false }"
 _INT32 = range(-(2**31), 2**31)
 
 
 def record_decoder(shape: Shape) -> Decode:
-    """Decodes RecordProto values; rows take ``shape``, whatever shape the record names, if the counts agree."""
+    """Returns the decoder of RecordProto values. A row gets ``shape`` if its number of elements fits, whatever shape
+    the record contains."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         record = decode_record(value)
@@ -41,7 +42,7 @@ def record_decoder(shape: Shape) -> Decode:
 def csv_decoder(
     shape: Shape, separator: str = ",", has_label: bool = True, dtype: DTypeLike = np.float32
 ) -> Decode:  # fmt: skip
-    """Decodes lines ``label,v1,v2,...`` (without the label if ``has_label`` is False) to floating-point ``dtype``."""
+    """Returns the decoder of lines ``label,v1,v2,...`` (no label if ``has_label`` is False) to floats of ``dtype``."""
     kind = np.dtype(dtype)
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
@@ -56,7 +57,7 @@ def csv_decoder(
 
 
 def record_shape(store: RecordStore) -> Shape:
-    """The shape that the first record of a store names. Raises DataError if it is no record or names none."""
+    """Returns the shape of the first record of a store. Raises DataError if it is no record or has no valid shape."""
     try:
         record = decode_record(store.value(0))
     except DataError as error:
@@ -81,8 +82,9 @@ def _parse_label(column: bytes) -> int:
 
 
 def _parse_numbers(columns: Sequence[bytes], labelled: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The numbers that follow the label, if there is one."""
+    """The numbers of a line, without its label, as ``dtype``. Raises DataError for a number that is not finite."""
     numbers = np.array([_parse_number(columns, i, labelled) for i in range(labelled, len(columns))], np.float64)
+    # Tested in float64, before the conversion: a number beyond the range of ``dtype`` would become infinite.
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
         i = labelled + int(np.argmin(finite))
@@ -94,6 +96,7 @@ def _parse_number(columns: Sequence[bytes], i: int, labelled: bool) -> float:
     try:
         return float(columns[i])
     except ValueError:
+        # A word in the last column is probably the label: many data sets have it there.
         last = labelled and i == len(columns) - 1 and columns[i].strip()
         hint = f"{_mend_hint(columns[i])}; {LABEL_FIRST}" if last else _mend_hint(columns[i])
         raise _column_error(i, "a number", columns[i], hint) from None
@@ -104,7 +107,7 @@ def _mend_hint(cell: bytes) -> str:
 
 
 def _column_error(i: int, expected: str, cell: bytes, hint: str) -> DataError:
-    """An error of column ``i`` of a line; people count columns from 1."""
+    """Returns an error about column ``i`` of a line; its text counts columns from 1."""
     return DataError(f"column {i + 1}: expected {expected}, got {_quote_cell(cell)}; {hint}")
 
 

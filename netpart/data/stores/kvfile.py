@@ -1,6 +1,6 @@
-"""SINGA's KVFile: ``[key length][key][value length][value]`` again and again, no header.
+"""SINGA's KVFile format: records ``[key length][key][value length][value]`` without a header.
 
-Lengths are 8 bytes, little-endian. Older versions name a folder that holds ``shard.dat``.
+Lengths are 8 bytes, little-endian. For older versions of SINGA the path is a folder that contains ``shard.dat``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netpart.errors import DataError
 
 _LENGTH = struct.Struct("<Q")
 LARGEST = 1 << 30
-"""Bytes of a key, or of a value."""
+"""Largest number of bytes of a key or a value."""
 
 
 class KvStore(RecordStore):
@@ -43,10 +43,15 @@ class KvStore(RecordStore):
         return np.frombuffer(spans, np.int64).reshape(-1, 4)
 
     def _part(self, file: FileBytes, ahead: ReadAhead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
+        """The (start, stop) of the key or value whose length is at byte ``at``; raises DataError.
+
+        ``record`` is the offset of the record, ``number`` its number.
+        """
         start = at + _LENGTH.size
         if start > file.size:
             raise self._cut(file, at, f"the length of a {part} (8 bytes)", f"{file.size - at} more", record, number)
         (length,) = _LENGTH.unpack(ahead.read(at, _LENGTH.size))
+        # Compared with the rest of the file first: a corrupt length must not become an allocation.
         if length > file.size - start:
             raise self._cut(file, start, f"a {part} of {length} bytes", f"{file.size - start} more", record, number)
         if length > LARGEST or (not length and part == "value"):
@@ -55,6 +60,7 @@ class KvStore(RecordStore):
         return start, start + length
 
     def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+        """Returns the error of a malformed record; the hint depends on whether whole records precede it."""
         kind, use = guess_file_kind(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:
             return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
@@ -63,7 +69,7 @@ class KvStore(RecordStore):
 
 
 class KvWriter:
-    """Writes a KVFile; used as a context manager, it puts the file in place only if the block ends well."""
+    """Writes a KVFile. Used as a context manager; the file appears at ``path`` only if the block ends well."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +78,7 @@ class KvWriter:
         self._file = self._stack.enter_context(atomic_file(path))
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Appends a record. Raises DataError if the key was put before or the value is empty."""
+        """Appends a record. Raises DataError if the key exists already or the value is empty."""
         if key in self._keys or not value:
             problem = "a key only once" if value else "a value"
             raise DataError(f"{self.path}: expected {problem}, got key {key!r} with {len(value)} bytes")

@@ -31,9 +31,7 @@ def read_std(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.fl
     """Reads a standard-deviation file as float32 of ``shape``. Raises DataError if an element is not positive."""
     values = read_mean(path, shape, backend)
     if not (values > 0).all():
-        raise DataError(
-            f"{path}: expected positive standard deviations, got {values.min()}; leave out constant elements"
-        )
+        raise DataError(f"{path}: expected positive standard deviations, got {values.min()}; omit constant elements")
     return values
 
 

@@ -1,4 +1,4 @@
-"""Records as kMnist parses them: a square grey image, x / norm_a − norm_b."""
+"""Decoder of the records of kMnist: square grey images, x / norm_a − norm_b."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netpart.spec import Shape
 
 
 def mnist_shape(shape: Shape, size: int = 0) -> tuple[int, int]:
-    """Shape (s, s) of a parsed image from the record's shape; ``size`` is ``mnist_conf.resize`` (0: as stored).
+    """Returns the shape (s, s) of a decoded image. ``size`` is ``mnist_conf.resize`` (0: as stored).
 
     Raises DataError unless the record is one square grey image: (s, s) or (1, s, s).
     """
@@ -28,7 +28,8 @@ def mnist_shape(shape: Shape, size: int = 0) -> tuple[int, int]:
 def mnist_decoder(
     norm_a: float = 1.0, norm_b: float = 0.0, size: int = 0, dtype: DTypeLike = np.float32
 ) -> Decode:  # fmt: skip
-    """Decodes RecordProto values to (s, s) of ``dtype``, resized bilinearly if ``size`` says so, and normalised."""
+    """Returns the decoder of RecordProto values to (s, s) of ``dtype``, normalised and, if ``size`` is not 0, resized
+    bilinearly to it."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
         record = decode_record(value)

@@ -1,6 +1,6 @@
-"""The protocol-buffer wire format, as far as records need it: varints and length-delimited fields.
+"""Protocol-buffer wire format, as far as records need it: varints and length-delimited fields.
 
-Data files come from outside, so every read is checked against the end of its bytes first
+Data files are not trusted: every length is checked against the end of the bytes before it is used
 (https://protobuf.dev/programming-guides/encoding).
 """
 
@@ -17,7 +17,7 @@ _LARGEST_TAG = 2**32 - 1
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Reads an unsigned 64-bit varint at byte ``at``; returns it and the offset behind it.
+    """Reads an unsigned 64-bit varint at byte ``at``; returns it and the offset after it.
 
     Raises DataError if the bytes end inside it or it is longer than 10 bytes.
     """
@@ -51,14 +51,15 @@ def encode_varint_field(number: int, value: int) -> bytes:
 
 
 def varint_to_int32(value: int) -> int:
-    """The int32 that a varint stands for: its low 32 bits, in two's complement."""
+    """Converts a varint to int32: its low 32 bits, in two's complement."""
+    # Flipping the sign bit and subtracting its weight extends the sign without a branch.
     return (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
 def read_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
     """Yields (field number, wire type, value) of a message: an int for varints, else the payload's bytes.
 
-    Raises DataError naming the byte if the message is cut short or is no message.
+    Raises DataError, with the byte, if the message is truncated or malformed.
     """
     at = 0
     while at < len(data):

@@ -1,4 +1,4 @@
-"""Record: one labelled example as SINGA stores it, a RecordProto on the wire.
+"""Record: one labelled example in SINGA's format, a serialized RecordProto.
 
 RecordProto has four fields: ``shape = 1`` (repeated int32), ``label = 2`` (int32), ``pixel = 3``
 (bytes) and ``data = 4`` (packed floats). SINGA 0.1 wraps it as field ``image = 5`` of a Record.
@@ -32,7 +32,7 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(frozen=True)
 class Record:
-    """One example: its elements are ``data`` (little-endian float32) if there are any, else ``pixel`` (uint8)."""
+    """One example. Its elements are ``data`` (little-endian float32) or, if that is empty, ``pixel`` (uint8)."""
 
     shape: Shape
     label: int = 0
@@ -41,19 +41,19 @@ class Record:
 
     @classmethod
     def from_array(cls, array: NDArray[Any], label: int = 0) -> Record:
-        """The record of an array: uint8 becomes ``pixel``, every other dtype float32 ``data``."""
+        """Creates the record of an array: uint8 becomes ``pixel``, every other dtype ``data`` as float32."""
         if array.dtype == np.uint8:
             return cls(array.shape, label, pixel=array.tobytes())
         return cls(array.shape, label, data=array.astype(_FLOAT).tobytes())
 
     @property
     def values(self) -> NDArray[Any]:
-        """The elements, flat: float32 or uint8, read-only."""
+        """The elements as a flat array: float32 or uint8, read-only."""
         return np.frombuffer(self.data, _FLOAT) if self.data else np.frombuffer(self.pixel, np.uint8)
 
 
 def encode_record(record: Record) -> bytes:
-    """The record as a serialized RecordProto, byte for byte as protocol buffers write it."""
+    """Serializes a record as a RecordProto, byte for byte as the protobuf library does."""
     parts = [encode_varint_field(_SHAPE, extent) for extent in record.shape]
     parts.append(encode_varint_field(_LABEL, record.label))
     parts += [
@@ -65,7 +65,7 @@ def encode_record(record: Record) -> bytes:
 def decode_record(value: bytes) -> Record:
     """Reads a serialized RecordProto, or a Record of SINGA 0.1 around one; unknown fields are skipped.
 
-    Raises DataError naming the byte if the bytes are cut short or are no such message.
+    Raises DataError, with the byte, if the bytes are truncated or not such a message.
     """
     fields = list(read_fields(value))
     images = [part for number, kind, part in fields if (number, kind) == (_IMAGE, BYTES) and isinstance(part, bytes)]
@@ -80,6 +80,7 @@ def _build_record(fields: Iterable[tuple[int, int, int | bytes]]) -> Record:
     data: list[bytes] = []
     label, pixel = 0, b""
     for number, kind, value in fields:
+        # Repeated fields may be packed (BYTES) or not; a parser must accept both, even mixed in one message.
         if number == _SHAPE and kind in (VARINT, BYTES):
             shape += _unpack_integers(value)
         elif number == _DATA and kind in (FIXED32, BYTES) and isinstance(value, bytes):

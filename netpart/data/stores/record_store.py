@@ -1,4 +1,4 @@
-"""Store: records of one file by number, read through an index of their places."""
+"""RecordStore: records of one file by number, read through an index of their byte ranges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpar
 class RecordStore(ABC):
     """Keys and values by record number. The index is built by one scan when the store is opened.
 
-    Raises DataError if the file is missing, no regular file, empty or malformed, and where it is truncated later.
+    Raises DataError if the file is missing, not a regular file, empty or malformed, or if it is truncated later.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,28 +38,28 @@ class RecordStore(ABC):
         return len(self._spans)
 
     def key(self, record: int) -> bytes:
-        """Key of a record, counted from 0."""
+        """The key of record number ``record``, counted from 0."""
         start, stop, _, _ = self._spans[record].tolist()
         return self._file.read(start, stop)
 
     def value(self, record: int) -> bytes:
-        """Value of a record, counted from 0."""
+        """The value of record number ``record``, counted from 0."""
         _, _, start, stop = self._spans[record].tolist()
         return self._file.read(start, stop)
 
     def skip(self, records: int) -> None:
-        """Leaves out the first ``records``: the next one is number 0. Raises DataError where none is left."""
+        """Omits the first ``records`` records: the next one gets number 0. Raises DataError if none is left."""
         if len(self._spans) <= records:
             raise DataError(f"{self.path}: expected at least one record, got none; {HINT}")
         self._spans = self._spans[records:]
         self._skipped += records
 
     def place(self, record: int) -> str:
-        """The file and the number of a record in it, counted from 0, as errors name them."""
+        """The name of a record in errors: the file and the record's number in it, counted from 0."""
         return f"{self.path}: record {self._skipped + record}"
 
     def close(self) -> None:
-        """Closes the file; the store cannot be read any more."""
+        """Closes the file; after that the store cannot be read."""
         self._file.close()
 
     def __enter__(self) -> RecordStore:
@@ -73,7 +73,7 @@ class RecordStore(ABC):
 
 
 def _open_data_file(path: Path) -> FileBytes:
-    """The file at ``path``, which is not empty. Raises DataError."""
+    """Opens the file at ``path``. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
     try:
         file = FileBytes(path)
     except FileNotFoundError:

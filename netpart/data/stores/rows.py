@@ -1,4 +1,4 @@
-"""RowReader: the rows of a store, as arrays."""
+"""RowReader: the rows of a store as arrays."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from netpart.errors import DataError
 from netpart.spec import Region, Shape
 
 BUDGET = 256 * 2**20
-"""Bytes of decoded records that a reader keeps."""
+"""Largest number of bytes of decoded records that a reader keeps."""
 
 
 class RowReader(RowSource):
     """Rows of a store in file order, wrapping at its end: row r of step s is record (skip + s·batch + r) mod n.
 
     ``batch`` is the *global* mini-batch, so every cut of it reads disjoint rows of the same records.
-    ``shuffle_key`` gives the order of each epoch (one pass over the records) instead of file order;
-    it must be the same on all workers. Elements become (x − mean) / std, where mean and std are
-    scalars or arrays of the shape of a row. Raises DataError where a record is not what the decoder expects.
+    ``shuffle_key`` returns the order of each epoch (one pass over the records), to replace the order of the file; it
+    must be the same on all workers. Elements become (x − mean) / std, where mean and std are scalars or arrays of the
+    shape of a row. Raises DataError for a record that the decoder does not accept.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class RowReader(RowSource):
         return self._order.records(step, first, last)
 
     def records(self, step: int, first: int, last: int) -> Records:
-        """The same as a slice, where they follow one another for sure."""
+        """The same numbers, as a slice if they are known to be consecutive."""
         return self._order.as_slice(step, first, last) or self.indices(step, first, last)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
+        # Without data an empty crop, so that a read of labels alone copies no elements.
         crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)
         values, labels = self._cache.take(self.records(step, lo, hi), crop)
         if out.data is not None:
@@ -66,6 +67,7 @@ class RowReader(RowSource):
             out.label[...] = labels
 
     def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        """Writes (values − mean) / std to ``out``, in its dtype."""
         if self._plain:
             np.copyto(out, values, casting="unsafe")
             return
@@ -77,7 +79,7 @@ class RowReader(RowSource):
         array = np.asarray(value, np.float64)
         if array.shape not in ((), self.shape):
             raise DataError(f"{self._path}: expected a {name} of shape {self.shape}, got {array.shape}; make it anew")
-        return np.broadcast_to(array, self.shape)
+        return np.broadcast_to(array, self.shape)  # a view: a scalar takes no memory per element
 
     def _require_labels(self) -> None:
         if not self._cache.labelled:

@@ -1,4 +1,4 @@
-"""Opening a store by the name of its backend, as ``store_conf.backend`` says it."""
+"""Opening of a store by the name of its backend (``store_conf.backend``)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
 BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
-"""What opens a path, by backend name; a new backend is one line here."""
+"""Backend name -> function that opens a path; a new backend is one line here."""
 
 
 def open_store(backend: str, path: Path) -> RecordStore:
-    """Opens the records at ``path``.
+    """Opens the store at ``path``.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.
     """

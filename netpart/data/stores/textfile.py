@@ -1,4 +1,4 @@
-"""SINGA's TextFile: one record per line; its key is the number of the line, counted from 0."""
+"""SINGA's TextFile format: one record per line; its key is the number of the line, counted from 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netpart.errors import DataError
 from netpart.units import bytes_text
 
 LONGEST = 64 << 20
-"""Bytes of a line."""
+"""Largest number of bytes of a line."""
 _NEWLINE = 0x0A
 
 
@@ -29,6 +29,7 @@ class TextStore(RecordStore):
                 wanted = f"lines of at most {bytes_text(LONGEST)}"
                 raise DataError(f"{self.path}:{lines + 1}: expected {wanted}, got a longer one; is it a text?")
             stops.append(found)
+        # The last line may have no line feed.
         if start < file.size:
             stops.append(np.array([file.size]))
         return _line_spans(np.concatenate(stops))
@@ -38,7 +39,7 @@ class TextStore(RecordStore):
         return b"%d" % record
 
     def place(self, record: int) -> str:
-        """``file:line``, lines of the whole file counted from 1."""
+        """The name of a line in errors: ``file:line``, where lines of the file count from 1."""
         return f"{self.path}:{self._skipped + record + 1}"
 
     def value(self, record: int) -> bytes:
@@ -47,7 +48,7 @@ class TextStore(RecordStore):
 
 
 def _line_spans(stops: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The spans of lines that end at ``stops``, each a byte before the next one begins: (lines, 4), without keys."""
+    """The index (lines, 4), with empty keys, of lines that end at ``stops``; a line feed follows each."""
     spans = np.zeros((len(stops), 4), np.int64)
     spans[1:, 2] = stops[:-1] + 1
     spans[:, 3] = stops

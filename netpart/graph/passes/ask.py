@@ -1,4 +1,5 @@
-"""Pass: asks every shard what it needs, and who supplies it. Its answer is all the rewrite works from."""
+"""Pass: collects what every shard needs and which shard supplies it. The rest of the rewrite works from its result
+alone."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from netpart.spec import Placement, Region
 class Demand:
     """Shard ``j`` of node ``reader`` needs ``box`` of a source shard for its input ``k``.
 
-    ``gradient``: it returns the gradient of the box. ``arrival`` is filled by the rewrite.
+    ``gradient``: the reader returns the gradient of the box. ``arrival`` is set by the rewrite: the part that supplies
+    it.
     """
 
     __slots__ = ("arrival", "box", "gradient", "j", "k", "reader")
@@ -32,8 +34,12 @@ InputDemands = list[tuple[int, Demand]]
 
 @dataclass
 class ShardDemands:
-    """``regions[node][output][shard]``: what each shard holds of each output.
-    ``demands[node][output][shard]``: who reads it, in net order. ``feeds[node][shard][k]``: what feeds it."""
+    """The demands between all shards of a net.
+
+    ``regions[node][output][shard]`` is the region that each shard holds of each output;
+    ``demands[node][output][shard]`` lists the demands of its readers, in net order; ``feeds[node][shard][k]`` lists
+    what feeds input k.
+    """
 
     regions: list[list[list[Region]]] = field(default_factory=list)
     demands: list[list[list[list[Demand]]]] = field(default_factory=list)
@@ -41,7 +47,7 @@ class ShardDemands:
 
 
 def collect_demands(net: Net, placements: list[Placement], workers: int) -> ShardDemands:
-    """Collects the demands of every shard on the shards of its sources, in net order."""
+    """Collect the demands of every shard on the shards of its sources, in net order."""
     answers = ShardDemands()
     covers: dict[tuple[int, int, int], RegionCover] = {}
     for node in net.nodes:
@@ -60,6 +66,9 @@ def collect_demands(net: Net, placements: list[Placement], workers: int) -> Shar
                 feeds.append([])
                 if need is None or any(lo >= hi for lo, hi in need):
                     continue
+                # Equal placements are one object (``place_layers`` interns them), so layers with the same placement
+                # share a cover. The regions of output 0 depend on the placement alone; those of other outputs also on
+                # the layer.
                 key = (id(placements[source.node]), source.node if source.output else -1, source.output)
                 cover = covers.get(key)
                 if cover is None:

@@ -1,4 +1,5 @@
-"""Boxes of one parameter: what a worker stores of it, and the cells into which all needs cut it."""
+"""Boxes of one parameter: those that a worker stores, and the disjoint cells into which the needs of all workers cut
+it."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from netpart.spec import Region, hull, intersect, subtract
 
 
 def disjoint_hulls(boxes: Iterable[Region]) -> list[Region]:
-    """Merges boxes that overlap into their hull until none do: what a worker stores, each element once."""
+    """Merge overlapping boxes into their hull until all are disjoint, so that a worker stores each element once."""
     merged: list[Region] = []
     for box in dict.fromkeys(boxes):
+        # A hull can overlap boxes that its parts did not, so the search starts again after each merge.
         while (other := next((m for m in merged if intersect(m, box) is not None), None)) is not None:
             merged.remove(other)
             box = hull([other, box])

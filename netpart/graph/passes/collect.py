@@ -1,7 +1,7 @@
-"""Pass: recognises the bridges that together are a collective (all-gather, all-reduce, …).
+"""Pass: finds the bridges that together form a collective (all-gather, all-reduce, …) and marks them.
 
-It adds and removes nothing: it marks the parts of each collective, so that a Program may carry it out as one exchange,
-the ledger may count it as one, and a drawing may frame it. What forms none of the ``patterns`` stays single bridges.
+It adds and removes no parts. The marks let a Program execute the collective as one exchange, the ledger count it as one
+and a drawing frame it. Bridges that match none of the ``patterns`` stay single bridges.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from netpart.spec import RECORD, Region, size
 
 
 def mark_collectives(graph: Graph) -> None:
-    """Marks every collective of ``graph``, in the order of the parts."""
+    """Mark every collective of ``graph``, in the order of the parts."""
     arrivals: dict[tuple[int, int], list[Part]] = {}
     for part in graph.parts:
         if part.kind == BRIDGE_DST:
@@ -30,7 +30,7 @@ def mark_collectives(graph: Graph) -> None:
 
 
 def _bridge_readers(graph: Graph) -> Readers:
-    """Who reads the receiving half of each bridge."""
+    """The parts that read the receiving half of each bridge, by its index."""
     readers: Readers = {}
     for part in graph.parts:
         for feed in part.feeds:
@@ -40,7 +40,9 @@ def _bridge_readers(graph: Graph) -> Readers:
 
 
 def _group_connected(parts: list[Part]) -> list[list[Part]]:
-    """Bridges in groups whose workers have nothing to do with each other."""
+    """Group the bridges of one tensor so that no worker occurs in two groups."""
+    # Union-find over workers: a tensor can cross in several independent groups, such as the rows of a grid, each of
+    # which may be a collective of its own.
     leader: dict[int, int] = {}
 
     def find(worker: int) -> int:
@@ -57,17 +59,20 @@ def _group_connected(parts: list[Part]) -> list[list[Part]]:
 
 
 def _sending_half(arrival: Part) -> Part:
-    """The sending half of a bridge."""
+    """The sending half of a bridge, given its receiving half."""
     return arrival.feeds[0].part
 
 
 def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
-    """The collective that the bridges of one tensor among some workers form, marked on its parts."""
+    """The collective that the bridges of one tensor among some workers form, marked on its parts; None if they form
+    none."""
     pairs = {(_sending_half(a).worker, a.worker): a for a in arrivals}
     outlets = {_sending_half(a).worker: _sending_half(a).feeds[0].part for a in arrivals}
     one_way = {a.feeds[0].gradient for a in arrivals}
     alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(_is_plain_bridge, arrivals))
     alike = alike and (
+        # An exchange runs backward for all its members or not at all, so gradients must return over all bridges or
+        # none.
         one_way == {False} or all(_returns_all_gradients(r) for a in arrivals for r in readers.get(a.index, []))
     )
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
@@ -84,23 +89,24 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
 
 
 def _returns_all_gradients(reader: Part) -> bool:
-    """True unless a Concate returns the gradient of some of its boxes and keeps that of others."""
+    """True unless ``reader`` is a Concate that returns the gradients of some of its boxes but not of all."""
     return reader.kind != CONCATE or len({feed.gradient for feed in reader.feeds}) == 1
 
 
 def _is_plain_bridge(arrival: Part) -> bool:
-    """True for a bridge that brings what it is sent, which is what its sending half reads."""
+    """True for a bridge that delivers its region unchanged: the region that its sending half reads."""
     sender = _sending_half(arrival)
     return len(sender.feeds) == 1 and arrival.region == sender.region == sender.feeds[0].region
 
 
 def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *pattern: *Pattern) -> Collective:
-    """Makes the Collective and tells its parts: the bridges, and the Sums that take all they add up from it."""
+    """Make the Collective and set it on its parts: the bridges, and the Sums whose addends all come from it."""
     kind, members, blocks, region = pattern
     sent = [_sending_half(a) for a in arrivals]
     first = min(p.index for p in sent)
     last = max(a.index for a in arrivals)
     sums = [r for a in arrivals for r in readers.get(a.index, []) if r.kind == SUM] if kind in SUMMING else []
+    # A Sum of a reduction is executed by the exchange itself, so the collective lasts until its last Sum.
     last = max([last, *(s.index for s in sums)])
     layer = graph.net.nodes[sent[0].node].layer
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
@@ -114,7 +120,7 @@ def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *patt
 
 
 def _collective_elements(kind: str, members: int, region: Region, arrivals: list[Part]) -> int:
-    """Elements that all members send together, forward; the same return where the gradient does."""
+    """Elements that all members send together, forward. Backward, if any, sends the same number."""
     if kind in (ALL_TO_ALL, REDUCE_SCATTER):
         return sum(size(a.region) for a in arrivals)
     return (members - 1) * size(region) * (2 if kind == ALL_REDUCE else 1)

@@ -1,11 +1,11 @@
-"""Pass: the one rule that rewrites every edge (house.md), from the demands that ``ask`` collected.
+"""Pass: rewrites every edge by one rule, from the demands that ``ask`` collected (docs/regions.md).
 
     source shard ──▶ Slice (parts of it) or Split (all of it) ──▶ same worker: the reader
                                                               └──▶ BridgeSrc ══▶ BridgeDst ──▶ the reader
     several feeds of one input ──▶ Concate (boxes of one tensor) or Sum (addends) ──▶ the reader
 
-The parts come out in one topological order that every worker keeps: arrivals and joins stand before their
-reader, slices and sends right behind their source. Backward is that order reversed.
+The parts are in one topological order that every worker keeps: arrivals and joins come before their first reader,
+slices and sends right after their source. Backward uses the reverse order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 def connect_parts(
     net: Net, placements: list[Placement], answers: ShardDemands, plan: GradientPlan, workers: int
 ) -> Graph:
-    """Builds the partitioned Graph; every part that waits for another worker hangs on a bridge of its own."""
+    """Build the partitioned Graph; every part that waits for another worker reads a bridge of its own."""
     graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
     rewrite = GraphRewrite(graph, answers)
     for node in net.nodes:
@@ -36,7 +36,7 @@ def connect_parts(
 
 
 class GraphRewrite:
-    """The rewrite in progress: parts so far, their names, and the shards of every node."""
+    """The rewrite in progress: the graph so far, the names in use, and the shards of every node."""
 
     def __init__(self, graph: Graph, answers: ShardDemands) -> None:
         self.graph = graph
@@ -51,7 +51,7 @@ class GraphRewrite:
         return part
 
     def unique(self, name: str) -> str:
-        """``name``, or with a numeric suffix where it is taken."""
+        """``name``, with a numeric suffix if it is in use."""
         candidate, n = name, 0
         while candidate in self.names:
             n += 1
@@ -64,7 +64,7 @@ class GraphRewrite:
         return f"{node.name}-{j:02d}" if several else node.name
 
     def add_shards(self, node: Node) -> None:
-        """Adds, per shard, what it waits for (bridges), what joins its feeds, and the shard itself."""
+        """Add for each shard the bridges that it waits for, the parts that join its feeds, and the shard itself."""
         placement = self.graph.placements[node.index]
         self.shards.append([])
         for j, shard in enumerate(placement.shards):
@@ -77,7 +77,7 @@ class GraphRewrite:
             _assign_loss_boxes(placement, self.shards[-1])
 
     def joined(self, node: Node, j: int, k: int, feeds: InputDemands) -> PartInput | None:
-        """The one edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
+        """The single edge that feeds input ``k`` of shard ``j``, through a Concate or Sum if there are several."""
         edges = [PartInput(self.arrive(d), d.box, k, self.output_at(node, k, d), d.gradient) for _, d in feeds]
         if len(edges) <= 1:
             return edges[0] if edges else None
@@ -87,26 +87,30 @@ class GraphRewrite:
         worker = self.graph.placements[node.index].shards[j].worker
         part = Part(kind, self.unique(self.gather_name(node, j, k, kind)), worker, source.node, need, source.output)
         for edge in edges:
+            # The join has one input; ``k`` counts the inputs of the layer, which now reads the join.
             edge.k = 0
         self.add(part, edges)
         return PartInput(part, need, k, gradient=any(e.gradient for e in edges))
 
     def output_at(self, node: Node, k: int, demand: Demand) -> int:
-        """Output of the part that ``demand`` arrives from: only a layer part has more than one."""
+        """Output of the part that ``demand`` arrives from; only a layer part has several."""
         part = demand.arrival
         return node.sources[k].output if isinstance(part, Part) and part.kind == LAYER else 0
 
     def join_kind(self, node: Node, k: int) -> str:
-        """What joins several feeds of an input: a Sum if its source's shards are addends, else a Concate."""
+        """The kind of helper that joins several feeds of an input: a Sum if the source's shards are addends, else a
+        Concate."""
         return SUM if len(self.graph.placements[node.sources[k].node].terms) > 1 else CONCATE
 
     def gather_name(self, node: Node, j: int, k: int, kind: str) -> str:
         return f"{kind}-{self.shard_name(node, j)}" + (f"-{k}" if k else "")
 
     def arrive(self, demand: Demand) -> Part:
-        """The part that supplies ``demand``; a BridgeDst takes its place in the order at its first reader."""
+        """The part that supplies ``demand``; a BridgeDst is added to the order here, before its first reader."""
         part = demand.arrival
         assert isinstance(part, Part)
+        # ``bridge`` made this part without an index. Placed this late, a worker sends and computes all that precedes
+        # its first reader before it waits for the message.
         if part.index < 0:
             self.add(part, part.feeds)
         return part
@@ -117,13 +121,14 @@ class GraphRewrite:
                 self.send_output(node, part, output, self.answers.regions[node.index][output][j], of_output[j])
 
     def send_output(self, node: Node, part: Part, output: int, region: Region, demands: list[Demand]) -> None:
-        """Sends one shard's output to all its readers: directly, cut by a Slice, copied by a Split, over bridges."""
+        """Send one shard's output to all its readers: directly, cut by a Slice, copied by a Split, or over bridges."""
         rest = [d for d in demands if not self.is_direct(part, region, d, demands)]
         for d in demands:
             d.arrival = part
         if not rest:
             return
         out = self.outlet(node, part, output, region, rest)
+        # By worker and box: a region crosses to a worker once, however many parts read it there.
         groups: dict[tuple[int, Region], list[Demand]] = {}
         for d in rest:
             worker = self.graph.placements[d.reader].shards[d.j].worker
@@ -134,7 +139,9 @@ class GraphRewrite:
                 d.arrival = here
 
     def is_direct(self, part: Part, region: Region, d: Demand, demands: list[Demand]) -> bool:
-        """True if the reader may hang on the shard itself, however many others do too (D19)."""
+        """True if the reader can read the shard itself, whatever other readers the shard has. It must be on the same
+        worker, need the whole region, have no other feed for this input, and be the one shard of its layer that reads
+        this input here (docs/regions.md, D19)."""
         if d.box != region or self.graph.placements[d.reader].shards[d.j].worker != part.worker:
             return False
         if len(self.answers.feeds[d.reader][d.j][d.k]) != 1:
@@ -142,7 +149,7 @@ class GraphRewrite:
         return len(demands) == 1 or not any(o is not d and o.reader == d.reader and o.k == d.k for o in demands)
 
     def outlet(self, node: Node, part: Part, output: int, region: Region, rest: list[Demand]) -> Part:
-        """The Slice or Split that serves ``rest``, or the shard itself if there is one reader of all of it."""
+        """The Slice or Split that serves ``rest``, or the shard itself if a single reader needs all of it."""
         cuts = any(d.box != region for d in rest)
         if not cuts and len(rest) == 1:
             return part
@@ -152,7 +159,8 @@ class GraphRewrite:
         return self.add(out, [PartInput(part, region, 0, output, any(d.gradient for d in rest))])
 
     def bridge(self, out: Part, worker: int, box: Region, group: list[Demand], output: int) -> Part:
-        """Adds the sending half and prepares the receiving half of one bridge."""
+        """Add the sending half and prepare the receiving half of one bridge; ``arrive`` adds that before its first
+        reader."""
         first = group[0]
         gradient = any(d.gradient for d in group)
         reader = self.graph.net.nodes[first.reader]
@@ -171,7 +179,7 @@ class GraphRewrite:
 
 
 def merge_contained_boxes(groups: dict[tuple[int, Region], list[T]]) -> dict[tuple[int, Region], list[T]]:
-    """Joins a box to the first other box for the same worker that contains it: nothing travels twice."""
+    """Join each box with the largest box for the same worker that contains it, so that no element is sent twice."""
     boxes: dict[int, list[Region]] = {}
     for worker, box in groups:
         boxes.setdefault(worker, []).append(box)
@@ -184,7 +192,7 @@ def merge_contained_boxes(groups: dict[tuple[int, Region], list[T]]) -> dict[tup
 
 
 def _assign_loss_boxes(placement: Placement, shards: list[Part]) -> None:
-    """Lets each element of a loss count once: in the first shard that holds it (D10)."""
+    """Assign each element of a loss to the first shard that holds it, so that it counts once (D10)."""
     done: list[Region] = []
     for part in shards:
         members = placement.classes[part.region, part.term]

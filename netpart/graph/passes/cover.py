@@ -1,4 +1,5 @@
-"""Which shards of a placement supply a needed region, and which box each supplies (regions.md, D8)."""
+"""Cover: the shards of a placement that supply a needed region, and the box that each supplies (docs/regions.md,
+D8)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ Supply = list[tuple[int, Region]]
 
 
 class RegionCover:
-    """Answers for one placement, remembering its answers: equal needs recur in every layer and step."""
+    """Finds the suppliers for one placement and caches them: the same need recurs in many layers and steps."""
 
     def __init__(self, placement: Placement, regions: list[Region], workers: int) -> None:
         self.placement = placement
@@ -18,10 +19,10 @@ class RegionCover:
         self.seen: dict[tuple[Region, int], Supply] = {}
 
     def supply(self, need: Region, worker: int) -> Supply:
-        """Covers ``need`` for a reader on ``worker`` once per term, each element from one replica.
+        """Cover ``need`` for a reader on ``worker`` once per term, each element from one replica.
 
-        The reader's own worker comes first, then a shard that holds all of it, then replicas in rotation.
-        Raises AssertionError if the placement does not cover the need: placements are checked before.
+        Shards are preferred in this order: on the reader's own worker, holding all of the need, then replicas in
+        rotation. Raises AssertionError if the placement does not cover the need: placements are checked before.
         """
         key = (need, worker)
         found = self.seen.get(key)
@@ -45,6 +46,7 @@ class RegionCover:
             if boxes:
                 rest = [piece for r in rest for piece in subtract(r, self.regions[i])]
             if not rest:
+                # By position, not by preference: a Concate needs its boxes in order of position.
                 return sorted(taken, key=lambda t: t[1])
         raise AssertionError(f"{self.placement} does not cover {need}; {rest} is missing")
 
@@ -56,6 +58,8 @@ class RegionCover:
 
         def rank(i: int) -> tuple[bool, bool, int, int]:
             other = shards[i].worker
+            # Counting workers from the reader's own spreads the load: readers on different workers take different
+            # replicas.
             return (other != worker, not contains(self.regions[i], need), (other - worker) % self.workers, i)
 
         return sorted(touching, key=rank)

@@ -1,4 +1,4 @@
-"""Cuts: into which ranges a layer is cut in one direction, as its conf asks, or why it cannot be."""
+"""Cuts: the ranges into which a layer is cut in one direction, as its conf asks, or the error if it cannot be."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class GridCut:
-    """One direction of a grid: ranges along an axis, along the contraction (INPUT), or REPLICA copies."""
+    """One direction of a grid: ranges along an axis, ranges of the contraction (INPUT), or REPLICA copies."""
 
     over: int | str
     ranges: Ranges
 
 
 def cut_extent(extent: int, parts: int, spread: bool) -> Ranges:
-    """Cuts ``extent`` into ``parts``: the last takes the rest (8 on 3: 2, 2, 4), or evenly at floor(i*n/k)."""
+    """Cut ``extent`` into ``parts``: with ``spread`` evenly at floor(i*n/k), else the last takes the rest (8 on 3: 2,
+    2, 4)."""
     bounds = [i * extent // parts if spread else i * (extent // parts) for i in range(parts)] + [extent]
     return tuple(pairwise(bounds))
 
 
 def cut_by_sizes(sizes: Sequence[int], extent: int) -> Ranges:
-    """Cuts ``extent`` in proportion to ``sizes`` (equal to them if they sum to it)."""
+    """Cut ``extent`` in proportion to ``sizes`` (equal to them if they sum to it)."""
     total = sum(sizes)
     bounds = [0, *(s * extent // total for s in accumulate(sizes))]
     return tuple(pairwise(bounds))
 
 
 class LayerCuts:
-    """Works out the cuts of ``node``, in as many parts as it has locations, or else as there are ``workers``.
+    """Computes the cuts of ``node``, into as many parts as it has locations, or else as there are ``workers``.
 
-    ``full_rows`` are those that the layer has of the whole mini-batch.
+    ``full_rows`` is the number of rows that the layer has of the whole mini-batch.
     """
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
@@ -55,10 +56,10 @@ class LayerCuts:
         self.location = list(node.conf.location)
         self.phase = phase
         self.parts = len(self.location) or workers
-        """Parts of a cut that does not say how many."""
+        """Parts of a cut that does not set their number."""
 
     def requested_cut(self, cut: CutProto, i: int) -> GridCut:
-        """The cut that block number ``i`` asks for. Raises ConfigError with what can be cut instead."""
+        """The cut that block number ``i`` asks for. Raises ConfigError with the cuts that are possible."""
         at: FieldPath = ("cut", i)
         parts = cut.parts or len(cut.sizes) or len(cut.location) or self.parts
         if cut.over == CutProto.REPLICA:
@@ -75,7 +76,7 @@ class LayerCuts:
         return tuple((k, k + 1) for k in range(parts))
 
     def along(self, axis: int, parts: int, at: FieldPath, sizes: list[int] | None = None) -> Ranges:
-        """The ranges of a cut of ``axis`` of the output. Raises ConfigError, at field ``at``, if there is none."""
+        """The ranges of a cut of ``axis`` of the output. Raises ConfigError, at field ``at``, if impossible."""
         allowed = [a for a in self.layer.cuts() if a != INPUT]
         if axis not in allowed:
             got = f"a cut on axis {axis}"
@@ -83,10 +84,13 @@ class LayerCuts:
             raise ConfigError(self.node.name, f"a cut on {self.names(allowed)}", got, hint, at=at)
         rows = self.layer.row_sizes() if axis == 0 and isinstance(self.layer, RowInput) else ()
         sizes = sizes or (list(rows) if len(rows) == parts else [])
+        # Sizes are checked for the whole mini-batch and then scaled to the rows of this micro-batch.
         if sizes:
             self.check_sizes(sizes, parts, self.extent(axis), at)
             return cut_by_sizes(sizes, self.layer.output.shape[axis])
         self.check_parts(self.extent(axis), parts, self.names([axis]), at)
+        # Spatial axes are always spread. The option is for the batch and channels, where the default is that of SINGA:
+        # the last part takes the rest.
         return cut_extent(self.layer.output.shape[axis], parts, axis >= 2 or self.spread)
 
     def inputs(self, parts: int, sizes: list[int], at: FieldPath) -> Ranges:
@@ -106,7 +110,8 @@ class LayerCuts:
         return owner.remainder == Remainder.SPREAD
 
     def extent(self, axis: int) -> int:
-        """Extent of ``axis``; of the batch, that of the whole mini-batch."""
+        """Extent of ``axis``; for the batch that of the whole mini-batch, as a micro-batch may be shorter than its
+        parts."""
         return self.full_rows if axis == 0 else self.layer.output.shape[axis]
 
     def check_parts(self, extent: int, parts: int, what: str, at: FieldPath) -> None:

@@ -1,11 +1,12 @@
-"""Pass: expands layers whose parts must know each other, so that no layer communicates inside itself.
+"""Pass: expands layers whose parts need results of each other into two layers, so that no layer communicates inside
+itself.
 
     x ──────────────────────────────▶ outer        batch norm on rows:  moments ──▶ Sum ──▶ norm
     └──▶ inner ──▶ Sum or Concate ──▶ outer        loss on classes:     blocks  ──▶ Concate ──▶ loss
 
-The inner layer computes on each worker what its part tells of itself; the rule that rewrites every edge then brings the
-parts together for the outer layer, which has the name, the parts and the readers of the layer that was written. What
-travels in between stands in the graph, is counted, drawn and recognised as a collective like anything else.
+On each worker the inner layer computes what the other parts need from this one. The rule that rewrites every edge then
+joins these results for the outer layer, which has the name, the parts and the readers of the original layer. Messages
+between them are ordinary edges of the graph: they are counted, drawn and recognised as collectives.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from netpart.spec import Placement, Region, Shard, contains
 
 
 def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[Placement]]:
-    """``net`` with every layer expanded that its placement cuts in a way its parts cannot bear alone.
+    """``net`` with every layer expanded whose parts, under its placement, need results of each other; and the
+    placements.
 
-    Raises ConfigError, located, for a cut that its layer cannot take in any way.
+    Raises ConfigError, with its place, for a cut that the layer cannot take in any way.
     """
     cut = [node.index for node in net.nodes if not _stands_alone(node, placements[node.index])]
     if not cut:
@@ -37,7 +39,7 @@ def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[
 
 
 def _stands_alone(node: Node, placement: Placement) -> bool:
-    """True if the parts of a layer need nothing of each other; adds the layer's place to what it raises."""
+    """True if the parts of a layer need nothing of each other; adds the layer's place to an error."""
     try:
         return node.layer.is_self_sufficient(placement)
     except ConfigError as error:
@@ -46,13 +48,15 @@ def _stands_alone(node: Node, placement: Placement) -> bool:
 
 
 def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
-    """``net`` with two nodes for each whose index is in ``cut``."""
+    """``net`` with two nodes in place of each node whose index is in ``cut``."""
     nodes: list[Node] = []
     index: dict[int, int] = {}
     owned: dict[Parameter, Parameter] = {}
     for node in net.nodes:
+        # Readers of an expanded node read its outer node, which is the second of the two.
         index[node.index] = len(nodes) + (node.index in cut)
         for p in node.params:
+            # One new object for each old one: layers that share a parameter are found by its identity.
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(index[s.node], s.output) for s in node.sources)
         moved = replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params))
@@ -61,7 +65,7 @@ def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
 
 
 def _expand_node(node: Node, net: Net) -> list[Node]:
-    """The inner and the outer node of one."""
+    """The inner and the outer node for one expanded node."""
     found = _layer_expansion(net, node)
     by_key = {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
     inner, outer = (tuple(by_key[spec.key] for spec in layer.params) for layer in (found.inner, found.outer))
@@ -71,21 +75,23 @@ def _expand_node(node: Node, net: Net) -> list[Node]:
 
 
 def _layer_expansion(net: Net, node: Node) -> LayerExpansion:
-    """The two layers of the node of ``net`` that is called as ``node`` is."""
+    """The expansion of the layer of ``net`` with the name of ``node``."""
     layer = net.by_name[node.name].layer
     name = f"{layer.inner_prefix}-{node.name}"
+    # A job may have a layer with this name.
     while name in net.by_name:
         name += "+"
     return layer.expansion(name)
 
 
 def _inner_placement(placement: Placement, expansion: LayerExpansion) -> Placement:
-    """Every box of the layer, cut at all bounds of all parts, with the first worker that holds it: done once."""
+    """Placement of the inner layer: every box between the bounds of all parts, on the first worker that holds it."""
     axes = zip(*(shard.region for shard in placement.shards), strict=True)
     bounds = [sorted({bound for span in spans for bound in span}) for spans in axes]
     boxes: list[Region] = list(product(*(tuple(pairwise(b)) for b in bounds)))
     shards: dict[Shard, None] = {}
     for box in boxes:
+        # Replicas hold the same box; only the first computes it, so that a Sum counts it once.
         worker = next(s.worker for s in placement.shards if contains(s.region, box))
         region, term = expansion.share(box)
         if all(lo < hi for lo, hi in region):

@@ -1,7 +1,7 @@
-"""Pass: which replicas hold whole gradients, and which readers send theirs back (regions.md, D9).
+"""Pass: decides which replicas hold whole gradients and which readers send theirs back (docs/regions.md, D9).
 
-A replica's gradient is *partial* when it hears only from its own readers, *full* when it hears everything.
-Readers that are full must send back once per class; the others are muted here.
+A replica's gradient is *partial* if it receives only the gradients of its own readers, *full* if it receives all.
+Readers that are full send back once per class of replicas; this pass mutes the others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ ReaderKey = tuple[int, int, int, tuple[Region, Region | None], Region]
 
 @dataclass
 class GradientPlan:
-    """Per node: ``full``, every replica holds the whole gradient of its region; ``reduced``, it does so
-    because the replicas of a class all-reduce their partial ones; ``agree``, it holds the same bits as the others."""
+    """Per node: properties of the gradients that its replicas hold.
+
+    ``full``: every replica holds the whole gradient of its region; ``reduced``: it does so because the replicas of a
+    class all-reduce their partial gradients; ``agree``: it holds the same bits as the other replicas.
+    """
 
     full: list[bool]
     reduced: list[bool]
@@ -27,9 +30,10 @@ class GradientPlan:
 
 
 def plan_gradients(net: Net, placements: list[Placement], answers: ShardDemands) -> GradientPlan:
-    """Mutes demands whose gradient another replica already returns; says what each node's replicas hold."""
+    """Mute demands whose gradient another replica already returns; return what the replicas of each node hold."""
     full = [False] * len(net.nodes)
     reduced = [False] * len(net.nodes)
+    # In reverse, because whether a node is full depends on whether its readers are.
     for node in reversed(net.nodes):
         placement = placements[node.index]
         demands = [[d for d in of_shard if d.gradient] for of_shard in merge_demands(answers.demands[node.index])]
@@ -38,6 +42,7 @@ def plan_gradients(net: Net, placements: list[Placement], answers: ShardDemands)
             _mute_reader_replicas(placement, placements, demands, full, own_worker=True)
             continue
         paired = placement.exact and _is_paired(placement, placements, demands, full)
+        # A loss needs no sum: each of its replicas computes the whole gradient from its own copy of the inputs.
         reduced[node.index] = placement.exact and placement.sum_gradient and not paired and not node.layer.is_loss
         full[node.index] = paired or reduced[node.index] or (placement.exact and node.layer.is_loss)
         if not paired:
@@ -53,7 +58,7 @@ def merge_demands(demands: list[list[list[Demand]]]) -> list[list[Demand]]:
 
 
 def reader_class(placements: list[Placement], d: Demand) -> tuple[Region, Region | None]:
-    """Region and term of the reader: its replicas have the same."""
+    """Region and term of the reader, which are equal for all its replicas."""
     shard = placements[d.reader].shards[d.j]
     return shard.region, shard.term
 
@@ -61,7 +66,7 @@ def reader_class(placements: list[Placement], d: Demand) -> tuple[Region, Region
 def _is_paired(
     placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool]
 ) -> bool:
-    """True if all readers are full and every replica of a class meets each reader class exactly once."""
+    """True if all readers are full and every replica of a class is read by each reader class exactly once."""
     if not all(full[d.reader] for of_shard in demands for d in of_shard):
         return False
     for members in placement.classes.values():
@@ -74,18 +79,20 @@ def _is_paired(
 def _mute_reader_replicas(
     placement: Placement, placements: list[Placement], demands: list[list[Demand]], full: list[bool], own_worker: bool
 ) -> None:
-    """Lets one member of each full reader class send back, for each box: on the source's worker, or else the first.
+    """Keep, for each full reader class and box, one member that sends back: on the source's worker, or else the first.
 
-    With replicas at the source (``own_worker`` False) that is always the first, whichever replica it reads.
+    If the source has replicas (``own_worker`` False), it is always the first member, whichever replica it reads.
     """
     everyone = [(s, d) for s, of_shard in enumerate(demands) for d in of_shard if full[d.reader]]
     if all(placements[r].has_no_replicas for r in {d.reader for _, d in everyone}):
         return
-    spoken: dict[ReaderKey, int] = {}
+    senders: dict[ReaderKey, int] = {}
     for s, d in everyone:
         shards = placements[d.reader].shards
         members = placements[d.reader].classes[reader_class(placements, d)]
+        # A local member is preferred because its gradient need not cross workers. For a source with replicas all shards
+        # must choose the same member: otherwise two replicas would receive the same gradient.
         local = [j for j in members if shards[j].worker == placement.shards[s].worker] if own_worker else []
-        spoken[s, d.reader, d.k, reader_class(placements, d), d.box] = (local or members)[0]
+        senders[s, d.reader, d.k, reader_class(placements, d), d.box] = (local or members)[0]
     for s, d in everyone:
-        d.gradient = spoken[s, d.reader, d.k, reader_class(placements, d), d.box] == d.j
+        d.gradient = senders[s, d.reader, d.k, reader_class(placements, d), d.box] == d.j

@@ -1,4 +1,4 @@
-"""A placement that a job lists shard by shard: any boxes on any workers, checked before the rewrite relies on them."""
+"""Placement that a job lists shard by shard: any boxes on any workers, checked before the rewrite relies on them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class ListedShards:
     workers: int
 
     def place(self) -> Placement:
-        """The shards of this phase and of micro-batches of this size, in order.
+        """The shards for this phase and micro-batch size, in order.
 
-        Raises ConfigError for a box that is none of the layer's, two equal shards on one worker, and shards that
-        do not make up the whole.
+        Raises ConfigError for a box outside the layer, two equal shards on one worker, and shards that do not make up
+        the whole output.
         """
         layer = self.node.layer
         mine = [(i, block) for i, block in enumerate(self.node.conf.shard) if self.applies(block)]
         shards = [self.shard(block, ("shard", i)) for i, block in mine]
         if not shards:
             got = f"none in phase {self.phase} for {layer.output.shape[0]} rows"
-            raise self.wrong("shards", got, "leave out their phase and rows", ("shard",))
+            raise self.wrong("shards", got, "omit their phase and rows", ("shard",))
         if len(set(shards)) < len(shards):
             raise self.wrong("copies on different workers", "two equal shards on one", "remove one", ("shard",))
         placement = Placement(tuple(shards))
@@ -48,7 +48,7 @@ class ListedShards:
         return rows and counts_in_phase(block, self.phase)
 
     def shard(self, block: ShardProto, at: FieldPath) -> Shard:
-        """One block as a shard; raises ConfigError for a worker or a box that there is not."""
+        """One block as a shard; raises ConfigError for a worker or a box that does not exist."""
         if block.worker >= self.workers:
             hint = f"run with --workers {block.worker + 1}"
             raise self.wrong(f"a worker below {self.workers}", str(block.worker), hint, (*at, "worker"))
@@ -63,7 +63,9 @@ class ListedShards:
         return Shard(block.worker, region, self.box(block.term, whole_region(space), range(len(space)), (*at, "term")))
 
     def box(self, bounds: Sequence[int], outer: Region, axes: Iterable[int | str], at: FieldPath) -> Region:
-        """The box that ``bounds`` lists: in ``outer``, not empty, and whole on what is not among ``axes``."""
+        """The box that ``bounds`` lists; it must lie in ``outer``, be non-empty, and be whole on axes that are not in
+        ``axes``."""
+        # Not strict, as a job may list too few bounds; ``fits`` checks their number before it compares the ranges.
         box = tuple(zip(bounds[::2], bounds[1::2], strict=False))
         fits = len(bounds) == 2 * len(outer) and all(
             low <= lo < hi <= high if axis in axes else (lo, hi) == (low, high)
@@ -77,13 +79,13 @@ class ListedShards:
 
     @property
     def limited(self) -> str:
-        """A hint at ``phase``, where a shard of the training net counts in another net as well."""
+        """Hint at ``phase``: a shard written for the training net also counts in the nets of other phases."""
         if self.phase == "train":
             return ""
         return f"; this is the {self.phase} net, and a shard with phase: kTrain counts in training alone"
 
     def check_whole(self, placement: Placement) -> None:
-        """Raises ConfigError unless every term's shards cover the output, and the terms tile the contraction."""
+        """Raise ConfigError unless the shards of every term cover the output and the terms tile the contraction."""
         layer = self.node.layer
         if not covers_tensor(placement, layer.output.whole):
             hint = f"add a shard with the rest{self.limited}"

@@ -1,7 +1,7 @@
-"""Pass: who adds up which squares of the gradient's norm over all parameters, each element once.
+"""Pass: assigns to workers the squares that each adds to the gradient norm, so that each element counts once.
 
-After the sums all who update an element have equal bits of its gradient, so any of them may count it: each counts an
-equal share. The homes of a parameter are cut into disjoint cells, and a cell into as many parts as it is a home of.
+After gradients are summed, all workers that update an element have the same bits of its gradient, so any of them can
+count it. The homes of a parameter are cut into disjoint cells; the workers that hold a cell count equal shares of it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from netpart.spec import Region, size
 
 @dataclass(frozen=True)
 class GradientNorm:
-    """``workers`` hold trained parameters, and need the norm; ``counted[worker]`` is what each counts of it."""
+    """``workers`` hold trained parameters and need the norm; ``counted[worker]`` are the cells that each counts."""
 
     workers: tuple[int, ...]
     counted: tuple[tuple[ParameterCell, ...], ...]
 
 
 def plan_gradient_norm(holdings: Sequence[Sequence[Holding]], trained: set[str]) -> GradientNorm:
-    """Shares the elements of all ``trained`` parameters among who updates them; running statistics have no gradient."""
+    """Divide the elements of all ``trained`` parameters among the workers that update them.
+
+    Running statistics have no gradient and are omitted.
+    """
     held: dict[Parameter, dict[int, list[Region]]] = {}
     for worker, of_worker in enumerate(holdings):
         for holding in (h for h in of_worker if h.parameter.name in trained and h.parameter.spec.running is None):
@@ -40,9 +43,11 @@ def plan_gradient_norm(holdings: Sequence[Sequence[Holding]], trained: set[str])
 
 
 def assign_norm_cells(held: dict[int, list[Region]]) -> Iterator[tuple[int, Region]]:
-    """(worker, box) of one parameter, of which every worker holds the boxes ``held``."""
+    """(worker, box) pairs for one parameter of which every worker holds the boxes ``held``."""
     for cell in disjoint_cells({box for boxes in held.values() for box in boxes}):
         workers = cell_holders(held, cell)
+        # Not strict: a rank-0 parameter has no axis to cut, so the first worker counts all of it.
         for worker, box in zip(workers, cut_into_blocks(cell, len(workers)) if cell else [cell], strict=False):
+            # A cell smaller than its number of holders leaves some of them without a share.
             if size(box):
                 yield worker, box

@@ -1,9 +1,9 @@
-"""Patterns: which collective the bridges of one tensor among some workers are, if any.
+"""Patterns: the collective that the bridges of one tensor among some workers form, if any.
 
 every source sends all it holds to every other member        one source: broadcast, else all-gather
-every source sends each other member a piece of its own      all-to-all, if no two members get the same
-the readers add up what they get: of one piece each          reduce-scatter
-                                  all of everything          all-reduce, or reduce to one reader
+every source sends each other member a different piece       all-to-all, if no two members get the same
+the readers add up what they receive: one piece each         reduce-scatter
+                                      all of everything      all-reduce, or reduce to one reader
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Pairs = dict[tuple[int, int], Part]
 Readers = dict[int, list[Part]]
 """The parts that read each part, by its index."""
 Regions = dict[int, Region]
-"""What each source holds, by worker."""
+"""The region that each source holds, by worker."""
 Pattern = tuple[str, tuple[int, ...], tuple[Region | None, ...], Region]
 """Kind, members, blocks (of an all-gather, a reduce-scatter or an all-to-all), the region of the tensor."""
 
 
 def match_copy_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
-    """Copies on their way: a broadcast, an all-gather, an all-to-all, or none of them."""
+    """The pattern of bridges that carry copies: a broadcast, an all-gather or an all-to-all; None otherwise."""
     targets = sorted({t for _, t in pairs})
     everything = all(a.region == regions[s] for (s, _), a in pairs.items())
     if len(regions) == 1 and everything:
@@ -43,7 +43,10 @@ def match_copy_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patt
     if everything:
         return ALL_GATHER, tuple(targets), tuple(regions.get(t) for t in targets), hull(list(regions.values()))
     joins = [(t, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [])]
+    # By worker, because ``blocks`` of an all-to-all are listed by place, and ``targets`` is sorted as well.
     wanted = {t: r.region for t, r in sorted(joins, key=lambda j: j[0])}
+    # Only Concates can take the pieces of an all-to-all: its blocks are intersections of what is held with what is
+    # needed.
     if set(regions) != set(wanted) or any(r.kind != CONCATE or r.region != wanted[t] for t, r in joins):
         return None
     if not _tile_hull(wanted.values()):
@@ -53,7 +56,7 @@ def match_copy_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patt
 
 
 def _is_complete_exchange(pairs: Pairs, sources: Iterable[int], targets: list[int]) -> bool:
-    """True if every source is a target too and sends to every other target."""
+    """True if every source is also a target and sends to every other target."""
     return set(sources) <= set(targets) and set(pairs) == {(s, t) for s in sources for t in targets if s != t}
 
 
@@ -65,13 +68,14 @@ def _tile_hull(regions: Iterable[Region]) -> bool:
 
 
 def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
-    """Addends on their way: an all-reduce, a reduce, a reduce-scatter, or none of them."""
+    """The pattern of bridges that carry addends: an all-reduce, a reduce or a reduce-scatter; None otherwise."""
     wanted = {t: a.region for (_, t), a in sorted(pairs.items(), key=lambda p: p[0][1])}
     (whole, *others) = set(regions.values())
     boxes = list(wanted.values())
     if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
         return None
     counts = {t: sum(u == t for _, u in pairs) for t in wanted}
+    # A bridge without a reader stands for itself, so that ``_is_total`` rejects it.
     everyone = [(t, a, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [a])]
     if not all(_is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
         return None
@@ -88,8 +92,10 @@ def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patte
 
 
 def _is_total(reader: Part, arrival: Part, count: int) -> bool:
-    """True if ``reader`` adds up what ``count`` bridges bring and at most one addend of its own worker, each once and
-    whole, and its gradient goes back to all or to one."""
+    """True if ``reader`` is a Sum of what ``count`` bridges bring and at most one addend of its own worker.
+
+    Each addend must come once and whole, and the gradient must return to all of them or to one.
+    """
     back = {f.gradient for f in reader.feeds}
     came = [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
     return (

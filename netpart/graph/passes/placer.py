@@ -1,8 +1,8 @@
-"""LayerPlacer: the placement of one layer, from its short form or its long one.
+"""LayerPlacer: the placement of one layer, from its short form or its long form.
 
-Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks, several of which make a grid. What neither
-can say is listed shard by shard (``listed.py``). A cut that names a phase counts in that alone.
-A cut written on a layer is taken or refused; an inherited one that the layer cannot take falls back.
+Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks; several of them make a grid. Placements that
+neither can express are listed shard by shard (``listed.py``). A cut that names a phase counts only in that phase. A cut
+written on a layer is applied or refused; an inherited cut that the layer cannot take falls back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class CutFallback:
     """A cut that ``node`` could not take, and what was done instead (``netpart check`` shows it).
 
-    ``axis`` is the net's partition_dim, or the name of the scheme, that asked for it.
+    ``axis`` is the net's partition_dim, or the name of the scheme, that asked for the cut.
     """
 
     node: str
@@ -37,7 +37,7 @@ class CutFallback:
 
 
 class LayerPlacer:
-    """Works out the placement of one layer in the net of ``phase``."""
+    """Computes the placement of one layer in the net of ``phase``."""
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
         self.node = node
@@ -89,7 +89,11 @@ class LayerPlacer:
         return self.grid([GridCut(axis, self.cuts.along(axis, parts, at))], self.location)
 
     def inherited(self, axis: int, fallbacks: list[CutFallback]) -> Placement:
-        """Takes the net's ``partition_dim``, or falls back: inputs whole, losses, outputs and others on the batch."""
+        """Apply the net's ``partition_dim``, or fall back.
+
+        An input falls back to whole; losses and outputs to the batch; other layers to the batch, or to whole if it is
+        too short.
+        """
         parts = self.cuts.parts
         if axis == -1 or parts == 1:
             return self.whole()
@@ -102,7 +106,7 @@ class LayerPlacer:
         return self.whole()
 
     def long_location(self, cuts: list[CutProto]) -> list[int]:
-        """Workers of the grid's cells in row-major order: the layer's, or those of the one cut that has some."""
+        """Workers of the grid's cells in row-major order: those of the layer, or of the one cut that lists some."""
         listed = [list(c.location) for c in cuts if c.location]
         if len(listed) + bool(self.location) > 1:
             hint = "write them once, in row-major order of the grid"
@@ -122,6 +126,7 @@ class LayerPlacer:
         cells = product(*(range(len(cut.ranges)) for cut in cuts))
         workers = location or list(range(count))
         shards = [self.shard(cuts, cell, w) for cell, w in zip(cells, workers, strict=True)]
+        # A micro-batch can have fewer rows than the layer has parts.
         filled = tuple(s for s in shards if all(lo < hi for lo, hi in s.region))
         if len(set(filled)) < len(filled):
             hint = "give each copy a worker of its own"
@@ -129,7 +134,7 @@ class LayerPlacer:
         return Placement(filled)
 
     def check_once(self, cuts: list[GridCut]) -> None:
-        """Raises ConfigError if two cuts are of the same thing: a grid has one cut in each direction."""
+        """Raise ConfigError if two cuts are in the same direction: a grid has one cut in each."""
         for i, cut in enumerate(cuts):
             if any(cut.over == other.over for other in cuts[:i]):
                 what = f"axis {cut.over}" if isinstance(cut.over, int) else cut.over

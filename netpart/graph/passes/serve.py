@@ -1,7 +1,7 @@
-"""Pass: cuts the parameters into pieces and gives each to a server; servers are workers that compute nothing.
+"""Pass: cuts the parameters into pieces and assigns each to a server; servers are workers that compute nothing.
 
-What several workers of a group hold is cut where their boxes end, and what is large where a server has its fill.
-Those that hold a piece take turns in pushing its gradient; all of them pull its values.
+A parameter that several workers of a group hold is cut at the bounds of their boxes; a large one also where a server's
+share is full. The workers that hold a piece take turns in pushing gradients: each pushes some pieces. All pull values.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ def add_job_servers(partition: Partition) -> Partition:
 
 
 def add_servers(partition: Partition, servers: int) -> Partition:
-    """``partition`` with its parameters on ``servers`` more workers: from the largest piece on, each goes to whoever
-    has least."""
+    """``partition`` with its parameters on ``servers`` additional workers.
+
+    Pieces are assigned in order of decreasing size, each to the server with the smallest load so far.
+    """
     found = sorted(_server_cells(partition.holdings, servers), key=lambda cell: -size(cell[1]))
     loads = [0] * servers
     made = list[ServerPiece]()
     for number, (parameter, box, holders) in enumerate(found):
         server = loads.index(min(loads))
         loads[server] += size(box)
+        # Rotation spreads the pushes over the holders; their summed gradients have equal bits, so any of them can push.
         pusher = holders[number % len(holders)]
         made.append(ServerPiece(parameter, box, number, partition.workers + server, pusher, holders))
     kept = [[Holding(p.parameter, p.box) for p in made if p.server == partition.workers + s] for s in range(servers)]
@@ -42,7 +45,7 @@ def add_servers(partition: Partition, servers: int) -> Partition:
 def _server_cells(
     holdings: Sequence[Sequence[Holding]], servers: int
 ) -> Iterator[tuple[Parameter, Region, tuple[int, ...]]]:
-    """The parameters in boxes that are no larger than a server's share, each with who holds it."""
+    """The parameters in boxes no larger than a server's share, each with the workers that hold it."""
     held: dict[str, list[tuple[int, Holding]]] = {}
     for worker, of_worker in enumerate(holdings):
         for holding in of_worker:

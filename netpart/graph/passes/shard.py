@@ -1,8 +1,8 @@
-"""Pass: who updates what of a parameter that several workers hold: each of them a share, instead of all of them all.
+"""Pass: divides the update of a parameter among the workers that hold it, so that each updates only a share.
 
-Every one of N workers that sum a gradient would make the same update of it. Instead a worker carries out, and keeps the
-updater's state of, 1/N of it, its *home*. An all-reduce is a reduce-scatter and an all-gather; the update now
-stands between the two, so the bytes stay:
+Each of N workers that sum a gradient would make the same update. Instead a worker updates 1/N of it, its *home*, and
+keeps the updater's state of that share only. An all-reduce is a reduce-scatter followed by an all-gather; the update
+now takes place between the two, so the number of bytes stays the same:
 
     all-reduce g ─ update w           reduce-scatter g ─ update w[home] ─ all-gather w
 
@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.graph.cluster import cluster_of
 from netpart.graph.holdings import Holding, ParameterCell, ReadyCell, home_regions
+from netpart.proto.cluster import cluster_of
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule, Sharding
 from netpart.spec import Region, size
@@ -27,16 +27,21 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
 LARGE = 1 << 20
-"""Bytes of a gradient from which ``AUTO`` shards its update. Two workers swap less than that in one round, where two
-halves take two, and it would take one of them but half a millisecond to update."""
+"""Bytes of a gradient from which ``AUTO`` shards its update.
+
+Two workers swap less than this in one round, whereas two halves take two rounds; and one worker updates that much in
+half a millisecond.
+"""
 NEVER = 1 << 62
+"""A threshold that no gradient reaches."""
 
 
 def sharding_threshold(job: JobProto) -> int:
-    """Elements of a gradient from which its update is sharded in ``job``; NEVER if none is.
+    """Elements of a gradient from which its update is sharded in ``job``; NEVER if no update is.
 
-    Averages that are tested are wanted whole by everybody, so with them everybody updates all; so do groups that push
-    or average what they hold, and stages that keep several versions of it. Raises ConfigError if ``job`` wants both.
+    Updates stay whole where every worker needs whole results: for averages that are tested, for groups that push or
+    average the parameters they hold, and for stages that keep several versions. Raises ConfigError if ``job`` asks for
+    both.
     """
     wanted = job.shard_updates
     reason = whole_update_reason(job)
@@ -48,7 +53,7 @@ def sharding_threshold(job: JobProto) -> int:
 
 
 def whole_update_reason(job: JobProto) -> tuple[str, str] | None:
-    """What of ``job`` wants every worker to update all that it holds, and why; None if nothing does."""
+    """The setting of ``job`` that requires every worker to update all that it holds, and why; None if there is none."""
     if job.updater.ema_eval:
         why = "a worker that updates a share of a parameter has the averages of that share, and cannot test with them"
         return "updater.ema_eval", why
@@ -60,9 +65,11 @@ def whole_update_reason(job: JobProto) -> tuple[str, str] | None:
 
 
 def shard_weight_updates(ready: Iterable[ReadyCell], holdings: list[list[Holding]], least: int) -> set[ParameterCell]:
-    """The cells of ``ready``, of ``least`` elements and more, whose updates are sharded; gives their holdings homes.
+    """The cells of ``ready`` with at least ``least`` elements whose updates are sharded; sets the homes of their
+    holdings.
 
-    All who sum such a cell hold it as a box of its own. Running statistics are no sums of gradients, and have no rule.
+    All workers that sum such a cell must hold it as a box of its own. Running statistics are not sums of gradients and
+    have no update rule, so they are never sharded.
     """
     held = {(w, h.parameter, h.box) for w, of_worker in enumerate(holdings) for h in of_worker}
     home: dict[tuple[int, Parameter, Region], Region] = {}
@@ -70,6 +77,7 @@ def shard_weight_updates(ready: Iterable[ReadyCell], holdings: list[list[Holding
     for _, workers, cell in ready:
         keys = [(w, cell.parameter, cell.box) for w in workers]
         boxes = home_regions(cell.box, len(workers))
+        # A cell that is only a piece of a worker's box cannot have a home: a home is a part of one whole holding.
         if size(cell.box) >= least and boxes and held.issuperset(keys) and cell.parameter.spec.running is None:
             found.add(cell)
             home.update(zip(keys, boxes, strict=True))

@@ -1,4 +1,4 @@
-"""Teams: workers that share a layer, and so go through the net together. Stages of a pipeline are between teams."""
+"""Teams: workers that share a layer and therefore pass through the net together. Pipeline stages are separate teams."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from netpart.graph.graph import Graph, WorkerTeams
 
 
 def form_one_team(graph: Graph) -> None:
-    """Lets all workers go through the net together, as they do with one micro-batch: in the one global order."""
+    """Make all workers one team, as with one micro-batch: they follow the one global order."""
     graph.teams = WorkerTeams((0,) * graph.workers, (0,) * len(graph.net.nodes))
 
 
 def join_teams(graphs: Sequence[Graph]) -> None:
-    """Joins the workers that hold shards of one layer in any of ``graphs``, which are micro-batches of one net.
+    """Join the workers that hold shards of one layer in any of ``graphs``, which are micro-batches of one net.
 
     A team is named by its lowest worker.
     """
@@ -27,6 +27,8 @@ def join_teams(graphs: Sequence[Graph]) -> None:
     for placement in (p for graph in graphs for p in graph.placements):
         found = {find(shard.worker) for shard in placement.shards}
         for name in found:
+            # Union-find whose root is always the lowest worker, so that teams have the same names whatever the order of
+            # layers.
             above[name] = min(found)
     of_worker = tuple(find(worker) for worker in range(len(above)))
     for graph in graphs:
@@ -35,8 +37,10 @@ def join_teams(graphs: Sequence[Graph]) -> None:
 
 
 def _split_team_collectives(graph: Graph) -> None:
-    """Leaves collectives between teams to their single bridges: a member waits for all others to start, and teams are
-    at different micro-batches. The bytes are the same."""
+    """Turn collectives between teams back into single bridges. The bytes stay the same.
+
+    A member of a collective waits until all others start it, but teams are at different micro-batches.
+    """
     of_worker = graph.teams.of_worker
     for part in graph.parts:
         if part.collective is not None and len({of_worker[member] for member in part.collective.members}) > 1:

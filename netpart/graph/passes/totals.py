@@ -1,11 +1,12 @@
-"""Pass: a layer that holds the total of partial sums, cut over the workers that read it (regions.md, D12).
+"""Pass: inserts a layer that holds the total of partial sums, cut over the workers that read it (docs/regions.md,
+D12).
 
     N addends on N workers, each of which needs the whole sum T: sent directly, N(N-1)|T| elements.
     With the total between: every worker adds up its share, (N-1)|T|, and all gather the shares, (N-1)|T|.
 
-That is what an all-reduce sends, and the gradient costs the same on its way back. The total is the identity, so
-nothing else changes. It is put behind a layer only where less is sent with it, both directions together: not where the
-addends are all-reduced anyway, for every worker has one and needs the whole sum (``collect``).
+An all-reduce sends the same number of elements, and the gradient costs the same in backward. The total is the identity,
+so nothing else changes. It is inserted only where fewer elements are sent with it, both directions together. Where
+every worker has an addend and needs the whole sum, it is not: there the addends are all-reduced anyway (``collect``).
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from netpart.spec import Placement, Region, Shape, Shard, size, whole_region
 TOTAL = "Total"
 """Type of the inserted layers, as drawings show it."""
 FEWEST = 3
-"""Readers for whom the total can pay: between two workers the direct way is as short."""
+"""Least number of readers for which a total can pay: between two workers the direct way is as short."""
 
 
 @dataclass
 class PlacedNet:
-    """A net with its placements and the answers about them."""
+    """A net with its placements, the demands of its shards and the plan of its gradients."""
 
     net: Net
     placements: list[Placement]
@@ -40,11 +41,12 @@ class PlacedNet:
 
 
 def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
-    """Asks ``net``, with a total behind every layer where that sends less."""
+    """Collect demands and plan gradients of ``net``, with a total after every layer where that sends fewer elements."""
     direct = _plan_placed_net(net, placements, workers)
     able = [node.index for node in net.nodes if len(_addend_readers(net, placements, node)) >= FEWEST]
     if not able:
         return direct
+    # One trial with all candidates, then one plan with those that pay. Two plans are made, not one for each subset.
     trial = _plan_placed_net(*_insert_placed_totals(net, placements, able), workers)
     better = [
         index
@@ -57,13 +59,13 @@ def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNe
 
 
 def _plan_placed_net(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
-    """Asks ``net`` and plans its gradients."""
+    """Collect the demands of ``net`` and plan its gradients."""
     answers = collect_demands(net, placements, workers)
     return PlacedNet(net, placements, answers, plan_gradients(net, placements, answers))
 
 
 def _addend_readers(net: Net, placements: list[Placement], node: Node) -> tuple[int, ...]:
-    """The workers that read ``node``, ascending, if its parts compute addends; else none."""
+    """The workers that read ``node``, ascending, if its parts compute addends; else ()."""
     if len(placements[node.index].terms) < 2:
         return ()
     reading = [n for n in net.nodes if any(s.node == node.index for s in n.sources)]
@@ -71,15 +73,15 @@ def _addend_readers(net: Net, placements: list[Placement], node: Node) -> tuple[
 
 
 def _moved_elements(found: PlacedNet, name: str) -> int:
-    """Elements that cross workers on their way from layer ``name`` to its readers, and back."""
+    """Elements that cross workers from layer ``name`` to its readers, and back, through its total if it has one."""
     node = found.net.by_name[name]
-    behind = node.index + 1
-    total = [behind] if behind < len(found.net.nodes) and is_total(found.net.nodes[behind]) else []
+    after = node.index + 1
+    total = [after] if after < len(found.net.nodes) and is_total(found.net.nodes[after]) else []
     return sum(_crossing_elements(found, index) for index in [node.index, *total])
 
 
 def _crossing_elements(found: PlacedNet, index: int) -> int:
-    """Elements that leave the shards of one node for other workers, and whose gradients return."""
+    """Elements that leave the shards of one node for other workers, plus the gradients that return."""
     sent = list(_crossing_transfers(found, index))
     if _is_all_reduce(found.placements[index], sent):
         _, _, box, gradient = sent[0]
@@ -88,11 +90,11 @@ def _crossing_elements(found: PlacedNet, index: int) -> int:
 
 
 CrossingTransfer = tuple[int, int, Region, bool]
-"""From one worker to another, what, and whether its gradient returns."""
+"""(source worker, target worker, box, whether its gradient returns)."""
 
 
 def _crossing_transfers(found: PlacedNet, index: int) -> Iterator[CrossingTransfer]:
-    """What leaves the shards of one node for other workers, each region once."""
+    """Transfers from the shards of one node to other workers, each region once."""
     for shard, demands in zip(found.placements[index].shards, found.answers.demands[index][0], strict=True):
         groups: dict[tuple[int, Region], list[bool]] = {}
         for d in demands:
@@ -103,7 +105,7 @@ def _crossing_transfers(found: PlacedNet, index: int) -> Iterator[CrossingTransf
 
 
 def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
-    """True if every worker adds up all of every addend, an all-reduce to ``collect``: 2(N-1)|T|."""
+    """True if every worker adds up all of every addend, so that ``collect`` makes an all-reduce of it: 2(N-1)|T|."""
     workers = placement.workers
     regions = {s.region for s in placement.shards}
     everyone = [(s, t) for s in workers for t in workers if s != t]
@@ -112,7 +114,8 @@ def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
 
 
 def _insert_placed_totals(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
-    """``net`` with totals behind some of its nodes, and their placements: evenly over the workers that read them."""
+    """``net`` with totals after the nodes in ``behind``, and the placements: totals evenly over the workers that read
+    them."""
     grown = insert_totals(net, behind)
     placed = iter(placements)
     spread = iter(
@@ -125,7 +128,7 @@ def _insert_placed_totals(net: Net, placements: list[Placement], behind: Sequenc
 
 
 def insert_totals(net: Net, behind: Sequence[int]) -> Net:
-    """``net`` with a total behind each node whose index is in ``behind``; its readers read the total instead."""
+    """``net`` with a total after each node whose index is in ``behind``; readers of the node read the total instead."""
     nodes: list[Node] = []
     index = {node.index: node.index + sum(other < node.index for other in behind) for node in net.nodes}
     read: dict[int, int] = {}
@@ -133,6 +136,7 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
     for node in net.nodes:
         read[node.index] = len(nodes)
         for p in node.params:
+            # One new object for each old one: layers that share a parameter are found by its identity.
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(read[s.node], s.output) for s in node.sources)
         nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
@@ -143,7 +147,7 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
 
 
 def _total_node(net: Net, node: Node) -> Node:
-    """The total behind ``node``."""
+    """The total of ``node``, as the next node."""
     name = f"total-{node.name}"
     while name in net.by_name:
         name += "+"
@@ -154,13 +158,14 @@ def _total_node(net: Net, node: Node) -> Node:
 
 
 def is_total(node: Node) -> bool:
-    """True for what ``insert_totals`` inserts."""
+    """True for a node that ``insert_totals`` inserted."""
     return isinstance(node.layer, Identity) and node.conf.user_type == TOTAL
 
 
 def even_placement(shape: Shape, workers: Sequence[int]) -> Placement:
-    """A tensor cut over ``workers`` on its features or, where that makes the largest part smaller, on the batch."""
+    """A tensor cut over ``workers`` on its features, or on the batch if that makes the largest part smaller."""
     axis = min([1, 0] if len(shape) > 1 else [0], key=lambda a: -(-shape[a] // len(workers)) / shape[a])
+    # Not strict: an axis shorter than the number of workers has fewer parts, and the last workers get none.
     parts = zip(workers, cut_extent(shape[axis], min(shape[axis], len(workers)), spread=True), strict=False)
     region = whole_region(shape)
     return Placement(tuple(Shard(w, (*region[:axis], p, *region[axis + 1 :])) for w, p in parts))

@@ -2,3 +2,5 @@
 
 Nothing here is imported before a GPU is asked for: importing it needs CuPy.
 """
+
+__all__ = ["dnn", "kernels"]

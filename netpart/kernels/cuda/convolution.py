@@ -125,7 +125,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         made = dw if self._turns_not(dw, engine.narrow) else self._turning(dw, engine.narrow)
         back = None
         if made is not dw:
-            outer, channels, taps = turned_extents(dw)
+            outer, channels, taps = _turned_extents(dw)
             back = self.bound(
                 SOURCE, "turn_wide" if engine.narrow else "turn", dw.size, dw, made, outer, taps, channels
             )
@@ -174,7 +174,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         if self._turns_not(w, narrow):
             return w, None
         made = self._turning(w, narrow)
-        return made, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, made, w, *turned_extents(w))
+        return made, self.bound(SOURCE, "turn_narrow" if narrow else "turn", w.size, made, w, *_turned_extents(w))
 
     def _turning(self, w: Array, narrow: bool) -> LaunchScratch:
         return LaunchScratch((w.shape[0], prod(w.shape[2:]), w.shape[1]), HALF if narrow else self.dtype)
@@ -183,7 +183,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         return is_packed(w) and not narrow
 
 
-def turned_extents(w: Array) -> tuple[int, int, int]:
+def _turned_extents(w: Array) -> tuple[int, int, int]:
     """(outer, rows, columns) of weights (filters, channels, *taps) in memory, each of whose matrices is turned to have
     the channels last: those that have them last already are one row."""
     filters, channels = w.shape[:2]

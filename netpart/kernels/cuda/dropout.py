@@ -30,7 +30,7 @@ class Dropout(dropout.Dropout, CudaVerbs):
         scale = 1 / (1 - ratio) if ratio < 1 else 0.0
         threshold = ceil(ratio * 2**24)
         arrays = collapsed_views(y, x, mask, *_element_numbers(y.shape, draw))
-        rest = self.device.slot(step_number), draw.phase, *draw.key, threshold, float(scale), y.size
+        rest = self.device.slot(_step_number), draw.phase, *draw.key, threshold, float(scale), y.size
         return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)
 
     def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
@@ -41,7 +41,7 @@ class Dropout(dropout.Dropout, CudaVerbs):
         return self.launches(self.elements("combine.cu", "multiply", dx.size, target, pack_views(factors), 2))
 
 
-def step_number(step: int) -> float:
+def _step_number(step: int) -> float:
     """The step, as a slot has it: one slot for all draws."""
     return float(step)
 

@@ -7,3 +7,5 @@
 A verb describes its primitives when it is bound. Those that oneDNN refuses, or would do with its plain loops, stay
 with the reference kernels.
 """
+
+__all__ = ["kernels", "library"]

@@ -72,7 +72,7 @@ class DnnlMemory(HandleOwner):
 
     def __init__(self, desc: MemoryDesc, array: Array | None = None) -> None:
         lib = load_onednn()
-        self.at = 0 if array is None else numpy_address(array)
+        self.at = 0 if array is None else _numpy_address(array)
         place = NOWHERE if array is None else Handle(self.at)
         super().__init__(lib.create("dnnl_memory_create", desc.handle, lib.engine, place), "dnnl_memory_destroy")
         self.desc = desc
@@ -85,12 +85,12 @@ class DnnlMemory(HandleOwner):
 
     def move(self, array: Array) -> None:
         """The tensor lies in ``array`` from now on."""
-        self.at = numpy_address(array)
+        self.at = _numpy_address(array)
         load_onednn().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
         self.array = array
 
 
-def numpy_address(array: Array) -> int:
+def _numpy_address(array: Array) -> int:
     """Where the first element lies."""
     return int(array.__array_interface__["data"][0])
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
-from netpart.graph.cluster import Cluster
+from netpart.proto.cluster import Cluster
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto

@@ -30,7 +30,7 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
     wanted = [Collectives.NCCL] if partition.workers == 1 else [Collectives.NCCL, Collectives.AUTO]
     if job.collectives not in wanted:
         return
-    why = nccl_refusal(partition, places)
+    why = _nccl_refusal(partition, places)
     if why and job.collectives == Collectives.NCCL:
         needed = "workers in processes of one host, each with a GPU of its own"
         raise ConfigError("--collectives nccl", needed, why, "use --collectives auto")
@@ -38,7 +38,7 @@ def settle_collectives(partition: Partition, places: Sequence[str]) -> None:
         job.collectives = Collectives.NCCL
 
 
-def nccl_refusal(partition: Partition, places: Sequence[str]) -> str:
+def _nccl_refusal(partition: Partition, places: Sequence[str]) -> str:
     """Why NCCL cannot carry out the collectives; "" if it can."""
     cluster = partition.cluster
     if not places:

@@ -11,7 +11,7 @@ from netpart.kernels.device import DEVICES, count_gpus
 from netpart.proto.job_pb2 import JobProto
 
 if TYPE_CHECKING:
-    from netpart.graph.cluster import Cluster
+    from netpart.proto.cluster import Cluster
 
 CPU, CUDA = "cpu", "cuda"
 HINT = 'write auto, cpu, cuda or cuda:NUMBER, or several with commas between them: "cpu,cuda:0"'
@@ -27,11 +27,11 @@ def set_devices(job: JobProto, text: str) -> None:
         job.MergeFrom(JobProto(device=text.upper()))
         return
     turn = count()
-    job.gpu[:] = [parse_gpu_number(name, f"{CUDA}:{next(turn)}" if name == CUDA else name) for name in names]
+    job.gpu[:] = [_parse_gpu_number(name, f"{CUDA}:{next(turn)}" if name == CUDA else name) for name in names]
     job.device = JobProto.CUDA if max(job.gpu) >= 0 else JobProto.CPU
 
 
-def parse_gpu_number(said: str, name: str) -> int:
+def _parse_gpu_number(said: str, name: str) -> int:
     """The number of a GPU; -1 for the processor."""
     kind, _, digits = name.partition(":")
     if name != CPU and not (kind == CUDA and digits.isdecimal()):
@@ -68,7 +68,7 @@ def resolve_devices(names: Sequence[str]) -> list[str]:
     names = [(CUDA if found else CPU) if name == "auto" else name for name in names]
     places = [f"{CUDA}:{next(turn) % max(1, found)}" if name == CUDA else name for name in names]
     for place in places:
-        if place != CPU and parse_gpu_number(place, place) >= max(
+        if place != CPU and _parse_gpu_number(place, place) >= max(
             1, found
         ):  # without any, whoever computes says what is missing
             raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "they count from 0")

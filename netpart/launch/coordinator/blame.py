@@ -7,9 +7,9 @@ from time import monotonic
 from typing import Any
 
 from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clip_text
-from netpart.graph.cluster import Cluster
 from netpart.launch.coordinator.watch import MemberRecord, describe_moment
 from netpart.launch.teams.team import Team
+from netpart.proto.cluster import Cluster
 
 LAST_WORDS_SECONDS = 0.1
 """What a process said before it died may come in a little after the news of its death."""

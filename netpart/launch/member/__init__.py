@@ -1,0 +1,3 @@
+"""One worker, from hello to farewell."""
+
+__all__ = ["checkpoint_files", "join", "member", "tracing"]

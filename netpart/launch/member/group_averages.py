@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from netpart.graph.cluster import Cluster
 from netpart.launch.control.due_steps import is_average_due
+from netpart.proto.cluster import Cluster
 from netpart.worker.group_averaging import GroupAveraging
 from netpart.worker.player import Player
 from netpart.worker.server_player import AppliedUpdate

@@ -15,12 +15,12 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from netpart.graph.cluster import Cluster
 from netpart.launch.control.due_steps import barrier_steps, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
 from netpart.launch.member.patience import LOOK_UP_SECONDS, DeadlineWaiter
+from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player
 

@@ -6,9 +6,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from netpart.errors import WorkerFailed
-from netpart.graph.cluster import Cluster
 from netpart.launch.member.control_client import ControlClient
 from netpart.program.instructions import Way
+from netpart.proto.cluster import Cluster
 from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ LEFT, RIGHT = 'style="text-align: left"', 'style="text-align: right"'
 
 def summary_html(summary: Summary) -> str:
     """The whole of ``summary``, as one HTML element; every text in it is escaped."""
-    parts = [f"<h4>{escape(_summary_title(summary))}</h4>", html_table(("", ""), _summary_facts(summary), LEFT)]
-    if metrics := list(metric_rows(summary)):
-        parts.append(html_table(("", "metric", "value"), metrics))
+    parts = [f"<h4>{escape(_summary_title(summary))}</h4>", _html_table(("", ""), _summary_facts(summary), LEFT)]
+    if metrics := list(_metric_rows(summary)):
+        parts.append(_html_table(("", "metric", "value"), metrics))
     parts += (_confusion_html(name, counts) for name, counts in summary.tables.items())
     if len(summary.accuracies) > 1:
         parts.append(_accuracy_chart(summary))
     if summary.bytes_by_edge:
         parts.append(
-            html_table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), _edge_rows(summary))
+            _html_table((f"edge ({len(summary.bytes_by_edge)} in all)", "bytes of the run"), _edge_rows(summary))
         )
     return f"<div>{''.join(parts)}</div>"
 
@@ -55,7 +55,7 @@ def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "checkpoint", summary.checkpoint
 
 
-def metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
+def _metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
     """The metrics of every phase: the phase's name stands before its first."""
     phases = {"training": summary.train, "validation": summary.validation, "test": summary.test}
     for phase, metrics in phases.items():
@@ -66,7 +66,7 @@ def metric_rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
 def _confusion_html(name: str, counts: list[list[int]]) -> str:
     """A confusion matrix."""
     headings = (f"{name}: class", *(f"taken for {k}" for k in range(len(counts[0]) if counts else 0)))
-    return html_table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
+    return _html_table(headings, ((str(k), *map(str, row)) for k, row in enumerate(counts)))
 
 
 def _edge_rows(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -84,7 +84,7 @@ def _accuracy_chart(summary: Summary) -> str:
     return marked_chart(summary.name, "training steps", "accuracy", {"test": Curve(summary.accuracies)})
 
 
-def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], look: str = RIGHT) -> str:
+def _html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], look: str = RIGHT) -> str:
     """An HTML table whose first column is aligned to the left, the others as ``look`` says."""
     head = "".join(f"<th {look if k else LEFT}>{escape(name)}</th>" for k, name in enumerate(headings))
     body = "".join(

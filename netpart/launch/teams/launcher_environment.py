@@ -60,8 +60,8 @@ def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
     rank."""
     for launcher in LAUNCHERS:
         if launcher.rank in environment:
-            rank = read_number_variable(environment, launcher.rank)
-            size = read_number_variable(environment, launcher.size) if launcher.size in environment else None
+            rank = _read_number_variable(environment, launcher.rank)
+            size = _read_number_variable(environment, launcher.size) if launcher.size in environment else None
             if size is not None and rank >= size:
                 hint = "start every process with one launcher, or unset both"
                 raise ConfigError(launcher.rank, f"a rank below {launcher.size}, {size}", str(rank), hint)
@@ -75,11 +75,11 @@ def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariab
     """Where a launcher says that rank 0 is, at a port of the job's own."""
     if not launcher.host or launcher.host not in environment:
         return ""
-    job = read_number_variable(environment, launcher.job) if launcher.job in environment else 0
+    job = _read_number_variable(environment, launcher.job) if launcher.job in environment else 0
     return tcp_address(environment[launcher.host], FIRST_PORT + job % PORTS)
 
 
-def read_number_variable(environment: Mapping[str, str], name: str) -> int:
+def _read_number_variable(environment: Mapping[str, str], name: str) -> int:
     """A variable that is a number. Raises ConfigError."""
     text = environment[name]
     if not (text.isascii() and text.isdecimal()):

@@ -29,7 +29,7 @@ def main() -> int:
     try:
         os.environ.update(own_thread_variables(os.environ, int(os.environ["NETPART_THREADS"])))
         fork_guarded_worker()
-        return 0 if run_mpi_worker(os.environ) else 1
+        return 0 if _run_mpi_worker(os.environ) else 1
     except NetpartError as error:
         sys.exit(f"error: {error}")
 
@@ -52,7 +52,7 @@ def fork_guarded_worker() -> None:
     os._exit(0)
 
 
-def run_mpi_worker(environment: Mapping[str, str]) -> bool:
+def _run_mpi_worker(environment: Mapping[str, str]) -> bool:
     """Plays the worker that ``environment`` tells what MpiTeam says; True if it went to its end."""
     from netpart.transport.mpi import MpiTransport
     from netpart.transport.mpi_world import end_mpi, start_mpi

@@ -1,0 +1,3 @@
+"""Layers that read data."""
+
+__all__ = ["given", "nifti", "rows"]

@@ -20,11 +20,11 @@ from netpart.layers.inputs.stores import open_layer_store, open_store_rows
 from netpart.spec import Shape, Spec
 
 SEPARATORS = ",", ";", "\t", "|", " "
-"""What separates the values of a line in most files."""
+"""Separators to try for the hint of an error, if the one of the job does not fit."""
 
 
 def _count_numbers(line: bytes, separator: str) -> int:
-    """How many of the fields of a line are numbers."""
+    """The number of fields of a line that are numbers."""
     return sum(map(_is_numeric_field, line.split(separator.encode())))
 
 
@@ -38,9 +38,9 @@ def _is_numeric_field(column: bytes) -> bool:
 
 
 def _first_line_fault(line: bytes, separator: str, header: bool) -> str:
-    """What is wrong with a first line in which no field is a number; "" if decoding it says it better.
+    """An error text for a first line in which no field is a number; "" if the error of the decoder is more precise.
 
-    ``header``: the lines above it are left out already.
+    ``header``: the job already skips the header line.
     """
     shown, other = (
         repr(line[:40].decode(errors="replace")),
@@ -53,11 +53,11 @@ def _first_line_fault(line: bytes, separator: str, header: bool) -> str:
         return f"expected values separated by {_quote_separator(separator)}, got {shown}; {hint}"
     if header or not any(chr(byte).isalpha() for byte in line):
         return ""
-    return f"expected values, got a header, {shown}; delete it, or say header: true in store_conf"
+    return f"expected values, got a header, {shown}; delete it, or write header: true in store_conf"
 
 
 def _quote_separator(separator: str) -> str:
-    """A separator as a job writes it."""
+    """A separator as the text of a job contains it."""
     return '"{}"'.format(separator.replace("\t", "\\t"))
 
 
@@ -91,7 +91,7 @@ class CSVInput(RowInput):
         return open_store_rows(self, self._store(), decode, self._file, batch, seed)
 
     def _store(self) -> RecordStore:
-        """The lines of the file. Raises DataError for what begins with something else than values."""
+        """Opens the lines of the file. Raises DataError if the first line does not consist of values."""
         store = open_layer_store(self, "textfile")
         first = store.value(0)
         kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")

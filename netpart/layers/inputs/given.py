@@ -1,4 +1,4 @@
-"""Given: stands where an input layer stands, with values that the caller writes. No conf has it."""
+"""InputPlaceholder: takes the place of an input layer, with values of the caller. A job cannot contain it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @final
 class InputPlaceholder(Layer):
-    """The outputs of ``layer``, whole; a step takes what ``values`` (one host array per output) holds when it begins.
+    """Has the outputs of ``layer``, uncut. Each step reads ``values``, one host array per output, when it begins.
 
-    The arrays are there once the layer is bound, filled with 0.
+    The arrays exist as soon as the layer is bound; they are filled with 0.
     """
 
     is_input: ClassVar[bool] = True
@@ -43,6 +43,6 @@ class InputPlaceholder(Layer):
         return kernels.feed(call.y, self.feed_values)
 
     def feed_values(self, *outputs: Array) -> None:
-        """Copies the values as they are now."""
+        """Copies the current values to ``outputs``."""
         for output, value in zip(outputs, self.values, strict=True):
             output[...] = value

@@ -1,4 +1,4 @@
-"""kLabel (deprecated: kRecordInput has a label output): the labels of a kShardData."""
+"""kLabel (deprecated: kRecordInput has a label output): the labels of a kShardData layer."""
 
 from __future__ import annotations
 

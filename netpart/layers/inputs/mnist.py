@@ -19,9 +19,9 @@ from netpart.spec import Spec
 
 @final
 class Mnist(RecordParser):
-    """Output (batch, s, s), where s is mnist_conf.resize or, without it, that of the first record.
+    """Output (batch, s, s), where s is mnist_conf.resize or, without it, the side of the first record.
 
-    The elastic distortions of mnist_conf had no effect in SINGA either.
+    The elastic distortions of mnist_conf have no effect, as in SINGA.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kMnist",)
@@ -42,6 +42,7 @@ class Mnist(RecordParser):
         reader.read(step, lo, hi, out, None)
 
     def _stored(self, source: RecordSpec) -> int:
+        """The side of the image in the first record, pixels. Raises DataError if it is not a square grey image."""
         if source.path is None:
             raise fault(self, "a resize, as its source has no file", "none", "write resize: 28", "mnist_conf")
         with open_store("kvfile", source.path) as store:

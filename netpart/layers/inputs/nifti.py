@@ -23,9 +23,9 @@ TRAIN = 1
 
 @final
 class NiftiInput(RowInput):
-    """Outputs data (batch, 1, right, anterior, superior) and label (batch,). A part reads only what its box comes from.
+    """Outputs data (batch, 1, right, anterior, superior) and label (batch,). A part reads only the voxels of its box.
 
-    How a scan is changed depends on (seed, name, step, global row) only, in which order they come on (seed, name).
+    The random changes of a scan depend on (seed, name, step, global row) only, the order of the scans on (seed, name).
     """
 
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
@@ -48,7 +48,8 @@ class NiftiInput(RowInput):
         return (0, 2, 3, 4)
 
     def table(self, classes: int | None = None) -> list[LabelledScan]:
-        """The scans and their classes, all below ``classes``; raises DataError."""
+        """The scans and their classes; raises DataError as ``read_scan_table`` does, also for a class of ``classes`` or
+        more."""
         return read_scan_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes)
 
     def records(self) -> int | None:
@@ -63,6 +64,8 @@ class NiftiInput(RowInput):
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.nifti_conf
         table = self.table()
+        # One stream per purpose ("shuffle", "flip", "drift ..."): switching one option on leaves the draws of the
+        # others as they are.
         order = philox.stream_key(seed, self.name, "shuffle")
         scans = ScanRows(
             table,
@@ -77,7 +80,7 @@ class NiftiInput(RowInput):
         return PrefetchedRows(scans) if conf.prefetching else scans
 
     def changes(self, seed: int, phase: int) -> Changes | None:
-        """What is done to the scans; None if nothing is."""
+        """The function that draws the change of each row; None if the job asks for no change."""
         conf = self.conf.nifti_conf
         mirror = philox.stream_key(seed, self.name, "flip")
 
@@ -89,7 +92,7 @@ class NiftiInput(RowInput):
         return drawn if conf.flip or conf.drift else None
 
     def drift(self, seed: int, phase: int, step: int, row: int) -> NDArray[Any] | None:
-        """The field that is added to a row, at a few places."""
+        """The values, on a grid of NODES^3 points, of the smooth field that is added to a row; None without drift."""
         size = self.conf.nifti_conf.drift
         places = (NODES,) * 3
         stream = philox.stream_key(seed, self.name, f"drift {phase} {step} {row}")

@@ -1,4 +1,4 @@
-"""What the parsers of opaque records share: rows of the batch, decoded on the worker that needs them."""
+"""Base class of parsers of opaque records: rows of the batch, decoded on the worker that needs them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class RecordParser(Layer):
-    """Reads a kShardData; a subclass decodes one value and says which of the two results it outputs."""
+    """Reads a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
 
     @abstractmethod
     def decoder(self, dtype: DTypeLike) -> Decode:
-        """What turns the bytes of a record into elements and label, which are computed with in ``dtype``."""
+        """The function from the bytes of a record to (elements, label); ``dtype`` is the compute dtype."""
 
     @abstractmethod
     def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
@@ -50,6 +50,8 @@ class RecordParser(Layer):
 
         def fill(out: Array) -> None:
             records = call.x[0][0]
+            # The source puts its records into the array in each step. The reader is kept with its cache as long as it
+            # is the same object.
             if id(records) not in readers:
                 readers[id(records)] = records.reader(self.decoder(kernels.dtype))
             self.read(readers[id(records)], records.step, lo, hi, out)

@@ -1,4 +1,4 @@
-"""What all input layers that read rows share: a data output, a label output, and rows by global number."""
+"""Base class of input layers that read rows: a data output, a label output, and rows by global number."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class RowInput(Layer):
-    """Outputs data (batch, *sample) and label (batch,). The part of a cut reads its own rows and no others.
+    """Outputs data (batch, *sample) and label (batch,). A part reads its own rows and no others.
 
-    What a row holds depends on (step, global row) only, so every phase starts at its first record and a
-    cut, a micro-batch or a resumed run reads what the uncut run would have read.
+    The content of a row depends on (step, global row) only. So every phase starts at its first record, and a cut run,
+    a micro-batch and a resumed run read the same rows as the uncut run.
     """
 
     is_input: ClassVar[bool] = True
@@ -34,15 +34,17 @@ class RowInput(Layer):
 
     @abstractmethod
     def sample(self) -> Shape:
-        """Shape of one row; may open the data if the conf does not say."""
+        """Shape of one row; may open the data if the conf does not set it."""
 
     @abstractmethod
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        """The source of the rows of mini-batches of ``batch``, which are computed with in ``dtype``; raises DataError
-        where it cannot be used."""
+        """Opens the source of the rows of mini-batches of ``batch`` rows; ``dtype`` is the compute dtype.
+
+        Raises DataError if the data cannot be used.
+        """
 
     def records(self) -> int | None:
-        """Rows of one pass over the data; None where they have no end. May open the data."""
+        """Rows of one pass over the data; None if the data is endless. May open the data."""
         return None
 
     def infer(self) -> tuple[Spec, ...]:
@@ -83,7 +85,8 @@ class RowInput(Layer):
         )
 
     def _source(self, kernels: Kernels, call: Call) -> RowSource:
-        # A worker's micro-batches share its clock: they share one reader and its cache, other workers do not.
+        # The micro-batches of a worker share its clock, so they share one reader and its cache. Other workers in this
+        # process have other clocks. The clock is kept in the value: a freed clock's id could be used again.
         if id(call.clock) not in self._open:
             rows = call.rows or self.output.shape[0]
             self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase, kernels.dtype)

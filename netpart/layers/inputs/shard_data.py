@@ -20,14 +20,14 @@ from netpart.spec import RECORD, Region, Spec
 
 @dataclass(frozen=True)
 class RecordSpec(Spec):
-    """A batch of opaque records that also says where they lie, as a parser's shape may depend on them."""
+    """The spec of a batch of opaque records, with the path of their file: the shape of a parser may depend on it."""
 
     path: Path | None = None
 
 
 @dataclass
 class ShardRecords:
-    """The rows of the current step, as they lie in the store; parsers decode them."""
+    """The rows of the current ``step``, not decoded; parsers decode them."""
 
     store: RecordStore
     batch: int
@@ -35,13 +35,13 @@ class ShardRecords:
     step: int = 0
 
     def reader(self, decode: Decode) -> RowReader:
-        """The rows as ``decode`` reads them."""
+        """A reader of the rows, which decodes them with ``decode``."""
         return RowReader(self.store, decode, batch=self.batch, skip=self.skip)
 
 
 @final
 class ShardData(Layer):
-    """Its output has shape () and counts the records in Spec.rows; every worker with a parser reads its own."""
+    """Output: shape (), with the number of records in Spec.rows. Each worker with a parser reads its own rows."""
 
     types: ClassVar[tuple[str, ...]] = ("kShardData",)
     confs: ClassVar[tuple[str, ...]] = ("sharddata_conf",)
@@ -78,4 +78,5 @@ class ShardData(Layer):
             records.step = call.clock.step
             call.y[0][0] = records
 
+        # It stores a Python object, which a captured graph of device operations cannot do.
         return Op(run, captured=False)

@@ -1,4 +1,4 @@
-"""How input layers read store_conf: the path, the backend, the order of the rows and their scaling."""
+"""Reading of store_conf for input layers: the path, the backend, the order of the rows and their scaling."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ ReadFile = Callable[[Path, str], Any]
 
 
 def data_path(layer: Layer, path: str, *at: str) -> Path:
-    """Where ``path`` lies: in the conf's folder or, if it is not there, in the working directory."""
+    """Resolves ``path``: in the folder of the conf or, if only that exists, in the working directory.
+
+    Raises ConfigError, at the field ``at``, if it is empty.
+    """
     if not path:
         raise fault(layer, "the path of its data", "none", f'write {at[-1]}: "..." in {at[0]}', *at)
-    beside = layer.folder / path
-    return Path(path) if not beside.exists() and Path(path).exists() else beside
+    # If neither exists, the path in the folder is returned: it is the better name for the error of the reader.
+    in_folder = layer.folder / path
+    return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
 
 
 def open_layer_store(layer: Layer, backend: str) -> RecordStore:
-    """Opens the store of store_conf, of type ``backend`` unless it names another; raises DataError."""
+    """Opens the store of store_conf; ``backend`` is the default of its backend. Raises ConfigError or DataError."""
     conf = layer.conf.store_conf
     if conf.encoded:
         raise fault(layer, "plain records", "encoded: true", "store decoded images", "store_conf", "encoded")
@@ -43,14 +47,14 @@ def open_layer_store(layer: Layer, backend: str) -> RecordStore:
 
 
 def draw_skip(layer: Layer, most: int, seed: int) -> int:
-    """Records to skip before the first step: drawn once from 0..``most``, the same for every cut."""
+    """The number of records to skip before the first step: drawn once from 0..``most``, the same for every cut."""
     return philox.draw_integer(philox.stream_key(seed, layer.name, "random_skip"), 0, 0, 0, 0, most + 1)
 
 
 def open_store_rows(
     layer: Layer, store: RecordStore, decode: Decode, read_file: ReadFile, batch: int, seed: int
 ) -> RowReader:
-    """The rows of a store as store_conf says: skipped, shuffled and scaled."""
+    """Returns a reader of the rows of a store, skipped, shuffled and scaled by the options of store_conf."""
     conf = layer.conf.store_conf
     order = philox.stream_key(seed, layer.name, "shuffle")
     at_least(layer, 0, conf.random_skip, "store_conf", "random_skip")
@@ -72,8 +76,8 @@ def _read_scaling(layer: Layer, purpose: str, value: float, read_file: ReadFile)
         try:
             return read_file(data_path(layer, path, *at), purpose)
         except DataError as error:
-            error.at = at
+            error.at = at  # the field of the job, so that the error shows its line
             raise
     if purpose == "std" and value <= 0:
-        raise fault(layer, "a positive std_value", f"{value:g}", "leave it out", "store_conf", "std_value")
+        raise fault(layer, "a positive std_value", f"{value:g}", "omit it", "store_conf", "std_value")
     return value

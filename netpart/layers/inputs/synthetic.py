@@ -21,9 +21,9 @@ TRAIN = 1
 
 @final
 class SyntheticInput(RowInput):
-    """A smooth pattern per class plus noise. Training and test rows differ and share the patterns.
+    """Rows are a smooth pattern per class plus noise. Training and test rows differ but share the patterns.
 
-    batchsize and shape are those of store_conf: to try a net without its data, change the type of its input.
+    batchsize and shape are those of store_conf. So a net can be tried without its data: change the type of its input.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticInput",)
@@ -41,7 +41,7 @@ class SyntheticInput(RowInput):
 
 
 def check_synthetic_conf(layer: Layer) -> Shape:
-    """The shape of a row of ``layer``; raises ConfigError unless that and its synthetic_conf can be."""
+    """Returns the shape of a row of ``layer``; raises ConfigError unless it and synthetic_conf are valid."""
     shape = tuple(layer.conf.store_conf.shape)
     at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
     at_least(layer, 0, layer.conf.synthetic_conf.batches, "synthetic_conf", "batches")
@@ -55,5 +55,5 @@ def check_synthetic_conf(layer: Layer) -> Shape:
 
 
 def phase_stream(phase: int) -> int:
-    """The stream of a phase's rows: 0 for training."""
+    """The number of the stream that draws the rows of a phase: 0 for training."""
     return 0 if phase == TRAIN else phase

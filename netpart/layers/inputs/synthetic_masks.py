@@ -1,4 +1,4 @@
-"""kSyntheticMasks: noisy images with the class of every place; needs no file."""
+"""kSyntheticMasks: noisy images with the class of every pixel or voxel; needs no file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from netpart.spec import INT, Region, Shape, Spec
 
 @final
 class SyntheticMasks(RowInput):
-    """Outputs data (batch, channels, ...) and label (batch, places), int. shape is that of store_conf."""
+    """Outputs data (batch, channels, ...) and label (batch, places), int. store_conf.shape is (channels, ...)."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticMasks",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")

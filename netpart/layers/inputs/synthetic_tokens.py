@@ -18,7 +18,7 @@ from netpart.spec import INT, Region, Shape, Spec
 
 @final
 class SyntheticTokens(RowInput):
-    """Outputs data and label (batch, positions), int, below ``classes``. The shape of store_conf is the positions."""
+    """Outputs data and label (batch, positions), int, below ``classes``. store_conf.shape is (positions,)."""
 
     types: ClassVar[tuple[str, ...]] = ("kSyntheticTokens",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")

@@ -1,4 +1,4 @@
-"""kTextInput: windows of the bytes of text files, and the byte that comes next at every place."""
+"""kTextInput: windows of the bytes of text files, and the next byte at every position."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ PHASES = {1: "training", 2: "validation", 4: "testing"}
 
 @final
 class TextInput(RowInput):
-    """Outputs data and label (batch, window), int: tokens 0 to 255, and their successors.
+    """Outputs data and label (batch, window), int: tokens 0 to 255, and the token after each of them.
 
-    Windows start anywhere in the phase's span of the text; where depends on (seed, name, phase, step, global row) only.
+    A window starts anywhere in the phase's span of the text. Its start depends on (seed, name, phase, step, global row)
+    only.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kTextInput",)
@@ -41,7 +42,7 @@ class TextInput(RowInput):
             raise fault(self, "the files of its text", "none", 'write files: "..."', self.field, "files")
         if not 0 <= conf.held_out < 1:
             got = f"{conf.held_out:g}"
-            hint = "write the share of the text that is not trained on"
+            hint = "write the share of the text that is not used for training"
             raise fault(self, "0 <= held_out < 1", got, hint, self.field, "held_out")
         return (at_least(self, 1, conf.window, self.field, "window"),)
 

@@ -1,4 +1,4 @@
-"""What one training step costs, read off the graph: FLOPs of parts, bytes that layers move and hold."""
+"""Costs of one training step, derived from the graph: FLOPs of parts, bytes that layers send and keep."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def partition_itemsize(partition: Partition) -> int:
 
 
 def part_cost(graph: Graph, part: Part) -> Cost:
-    """FLOPs of one part of a layer in training; of its gradients, only of those that are computed."""
+    """FLOPs of one part of a layer in training, counting only the gradients that it computes."""
     cost = graph.net.nodes[part.node].layer.cost(part.region, part.term)
     wanted = {feed.k for feed in part.feeds if feed.gradient}
     inputs = tuple(flops if k in wanted else 0 for k, flops in enumerate(cost.inputs))
@@ -34,8 +34,11 @@ def part_cost(graph: Graph, part: Part) -> Cost:
 
 
 def traffic_by_layer(partition: Partition, entries: Sequence[LedgerEntry]) -> Counter[str]:
-    """Bytes of one training step by layer: of a bridge or a sum over replicas for the layer whose output it carries,
-    of a bucket for the layers whose parameters it serves, of the norm for the first layer that is trained."""
+    """Bytes of one training step by layer.
+
+    A bridge or a sum over replicas counts for the layer whose output it carries, a bucket for the layers whose
+    parameters it contains, and the gradient norm for the first trained layer.
+    """
     found = Counter[str]()
     buckets = Counter[int]()
     owners = owner_names(partition)
@@ -50,25 +53,29 @@ def traffic_by_layer(partition: Partition, entries: Sequence[LedgerEntry]) -> Co
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:
+            # By share of the elements: the cells of a bucket are sent as one buffer.
             found[owners[cell.parameter.name]] += nbytes * size(cell.box) // bucket.elements
     return found
 
 
 def owner_names(partition: Partition) -> dict[str, str]:
-    """The layer that owns each parameter, by its name."""
+    """The name of the layer that owns each parameter, by the parameter's name."""
     nets = [micros[0].graph.net for micros in partition.phases.values()]
     return {p.name: net.nodes[p.owner].name for net in nets for p in net.parameters}
 
 
 def parameter_elements(partition: Partition, holding: Holding, slots: int) -> int:
-    """Elements of the values, the gradient and the updater's state, of ``slots`` arrays, that a worker has for it."""
+    """Elements that a worker keeps for ``holding``: values, gradient, and ``slots`` arrays of the updater's state."""
+    # Values, and a gradient if trained, cover the whole box; with sharded updates the state covers only the home.
     arrays = 1 + (holding.parameter.name in partition.trained)
     return arrays * size(holding.box) + slots * size(holding.home)
 
 
 def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] = Kernels) -> int:
-    """Bytes of what one part keeps: values, what forward by ``kernels`` leaves for backward, gradients. Helpers
-    that only pass on keep nothing."""
+    """Bytes that one part keeps: values, what forward by ``kernels`` keeps for backward, and gradients.
+
+    Helpers that only forward a tensor keep nothing.
+    """
     layer = graph.net.nodes[part.node].layer
     if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
         return 0
@@ -77,6 +84,7 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
         regions = layer.outputs_of(part.region)
         held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
         held += layer.aux(kernels, part.region)
+    # A loss is the start of backward, so no gradient of its output is stored.
     if part.live and not layer.is_loss:
         held.append((extent(part.region), FLOAT))
     return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

@@ -1,4 +1,4 @@
-"""Devices: what each worker computes in a second, what it may hold, and what connects them."""
+"""Devices: the speed and the memory of each worker, and the links between workers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ Pair = frozenset[str]
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """What one worker runs on: work a second (FLOPs, or seconds of a profile), bytes it may take, and bytes a second
-    that it reads and writes where it does little else, as in updates."""
+    """The device of one worker.
+
+    ``speed`` is its work per second (FLOPs, or seconds of a profile), ``memory`` the bytes that it may use.
+    ``streaming`` is the bytes per second that it reads and writes when it does little else, as in updates.
+    """
 
     name: str
     speed: float
@@ -33,7 +36,8 @@ class DeviceSpec:
 
 @dataclass(frozen=True)
 class Devices:
-    """A device per worker. ``links`` are those between devices of two names, or of one; ``link`` is any other."""
+    """A device per worker. ``links`` holds the links between two device names, or within one; ``link`` is used for all
+    others."""
 
     devices: tuple[DeviceSpec, ...]
     link: LinkCost = field(default_factory=LinkCost)
@@ -44,11 +48,12 @@ class Devices:
 
     @property
     def speeds(self) -> list[float]:
-        """Work a second of each worker."""
+        """Work per second of each worker."""
         return [device.speed for device in self.devices]
 
     def between(self, workers: Iterable[int]) -> LinkCost:
-        """The slowest of what connects ``workers``, in each of its figures."""
+        """The worst latency, overhead and bandwidth of all links between ``workers``."""
+        # Two workers with devices of one name form a pair of that name with itself, which is a link within the name.
         names = [self.devices[w].name for w in sorted(set(workers))]
         found = [self.links.get(frozenset(pair), self.link) for pair in combinations(names, 2)] or [self.link]
         return LinkCost(
@@ -58,24 +63,24 @@ class Devices:
         )
 
     def first(self, workers: int) -> Devices:
-        """The first ``workers`` of them; raises ConfigError if there are fewer."""
+        """The devices of the first ``workers`` workers; raises ConfigError if there are fewer."""
         if workers > len(self):
             hint = "name more devices, or plan for fewer --workers"
             raise ConfigError("--workers", f"at most the {plural_text(len(self), 'device')}", str(workers), hint)
         return replace(self, devices=self.devices[:workers])
 
     def of(self, workers: Sequence[int]) -> Devices:
-        """Those of some workers."""
+        """The devices of ``workers``."""
         return replace(self, devices=tuple(self.devices[worker] for worker in workers))
 
     def relative(self) -> Devices:
-        """The same with speeds as multiples of the fastest: for work in seconds of that one."""
+        """The devices with speeds as multiples of the fastest, for work that is measured in seconds of the fastest."""
         fastest = max(self.speeds)
         return replace(self, devices=tuple(replace(d, speed=d.speed / fastest) for d in self.devices))
 
 
 def read_devices(path: Path) -> Devices:
-    """The devices of a file of ``workers/``; raises ConfigError, located, for a file that names none."""
+    """The devices of a file in ``workers/``; raises ConfigError, with its place, for a file that names none."""
     job = read_job(path)
     with job.explaining():
         if not job.proto.cluster.device:
@@ -85,7 +90,7 @@ def read_devices(path: Path) -> Devices:
 
 
 def devices_of_cluster(cluster: ClusterProto) -> Devices:
-    """What a cluster says of its devices; raises ConfigError, with its place, for what cannot be."""
+    """The devices and links of a cluster; raises ConfigError, with its place, for invalid values."""
     found: list[DeviceSpec] = []
     for i, proto in enumerate(cluster.device):
         at: FieldPath = ("cluster", "device", i)
@@ -98,7 +103,7 @@ def devices_of_cluster(cluster: ClusterProto) -> Devices:
 
 
 def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, LinkCost]]:
-    """The links by the names that they connect, none for the one that connects all others."""
+    """The links by the device names that they connect; the empty set is the default link."""
     for i, proto in enumerate(cluster.link):
         at: FieldPath = ("cluster", "link", i)
         unknown = [name for name in proto.between if name not in names]
@@ -111,7 +116,8 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
 
 
 def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
-    """Raises ConfigError for a number that is not above 0."""
+    """Raise ConfigError for a number that is not above 0."""
+    # Not ``value <= 0``, which is False for NaN.
     if not value > 0:
         raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
 
@@ -120,13 +126,16 @@ def equal_devices(
     workers: int, speed: float = 1.0, memory: float = float("inf"), link: LinkCost | None = None,
     streaming: float = float("inf"),
 ) -> Devices:  # fmt: skip
-    """``workers`` devices of one kind."""
+    """``workers`` devices with the same figures."""
     return Devices((DeviceSpec("device", speed, memory, streaming),) * workers, link or LinkCost())
 
 
 def measure_devices(workers: int, cores: int | None = None) -> Devices:
-    """``workers`` processes of this host: what a core does in a product of matrices and in a sum of arrays, shared
-    where cores are fewer, and an even share of the memory."""
+    """Devices for ``workers`` processes on this host, measured.
+
+    A core is timed in a matrix product and in a sum of arrays. If there are fewer ``cores`` than workers, they share
+    its speed. Each worker gets an even share of the memory.
+    """
     cores = cores or len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
     share = min(1.0, cores / workers)
@@ -134,21 +143,22 @@ def measure_devices(workers: int, cores: int | None = None) -> Devices:
 
 
 def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:
-    """Bytes a second that a core reads and writes as it adds one array to another, the best of a few tries."""
+    """Bytes per second that a core reads and writes while it adds one array to another; the best of a few tries."""
     a = np.ones(elements, np.float32)
     total = np.ones(elements, np.float32)
+    # Three streams: two arrays are read and one is written.
     return 3 * a.nbytes / _quickest_seconds(lambda: np.add(total, a, out=total), tries)
 
 
 def product_speed(n: int = 256, tries: Sequence[int] = range(5)) -> float:
-    """FLOPs a second of a product of two n×n float32 matrices, the best of a few tries."""
+    """FLOPs per second of a product of two n×n float32 matrices; the best of a few tries."""
     a = np.full((n, n), 0.5, np.float32)
     out = np.empty_like(a)
     return 2 * n**3 / _quickest_seconds(lambda: np.matmul(a, a, out=out), tries)
 
 
 def _quickest_seconds(work: Callable[[], object], tries: Sequence[int]) -> float:
-    """The fewest seconds that some work took in a few tries: others that want the core only make it slower."""
+    """The least time, in seconds, that ``work`` took in a few tries; other processes can only make it slower."""
     best = float("inf")
     for _ in tries:
         started = perf_counter()

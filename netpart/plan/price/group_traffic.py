@@ -1,4 +1,4 @@
-"""What worker groups tell each other, and their servers, in a step: predicted, in bytes."""
+"""Predicted traffic between worker groups, and between groups and their servers, in bytes per step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from netpart.units import bytes_text
 
 @dataclass(frozen=True)
 class GroupTraffic:
-    """``pushed`` and ``pulled`` are bytes of one step of one group, to and from all servers; ``averaged`` those of one
-    average of all groups, which comes every ``sync`` steps of each. ``cluster`` says who there is."""
+    """Traffic of worker groups. ``cluster`` describes the groups and servers.
+
+    ``pushed`` and ``pulled`` are bytes of one step of one group, to and from all servers. ``averaged`` are the bytes of
+    one average over all groups, which happens every ``sync`` steps of each group.
+    """
 
     cluster: str
     pushed: int
@@ -25,12 +28,12 @@ class GroupTraffic:
         if self.averaged:
             steps = f"every {self.sync} of their steps" if self.sync > 1 else "after each of their steps"
             return f"{self.cluster}: {steps} they average their parameters, which moves {bytes_text(self.averaged)}"
-        said = f"pushes {bytes_text(self.pushed)} of gradients and pulls {bytes_text(self.pulled)} of parameters"
-        return f"{self.cluster}: in each of its steps a group {said}"
+        traffic = f"pushes {bytes_text(self.pushed)} of gradients and pulls {bytes_text(self.pulled)} of parameters"
+        return f"{self.cluster}: in each of its steps a group {traffic}"
 
 
 def predict_group_traffic(partition: Partition) -> GroupTraffic | None:
-    """What goes between the groups and servers of ``partition``; None for one group that sums gradients itself."""
+    """The traffic between the groups and servers of ``partition``; None for one group that sums gradients itself."""
     cluster = partition.cluster
     width = float_size(partition.job)
     if cluster.size == cluster.workers:

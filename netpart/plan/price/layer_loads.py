@@ -1,4 +1,4 @@
-"""Loads: the profile of a job's training net, in FLOPs that are counted or from seconds that were measured."""
+"""Loads: the profile of a job's training net, in counted FLOPs or in measured seconds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from netpart.program.buffers import item_size
 from netpart.spec import size
 
 Seconds = Mapping[str, tuple[float, float]]
-"""By layer, the seconds of a mini-batch forward and backward."""
+"""By layer, seconds of a mini-batch forward and backward."""
 
 
 def profile_net(net: Net, itemsize: int) -> NetProfile:
-    """The layers of ``net`` but its inputs, in FLOPs of a mini-batch; ``itemsize`` is the bytes of an activation."""
+    """The profile of ``net`` without inputs, in FLOPs of a mini-batch; ``itemsize`` is the bytes of an activation."""
     nodes = [node for node in net.nodes if not node.layer.is_input]
     index = {node.index: i for i, node in enumerate(nodes)}
     edges = {(index[s.node], index[n.index]) for n in nodes for s in n.sources if s.node in index}
@@ -25,10 +25,11 @@ def profile_net(net: Net, itemsize: int) -> NetProfile:
 
 
 def profile_layer(net: Net, node: Node, itemsize: int) -> LayerProfile:
-    """One uncut layer; of its gradients it computes those that somebody wants."""
+    """The profile of one uncut layer; only gradients that training needs are counted."""
     cost = node.layer.cost(node.layer.output.whole)
     trained = net.trained[node.index]
     gradients = sum(flops for k, flops in enumerate(cost.inputs) if net.carries_gradient(node, k))
+    # A shared parameter counts at its owner only.
     owned = [p.spec.shape for p in dict.fromkeys(node.params) if p.owner == node.index]
     output = node.layer.output
     return LayerProfile(
@@ -42,7 +43,7 @@ def profile_layer(net: Net, node: Node, itemsize: int) -> LayerProfile:
 
 
 def measured_profile(profile: NetProfile, seconds: Seconds, speed: float) -> NetProfile:
-    """``profile`` with the work that was measured on a device of ``speed`` in place of FLOPs that were counted."""
+    """``profile`` with measured work, as if done by a device of ``speed``, in place of counted FLOPs."""
     layers = [
         replace(layer, forward=seconds[layer.name][0] * speed, backward=seconds[layer.name][1] * speed)
         for layer in profile.layers
@@ -51,6 +52,7 @@ def measured_profile(profile: NetProfile, seconds: Seconds, speed: float) -> Net
 
 
 def work_rates(counted: NetProfile, profile: NetProfile) -> dict[str, float]:
-    """By layer, its work in ``profile`` for each FLOP that was counted."""
+    """By layer, its work in ``profile`` for each counted FLOP."""
     pairs = zip(counted.layers, profile.layers, strict=True)
+    # Layers without FLOPs have no rate.
     return {before.name: after.work / before.work for before, after in pairs if before.work}

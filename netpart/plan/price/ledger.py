@@ -1,9 +1,9 @@
-"""Ledger: the payload bytes of one step, per edge and direction, from the graph alone.
+"""Ledger: the payload bytes of one step, per edge and direction, computed from the graph alone.
 
-What is predicted here is what the transports count: every bridge forward, and backward if a gradient returns; every
-message of the collectives that bridges form, and of those that sum gradients of parameters and of replicas; what is
-pushed to servers and pulled from them, and averages of groups. Headers, and the empty messages that say a step is done,
-carry no payload.
+The prediction equals the byte counts of the transports. It covers every bridge forward, and backward if a gradient
+returns; every message of the collectives that bridges form, and of those that sum gradients of parameters and replicas;
+pushes to servers and pulls from them; and averages of groups. Headers, and the empty messages that end a step, carry no
+payload.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class Ledger:
 
     @cached_property
     def total(self) -> int:
-        """Bytes between all workers."""
+        """Bytes sent between all workers."""
         return sum(e.nbytes for e in self.entries)
 
     @cached_property
     def sent(self) -> Counter[int]:
-        """Bytes that leave each worker."""
+        """Bytes sent by each worker."""
         found = Counter[int]()
         for entry in self.entries:
             found[entry.source] += entry.nbytes
         return found
 
     def by_channel(self, worker: int) -> dict[Channel, int]:
-        """Bytes per channel that ``worker`` sends, as its ``Transport.counts`` has them."""
+        """Bytes per channel that ``worker`` sends, as in its ``Transport.counts``."""
         return {e.channel: e.nbytes for e in self.entries if e.source == worker}
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class Ledger:
 
 
 def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
-    """What one step (one mini-batch) of ``phase`` sends within ``group``, and to and from servers, in bytes."""
+    """The messages of one step (one mini-batch) of ``phase`` within ``group``, and to and from servers, in bytes."""
     exchanges = ExchangeFactory(partition.job)
     code = PHASE_CODES[phase]
     entries: list[LedgerEntry] = []
@@ -85,10 +85,11 @@ def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -
 
 
 def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterator[LedgerEntry]:
-    """Both directions of every bridge that is no piece of a collective; gradients return in training only."""
+    """Both directions of every bridge that is not part of a collective; gradients return in training only."""
     for bridge in graph.bridges():
         if bridge.target.collective is not None:
             continue
+        # Labels are int32 whatever the compute dtype.
         nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
         source = bridge.source.worker
         target = bridge.target.worker
@@ -112,8 +113,9 @@ def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: Exchang
 
 
 def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
-    """The sums that make the partial gradients of replicas whole."""
+    """The all-reduces that complete the partial gradients of replicas."""
     for part in graph.parts:
+        # Every member lists all members; only the first one is counted.
         if part.live and part.members and part is part.members[0]:
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
@@ -122,7 +124,7 @@ def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFa
 
 
 def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
-    """The one number that tells every worker how long the whole gradient is, where that is clipped."""
+    """The messages that sum the squared norm of the gradient over all workers, if it is clipped."""
     if partition.norm is not None:
         found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
         yield from _exchange_entries(
@@ -131,7 +133,7 @@ def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) 
 
 
 def push_entries(partition: Partition, group: int, width: int) -> Iterator[LedgerEntry]:
-    """What a group sends to its servers: gradients, and their norm where that is clipped."""
+    """Messages from a group to its servers: gradients, and their norm if it is clipped."""
     for piece in partition.pieces:
         if is_pushed(piece, partition.trained, group):
             name = f"d({piece.parameter.name})"
@@ -145,7 +147,7 @@ def push_entries(partition: Partition, group: int, width: int) -> Iterator[Ledge
 
 
 def pull_entries(partition: Partition, group: int, width: int) -> Iterator[LedgerEntry]:
-    """What a group gets from its servers: values, for every worker that holds them."""
+    """Messages from servers to a group: parameter values, for every worker that holds them."""
     for piece in partition.pieces:
         if is_pulled(piece, partition.trained):
             for worker in piece.pullers:
@@ -155,7 +157,7 @@ def pull_entries(partition: Partition, group: int, width: int) -> Iterator[Ledge
 
 
 def average_entries(partition: Partition, number: int, width: int) -> Iterator[LedgerEntry]:
-    """One average of what worker ``number`` of each group holds; workers go by their ranks in the run."""
+    """Messages of one average of the holdings of worker ``number`` of each group; workers are ranks of the run."""
     cluster = partition.cluster
     if cluster.averages:
         elements = sum(size(holding.box) for holding in partition.holdings[number])
@@ -165,7 +167,7 @@ def average_entries(partition: Partition, number: int, width: int) -> Iterator[L
 
 
 def _exchange_entries(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[LedgerEntry]:
-    """Every message of a collective."""
+    """An entry for every message of a collective."""
     for index, m in enumerate(found.schedule):
         source = found.members[m.source]
         target = found.members[m.target]

@@ -1,14 +1,14 @@
-"""Profiles of nets: what each layer computes, hands on and keeps, and which layer reads which.
+"""Profiles of nets: the work, output size and parameter size of each layer, and the edges between layers.
 
-A profile is read from the text that PipeDream's profiler writes (Narayanan et al., SOSP 2019): a line for each layer
-and then one for each edge,
+A profile is read from the text that PipeDream's profiler writes (Narayanan et al., SOSP 2019): a line for each layer,
+followed by a line for each edge,
 
     node2 -- ReLU() -- forward_compute_time=4.4, backward_compute_time=5.6, activation_size=1.6e9, parameter_size=0.0
     <tab>node1 -- node2
 
-in milliseconds for a mini-batch and in bytes; or it is made from a job (``netpart.plan.price.layer_loads``). A
-layer of several outputs lists the bytes of each, as in activation_size=[6291456.0; 131072.0]; together they are its
-activation.
+with times in milliseconds for a mini-batch and sizes in bytes. Or it is made from a job
+(``netpart.plan.price.layer_loads``). A layer with several outputs lists the bytes of each, as in
+activation_size=[6291456.0; 131072.0]; their sum is its activation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MILLI = 1e-3
 
 @dataclass(frozen=True)
 class LayerProfile:
-    """A layer: its work forward and backward for a mini-batch (seconds, or FLOPs), bytes of output and parameters."""
+    """One layer: its work forward and backward for a mini-batch (seconds or FLOPs), bytes of output and parameters."""
 
     name: str
     kind: str
@@ -50,25 +50,25 @@ class LayerProfile:
 
     @property
     def work(self) -> float:
-        """Forward and backward together."""
+        """Work forward and backward together."""
         return self.forward + self.backward
 
 
 @dataclass(frozen=True)
 class NetProfile:
-    """Layers in an order in which each stands behind those that it reads."""
+    """Layers in an order in which each follows those that it reads, and the edges between them, by index."""
 
     layers: tuple[LayerProfile, ...]
     edges: tuple[Edge, ...]
 
     @property
     def work(self) -> float:
-        """That of all layers."""
+        """Work of all layers."""
         return sum(layer.work for layer in self.layers)
 
     @cached_property
     def readers(self) -> list[list[int]]:
-        """Per layer, those that read it."""
+        """Per layer, the layers that read it."""
         found: list[list[int]] = [[] for _ in self.layers]
         for source, target in self.edges:
             found[source].append(target)
@@ -76,7 +76,7 @@ class NetProfile:
 
     @cached_property
     def sources(self) -> list[list[int]]:
-        """Per layer, those that it reads."""
+        """Per layer, the layers that it reads."""
         found: list[list[int]] = [[] for _ in self.layers]
         for source, target in self.edges:
             found[target].append(source)
@@ -87,9 +87,9 @@ class NetProfile:
 
 
 def read_profile(path: Path) -> NetProfile:
-    """The profile in file ``path``; raises ConfigError, with its place, for a line that is neither layer nor edge.
+    """Read the profile in file ``path``; raises ConfigError, with its place, for a line that is neither layer nor edge.
 
-    Inputs, whose time is that of loading data, and what is taken out of a tuple that nobody reads, are left out.
+    Inputs are omitted, as their time is that of loading data, and so are elements of a tuple that no layer reads.
     """
     layers = dict[str, LayerProfile]()
     edges = list[tuple[str, str, Position]]()
@@ -106,7 +106,7 @@ def read_profile(path: Path) -> NetProfile:
 
 
 def _read_layer(line: str, position: Position) -> LayerProfile:
-    """The layer of one line."""
+    """The layer in one line; raises ConfigError, at ``position``, for a malformed line."""
     found = NODE.fullmatch(line)
     figures = dict(FIGURE.findall(found["figures"])) if found else {}
     try:
@@ -115,13 +115,13 @@ def _read_layer(line: str, position: Position) -> LayerProfile:
         forward, backward, activation, parameters = (_sum_figures(figures[name]) for name in FIGURES)
     except (KeyError, ValueError) as error:
         expected = f"NAME -- TYPE -- {'=, '.join(FIGURES)}="
-        hint = f"mend {clip_text(str(error))}"
+        hint = f"correct {clip_text(str(error))}"
         raise ConfigError("profile", expected, repr(line[:60]), hint, position=position) from None
     return LayerProfile(found["name"], found["kind"], forward * MILLI, backward * MILLI, activation, parameters)
 
 
 def _sum_figures(text: str) -> float:
-    """The number that ``text`` is, or the sum of those that it lists: ``[1.5; 2.5]``. Raises ValueError for others."""
+    """The number in ``text``, or the sum of the numbers that it lists: ``[1.5; 2.5]``. Raises ValueError for others."""
     numbers = [float(number) for number in text.removeprefix("[").removesuffix("]").split(";")]
     if not all(isfinite(number) and number >= 0 for number in numbers):
         raise ValueError(f"{text!r}, a number of 0 or more is expected")
@@ -131,7 +131,7 @@ def _sum_figures(text: str) -> float:
 def _named_edges(
     layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str, Position]]
 ) -> Iterator[tuple[str, str]]:
-    """The edges by names; raises ConfigError for a name that is no layer's."""
+    """The edges by names; raises ConfigError for a name that is not a layer."""
     for source, target, position in edges:
         for name in (source, target):
             if name not in layers:
@@ -140,7 +140,7 @@ def _named_edges(
 
 
 def _make_profile(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, str]]) -> NetProfile:
-    """A profile of what takes part in training, in topological order; raises ConfigError for a cycle."""
+    """A profile of the layers that take part in training, in topological order; raises ConfigError for a cycle."""
     read = {source for source, _ in edges}
     kept = {n for n, layer in layers.items() if not _is_ignored_layer(layer, n in read)}
     order = _sort_layers([n for n in layers if n in kept], [e for e in edges if e[0] in kept and e[1] in kept])
@@ -150,14 +150,16 @@ def _make_profile(layers: dict[str, LayerProfile], edges: Sequence[tuple[str, st
 
 
 def _is_ignored_layer(layer: LayerProfile, read: bool) -> bool:
-    """True for what is no work of the net."""
+    """True for layers without work of the net: inputs, and tuple elements that no layer reads."""
     return layer.kind.startswith("Input") or (layer.kind.startswith("__getitem__") and not read)
 
 
 def _sort_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
-    """``names`` so that each stands behind those that it reads; raises ConfigError for a cycle."""
+    """Sort ``names`` so that each follows those that it reads; raises ConfigError for a cycle."""
     missing = {name: sum(target == name for _, target in edges) for name in names}
     ready = [name for name in names if not missing[name]]
+    # Kahn's algorithm. ``ready`` grows while it is iterated, so the loop also visits the layers that become ready in
+    # it.
     for name in ready:
         for target in (t for s, t in edges if s == name):
             missing[target] -= 1

@@ -1,21 +1,19 @@
-"""What a training step of a partition takes, predicted: one function, ``predict_step``, behind which the model may
-change.
+"""Prediction of the time of a training step of a partition, by one function, ``predict_step``.
 
-The model plays one micro-batch layer by layer: a worker computes its part of a layer when it is free and what the part
-reads has arrived; work takes as long as the device's speed says, messages as long as the LogGP model does
-(``collectives/price.py``). Of M micro-batches the others follow at the pace of the busiest worker:
+The model runs one micro-batch layer by layer. A worker computes its part of a layer when it is free and the inputs of
+the part have arrived. Work takes as long as the device's speed implies, messages as long as in the LogGP model
+(``collectives/price.py``). The others of M micro-batches follow at the pace of the busiest worker:
 
     T = forward + backward of one micro-batch + (M - 1) · the busiest worker's share of it + the rest of the all-reduces
 
-With delayed gradients as many mini-batches are under way as the longest chain has stages: by Little's law one of them
-takes a K-th of that, if the busiest worker is not busy for longer.
-
-Where activations are computed again, backward takes a forward pass more. The gradient of a layer's input leaves before
-those of its parameters are computed, as in ``program/passes/postpone_weight_gradients.py``, if it can. All-reduces of
-gradients go on beside it: the rest are those that backward does not hide, the last bucket at least. Kernels are
-taken to reach the same speed whatever the shape, and updates to take no time. ``tests/laws/test_predictions.py``
-compares this with a simulation of the Programs with the same prices: the bytes are equal, the seconds within a factor
-of 2 where messages are free.
+With delayed gradients, as many mini-batches are in flight as the longest chain has stages, K. By Little's law one
+mini-batch takes a K-th of T, unless the busiest worker is busy for longer. With recomputation, backward takes an
+additional forward pass. The gradient of a layer's input is sent before the gradients of its parameters are computed,
+where possible, as in ``program/passes/postpone_weight_gradients.py``. All-reduces of gradients overlap with backward:
+the rest is what it does not hide, at least the last bucket. Kernels are assumed to reach the same speed for every
+shape, and updates to take the time in which a device streams their arrays. ``tests/laws/test_predictions.py`` compares
+the model with a simulation of the Programs at the same prices: the bytes are equal, and the seconds agree within a
+factor of 2 if messages are free.
 """
 
 from __future__ import annotations
@@ -45,15 +43,15 @@ from netpart.updaters import build_updater
 Key = tuple[int, int]
 """(node, worker)."""
 Work = defaultdict[Key, float]
-"""Seconds."""
+"""Seconds of each key."""
 
 SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
-"""Messages that carry gradients of parameters, what came of them, or their norm."""
+"""Messages that carry gradients of parameters, updated values, or the gradient norm."""
 
 
 @dataclass(frozen=True)
 class StepPrediction:
-    """A training step: its seconds, the bytes that workers send each other, and the seconds each worker computes."""
+    """A training step: its seconds, the bytes sent between workers, and the seconds that each worker computes."""
 
     seconds: float
     moved: int
@@ -61,12 +59,13 @@ class StepPrediction:
 
 
 def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> StepPrediction:
-    """Predicts a training step of ``partition`` with worker w on device w.
+    """Predict a training step of ``partition`` with worker w on device w.
 
-    ``rates`` has, by layer, the work of each FLOP that is counted where that is not 1 (``loads.rates``).
+    ``rates`` has, by layer, the work per counted FLOP if that is not 1 (``layer_loads.work_rates``).
     """
     micros = partition.phases["train"]
     entries = compute_ledger(partition).entries
+    # One micro-batch is timed; the others enter through the pace of the busiest worker.
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
     *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
@@ -86,8 +85,8 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
 def _computing_seconds(
     graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool
 ) -> tuple[Work, Work, Work]:
-    """Seconds forward and backward, by layer and worker, and those of backward that come when the gradient of the input
-    has left; with ``recompute`` backward begins with another forward."""
+    """Seconds by layer and worker: of forward, of backward, and of the part of backward after the gradient of the input
+    has been sent. With ``recompute``, backward starts with another forward pass."""
     forward = Work(float)
     backward = Work(float)
     later = Work(float)
@@ -104,15 +103,14 @@ def _computing_seconds(
 
 
 class LayerTransfer(NamedTuple):
-    """Seconds that the output of a layer, or the gradient of it, is on its way between workers, and those in which it
-    keeps each of them busy."""
+    """Seconds that a layer's output, or its gradient, is in flight, and the seconds that it keeps each worker busy."""
 
     seconds: float
     handled: tuple[float, ...]
 
 
 def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: Devices) -> dict[int, LayerTransfer]:
-    """What is moved of each layer."""
+    """The transfer of each layer that sends anything."""
     found: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         found[graph.parts[entry.channel.edge].node].append(entry)
@@ -120,14 +118,16 @@ def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: D
 
 
 def _time_transfer(entries: Sequence[LedgerEntry], devices: Devices) -> LayerTransfer:
-    """What these messages take; nobody is busy with them for longer, as messages come while others leave."""
+    """The transfer for ``entries``. No worker is busy for longer than it lasts: it receives messages while others
+    leave."""
     seconds = _delivery_seconds(entries, devices)
     return LayerTransfer(seconds, tuple(min(seconds, busy) for busy in _handling_seconds(entries, devices)))
 
 
 def _delivery_seconds(entries: Sequence[LedgerEntry], devices: Devices) -> float:
-    """Seconds until the last of some messages has arrived, sent in their order over the slowest link among them."""
+    """Seconds until the last message has arrived, sent in order over the slowest link among the workers."""
     workers = sorted({w for e in entries for w in (e.source, e.target)})
+    # A schedule numbers its members from 0.
     place = {w: i for i, w in enumerate(workers)}
     schedule = tuple(BlockMessage(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
     return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
@@ -136,21 +136,20 @@ def _delivery_seconds(entries: Sequence[LedgerEntry], devices: Devices) -> float
 def _pass_seconds(
     graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False
 ) -> float:
-    """Seconds of one micro-batch one way through the net; ``reverse``: backward, from the readers to the sources.
-
-    What is made may leave before those of the seconds of ``work`` that are ``later``.
-    """
+    """Seconds of one micro-batch in one direction through the net; ``reverse``: backward, from readers to sources. A
+    result may be sent before the part of the seconds in ``work`` that is ``later``."""
     free = defaultdict[int, float](float)
     done = dict[Key, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
         reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
+    # Nodes are in topological order, so their numbers, or these reversed, are an order of computation.
     for n in sorted(reads, reverse=reverse):
         for w in graph.placements[n].workers:
             ready = max(
                 (_arrival_seconds(graph, done, moves, s if not reverse else n, s, w) for s in reads[n]), default=0.0
             )
-            handled = moves[n].handled[w] if reverse and n in moves else 0.0  # beside what is computed later
+            handled = moves[n].handled[w] if reverse and n in moves else 0.0  # overlaps what is computed later
             free[w] = max(ready, free[w] + handled) + work[n, w]
             done[n, w] = free[w] - later[n, w]
     return max(free.values(), default=0.0)
@@ -159,14 +158,15 @@ def _pass_seconds(
 def _arrival_seconds(
     graph: Graph, done: Mapping[Key, float], moves: Mapping[int, LayerTransfer], moved: int, source: int, worker: int
 ) -> float:
-    """When what ``source`` made is with ``worker``: at once, or when the exchange of ``moved`` is over."""
+    """The time at which the result of ``source`` is on ``worker``: at once if local, or at the end of the transfer
+    ``moved``."""
     if moved in moves:
         return max(done[source, w] for w in graph.placements[source].workers) + moves[moved].seconds
     return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
 
 
 def _handling_seconds(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
-    """Seconds that messages keep each worker busy at either end."""
+    """Seconds that messages keep each worker busy, as sender or receiver."""
     found = [0.0] * len(devices)
     sent: dict[tuple[int, int], list[int]] = defaultdict(list)
     for entry in entries:
@@ -179,11 +179,12 @@ def _handling_seconds(entries: Iterable[LedgerEntry], devices: Devices) -> list[
 
 
 def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: Devices) -> float:
-    """Seconds of the sums of gradients that go on when backward is over."""
+    """Seconds that the sums of gradients continue after backward has ended."""
     of_sum: dict[tuple[bool, int], list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
     each = [_delivery_seconds(found, devices) for found in of_sum.values()]
+    # The last sum can only start when backward ends; the earlier ones overlap with it.
     return max(each[-1], sum(each) - backward) if each else 0.0
 
 
@@ -197,12 +198,13 @@ def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], device
         moved[worker] += updated * width * (3 + 2 * slots)  # reads value, gradient and states; writes all but that
     for entry in sums:
         for worker in (entry.source, entry.target):
+            # Adding a block reads two arrays and writes one.
             moved[worker] += 3 * entry.nbytes
     return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
 
 
 def predict_memory(partition: Partition) -> tuple[int, ...]:
-    """Bytes of each worker: what its compiled program allocates, and messages on their way."""
+    """Bytes of each worker: the memory that its compiled program allocates, and its messages in flight."""
     slots = len(build_updater(partition.job.updater).states)
     kernels = job_kernel_class(partition.job)
     programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]

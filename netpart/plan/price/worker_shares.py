@@ -1,4 +1,4 @@
-"""What each worker has of each layer, for one training step: regions, FLOPs, memory, and bytes it moves."""
+"""Shares of each worker in each layer for one training step: regions, FLOPs, memory, and bytes sent and received."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class LayerShare:
-    """What one worker has of one layer. ``shards`` are those of the first micro-batch; the rest is of a whole step.
+    """The share of one worker in one layer. ``shards`` are those of the first micro-batch; the rest is for a whole
+    step.
 
-    ``memory`` counts as the layers of ``netpart check`` do: values, gradients, parameters with state. ``received``
-    and ``sent`` are the bytes that carry the layer's output, the gradient of it and those of its parameters.
+    ``memory`` counts as the layer rows of ``netpart check`` do: values, gradients, parameters with state. ``received``
+    and ``sent`` are bytes that carry the layer's output, its gradient and the gradients of its parameters.
     """
 
     worker: int
@@ -42,7 +43,8 @@ class LayerShare:
 
 
 def layer_shares(partition: Partition) -> dict[str, list[LayerShare]]:
-    """The shares of every layer of the training net, by its name, for the workers that have to do with it."""
+    """The shares of every layer of the training net, by its name, for all workers that compute or transfer a part of
+    it."""
     forward, backward, memory = flops_and_memory(partition)
     flops = forward + backward
     received, sent = _exchanged_bytes(partition)
@@ -61,7 +63,7 @@ def layer_shares(partition: Partition) -> dict[str, list[LayerShare]]:
 
 
 def flops_and_memory(partition: Partition) -> tuple[Counter[Key], Counter[Key], Counter[Key]]:
-    """FLOPs forward and backward, and bytes held as if nothing shared memory, by layer and worker."""
+    """FLOPs forward, FLOPs backward, and bytes held if no memory is shared, each by layer and worker."""
     forward = Counter[Key]()
     backward = Counter[Key]()
     memory = Counter[Key]()
@@ -115,13 +117,13 @@ def _exchanged_bytes(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
 
 
 def region_text(region: Region, whole: Region) -> str:
-    """``[0:8, :, 3:5]``: a box as Python writes it, ``:`` for all of an axis."""
+    """``[0:8, :, 3:5]``: a box in Python notation, with ``:`` for a whole axis."""
     spans = [":" if span == full else f"{span[0]}:{span[1]}" for span, full in zip(region, whole, strict=True)]
     return f"[{', '.join(spans)}]" if spans else "records"
 
 
 def shards_text(shards: Sequence[Shard], whole: Region) -> str:
-    """The boxes of some shards; of addends also what they sum over."""
+    """The boxes of some shards; for addends also the inputs that they sum over."""
     texts = [
         region_text(s.region, whole) + (f" of inputs {s.term[0][0]}:{s.term[0][1]}" if s.term else "") for s in shards
     ]

@@ -1,4 +1,4 @@
-"""ALTSPLIT: the seed's own scheme: layers are split and replicated in turn, so that only split ones communicate."""
+"""ALTSPLIT: the seed's own scheme, which splits and replicates layers alternately; only split layers communicate."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from netpart.spec import Placement
 
 
 def altsplit(net: Net, workers: int) -> list[Placement]:
-    """Sends (N-1)b[sum of d_l, odd l <= L, + 2 sum of d_l, even l < L], and no gradient of a parameter.
+    """Split and replicate products alternately.
 
-    A product that reads whole inputs is split on its neurons, one that reads split ones is computed whole by every
-    worker: that is the price, N-fold work in the even layers. What stands between products is as the product above it.
-    The copies of a replicated layer all-reduce the gradient of its output, so each trains its parameters alone.
+    Sends (N-1)b[sum of d_l, odd l <= L, + 2 sum of d_l, even l < L] elements, and no gradient of a parameter. A product
+    that reads whole inputs is split on its neurons. One that reads split inputs is computed whole by every worker: this
+    costs N-fold work in the even layers. Layers between products are placed like the product above them. The copies of
+    a replicated layer all-reduce the gradient of its output, so each trains its parameters alone.
     """
     placements: list[Placement] = []
     split: list[bool] = []

@@ -1,7 +1,7 @@
-"""COLUMN_ROW: weights cut on their outputs and on their inputs in turn (Megatron-LM, arXiv 1909.08053, section 3).
+"""COLUMN_ROW: weights cut alternately on outputs and inputs (Megatron-LM, arXiv 1909.08053, section 3).
 
-What leaves a share of the first product is just what the same worker's share of the second reads, so the tensor
-between them never travels; the second leaves addends of a sum. Altsplit's authors' own program does this.
+The output of a worker's share of the first product is exactly what its share of the second product reads, so the tensor
+between them is never sent. The second product computes addends of a sum. The program of Altsplit's authors does this.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from netpart.spec import Placement
 
 
 def column_row(net: Net, workers: int) -> list[Placement]:
-    """Sends 2(N-1)b[sum of d_l, even l <= L, + sum of d_l, even l < L] if L is even.
+    """Cut pairs of products, the first on its neurons and the second on its inputs.
 
-    A product without a partner below (the last one, if L is odd) is computed whole by every worker. Losses right
-    behind addends are cut on the batch, which costs what an all-reduce would.
+    Sends 2(N-1)b[sum of d_l, even l <= L, + sum of d_l, even l < L] elements if L is even. A product without a partner
+    below (the last one, if L is odd) is computed whole by every worker. Losses that directly follow addends are cut on
+    the batch, which costs the same as an all-reduce.
     """
     placements: list[Placement] = []
     paired = _partnered_nodes(net)
@@ -48,11 +49,12 @@ def column_row(net: Net, workers: int) -> list[Placement]:
 
 def _is_split(placement: Placement) -> bool:
     """True if the layer is cut on its neurons."""
+    # Several terms are addends, one class means replicas or a single shard.
     return len(placement.terms) == 1 and len(placement.classes) > 1
 
 
 def _partnered_nodes(net: Net) -> list[bool]:
-    """Per node: a product reads it, or reads what layers that keep its neurons make of it."""
+    """Per node: True if a product reads it, directly or through layers that keep its neurons."""
     found = [False] * len(net.nodes)
     for node, reading in reversed(list(zip(net.nodes, node_readers(net), strict=True))):
         found[node.index] = any(is_product(r) or _carries_neurons(r, found) for r in reading)

@@ -1,7 +1,7 @@
-"""Rows first, neurons later: the first layers cut on the batch, the others by another scheme.
+"""Hybrid schemes: the first layers cut on the batch, the others by another scheme.
 
-The first layers of a net have large tensors and few parameters, the last ones the reverse, so what is dear to send
-changes on the way. ONE_WEIRD_TRICK changes its cut where the convolutions end; here it changes behind any layer.
+The first layers of a net have large tensors and few parameters, the last ones the reverse, so the cheapest cut changes
+within the net. ONE_WEIRD_TRICK changes its cut after the convolutions; here the cut can change after any layer.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from netpart.spec import Placement
 
 
 def naive_scheme(net: Net, workers: int) -> list[Placement]:
-    """Sends (N-1)b[sum of d_l, l = 1..L, + 2 sum of d_l, l < L].
+    """Cut products on their neurons and gather the input of each.
 
-    Products are cut on their neurons. The layer that the next product reads is whole on every worker: the all-gather
-    stands before it, and its copies all-reduce their gradient. Where two products follow each other with nothing
-    between, the gradient is reduce-scattered, for there is no layer that could hold the whole of it.
+    Sends (N-1)b[sum of d_l, l = 1..L, + 2 sum of d_l, l < L] elements. The layer that the next product reads is whole
+    on every worker: the all-gather comes before it, and its copies all-reduce their gradient. If two products follow
+    each other directly, the gradient is reduce-scattered instead, as no layer between them could hold the whole of it.
     """
     placements = []
     for node, reading in zip(net.nodes, node_readers(net), strict=True):

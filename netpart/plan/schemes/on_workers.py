@@ -1,4 +1,4 @@
-"""Workers decided layer by layer, as pipelines and planners do, as a scheme that places a net."""
+"""Schemes from a list of workers per layer, as pipelines and planners decide them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Workers = tuple[int, ...]
 
 
 def scheme_from_workers(of_layer: Mapping[str, Workers]) -> Callable[[Net, int], list[Placement]]:
-    """Each layer whole on its worker, or cut on the batch over its workers.
+    """The scheme that puts each layer whole on its worker, or cuts it on the batch over its workers.
 
-    A layer that nobody decided about, an input or one of another phase, goes with the last of its sources to be
-    computed, or else with its first reader.
+    A layer that is not in ``of_layer``, such as an input or one of another phase, goes with the last of its sources to
+    be computed, or else with its first reader.
     """
 
     def scheme(net: Net, workers: int) -> list[Placement]:
@@ -41,7 +41,7 @@ def _complete_workers(net: Net, of_layer: Mapping[str, Workers]) -> list[Workers
 
 
 def _place_on_workers(node: Node, workers: Workers) -> Placement:
-    """``node`` cut on the batch over ``workers``, as evenly as can be; whole on a single one."""
+    """``node`` cut on the batch over ``workers`` as evenly as possible; whole if there is only one."""
     if len(workers) == 1:
         return single_placement(workers[0], node.layer.output)
     return _renumber_workers(workers, cut_on_axis(node, BATCH, len(workers)))
@@ -50,7 +50,7 @@ def _place_on_workers(node: Node, workers: Workers) -> Placement:
 def restrict_scheme(
     scheme: Callable[[Net, int], list[Placement]], workers: Workers
 ) -> Callable[[Net, int], list[Placement]]:
-    """``scheme`` over ``workers``, as if there were no others."""
+    """The scheme ``scheme`` on ``workers`` only, as if there were no other workers."""
 
     def placed(net: Net, count: int) -> list[Placement]:
         return [_renumber_workers(workers, placement) for placement in scheme(net, len(workers))]

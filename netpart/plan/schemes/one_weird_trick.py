@@ -11,11 +11,11 @@ from netpart.spec import Placement
 
 
 def one_weird_trick(net: Net, workers: int) -> list[Placement]:
-    """Sends 2(N-1)P_conv + (N-1)b[d_0 + sum of d_l] + (N-1)b[d_0 + sum of d_l, l < L], d_0 the convolutions' features.
+    """Cut layers above the first inner product on the batch, and all others on their neurons.
 
-    Everything above the first inner product is cut on the batch, everything behind it on its neurons. The labels,
-    which the inputs read row by row, travel to the replicated losses: 4(N-1)b bytes. Without convolutions it is
-    GATHER_SCATTER.
+    Sends 2(N-1)P_conv + (N-1)b[d_0 + sum of d_l] + (N-1)b[d_0 + sum of d_l, l < L] elements; d_0 is the number of
+    features of the convolutions. The labels, which the inputs read row by row, are sent to the replicated losses:
+    4(N-1)b bytes. Without convolutions the scheme is GATHER_SCATTER.
     """
     on_rows: list[bool] = []
     convolves = any(isinstance(node.layer, Convolution) for node in net.nodes)

@@ -1,4 +1,4 @@
-"""What schemes are made of: a layer whole on every worker, cut evenly along an axis, or cut on its inputs."""
+"""Building blocks of schemes: a layer whole on every worker, cut evenly along an axis, or cut on its inputs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from netpart.layers.layer import INPUT
 from netpart.spec import RECORD, Placement, Shard, whole_region
 
 Scheme = Callable[[Net, int], list[Placement]]
-"""From a net and a number of workers to one placement per node."""
+"""Function from a net and a number of workers to one placement per node."""
 BATCH, NEURONS = 0, 1
 """Axes of a layer's output; NEURONS are the channels of a convolution."""
 
 
 def replicate_layer(node: Node, workers: int, sum_gradient: bool = False) -> Placement:
-    """A copy of ``node`` on every worker. ``sum_gradient``: its copies all-reduce the gradient of their output."""
+    """A copy of ``node`` on every worker. ``sum_gradient``: the copies all-reduce the gradient of their output."""
     return Placement(tuple(Shard(w, node.layer.output.whole) for w in range(workers)), sum_gradient)
 
 
 def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:
-    """``node`` cut along ``axis`` into parts as even as can be, or replicated if it cannot be cut there.
+    """``node`` cut along ``axis`` as evenly as possible, or replicated if it cannot be cut so.
 
-    Where there are fewer elements than workers, the last workers get none.
+    If there are fewer elements than workers, the last workers get none.
     """
     if not can_cut(node, axis):
         return replicate_layer(node, workers)
@@ -33,7 +33,7 @@ def cut_on_axis(node: Node, axis: int, workers: int) -> Placement:
 
 
 def cut_on_inputs(node: Node, workers: int) -> Placement:
-    """A product whose parts read a share of the inputs each and compute addends of the whole output."""
+    """A product whose parts each read a share of the inputs and compute addends of the whole output."""
     space = node.layer.contraction()
     assert space is not None, f"{node.name} is no product"
     region = node.layer.output.whole
@@ -42,22 +42,22 @@ def cut_on_inputs(node: Node, workers: int) -> Placement:
 
 
 def _even_parts(extent: int, workers: int) -> Ranges:
-    """``extent`` cut as evenly as can be into one part per worker, none of them empty."""
+    """``extent`` cut as evenly as possible into one part per worker, without empty parts."""
     return cut_extent(extent, min(extent, workers), spread=True)
 
 
 def can_cut(node: Node, axis: int) -> bool:
-    """True if ``node`` has that axis and allows a cut on it."""
+    """True if ``node`` has this axis and allows a cut on it."""
     return node.layer.output.dtype != RECORD and axis in node.layer.cuts()
 
 
 def is_product(node: Node) -> bool:
-    """True for inner products and convolutions: every neuron or channel reads all inputs."""
+    """True for inner products and convolutions, in which every neuron or channel reads all inputs."""
     return node.layer.contraction() is not None and INPUT in node.layer.cuts()
 
 
 def is_reporting_layer(node: Node) -> bool:
-    """True for losses and other layers that report: they read whole rows."""
+    """True for losses and other layers with metrics, which read whole rows."""
     return bool(node.layer.metrics)
 
 
@@ -71,6 +71,7 @@ def node_readers(net: Net) -> list[list[Node]]:
     """Per node, the nodes that read it."""
     found: list[list[Node]] = [[] for _ in net.nodes]
     for node in net.nodes:
+        # A node that reads the same source twice is one reader.
         for index in dict.fromkeys(source.node for source in node.sources):
             found[index].append(node)
     return found

@@ -1,0 +1,3 @@
+"""Finds the best cut."""
+
+__all__ = ["pipelines", "planners", "portfolio", "proposal", "task"]

@@ -1,8 +1,8 @@
-"""Blocks: the layers of a net in runs that are placed as one, cut by computational load.
+"""Blocks: runs of consecutive layers that are placed as one, cut by computational load.
 
-They are the partitions of Akintoye et al. (IEEE Access 10, 2022, sections 3.1.1 and 4.3.1): each convolution block, a
-convolution with the batch norm and the ReLU behind it, is one of its own, as is any other layer with more work than the
-average; what lies between, with less to compute, is grouped.
+They are the partitions of Akintoye et al. (IEEE Access 10, 2022, sections 3.1.1 and 4.3.1). A convolution with the
+batch norm and the ReLU after it is a block of its own, and so is any other layer with more work than the average.
+Lighter layers between these are grouped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from netpart.plan.schemes.chain import cut_chain
 from netpart.units import plural_text
 
 CONVOLUTION, FOLLOWER = re.compile("conv", re.IGNORECASE), re.compile("batch_?norm|bn|bm|relu", re.IGNORECASE)
-"""Types of layers, as netpart and other frameworks call them: what begins a convolution block, and what ends it."""
+"""Types of layers, by their names in netpart and other frameworks, that start a convolution block or continue it."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,11 @@ class LayerBlock:
 
 
 def group_layers(profile: NetProfile, count: int | None = None, least: int = 1) -> list[LayerBlock]:
-    """The blocks of ``profile``: ``count`` of them with the largest as small as can be, or as the net has them, but
-    ``least`` at least if there are as many layers.
+    """The blocks of ``profile``: ``count`` of them with the largest as small as possible.
 
-    To make fewer, neighbours are joined; to make more, layers stand alone. Raises ConfigError for more than layers.
+    Without ``count``, the blocks are those of the net, but at least ``least`` if there are as many layers. To get
+    fewer, neighbours are joined; to get more, any layers can be separated. Raises ConfigError for more blocks than
+    layers.
     """
     natural = [0, *_block_bounds(profile), len(profile.layers)]
     wanted = count or min(max(len(natural) - 1, least), len(profile.layers))
@@ -50,7 +51,7 @@ def group_layers(profile: NetProfile, count: int | None = None, least: int = 1) 
 
 
 def _block_bounds(profile: NetProfile) -> list[int]:
-    """Where one block ends and the next begins; a run that computes nothing goes with what follows."""
+    """Indices at which a new block starts; a run without any work belongs to the block after it."""
     average = profile.work / len(profile.layers)
     kinds: list[str] = []
     for i in range(len(profile.layers)):
@@ -59,13 +60,14 @@ def _block_bounds(profile: NetProfile) -> list[int]:
     found = [0]
     for i, (before, kind) in enumerate(pairwise(kinds), start=1):
         fresh = kind == "heavy" or (kind == "light" and before != "light")
+        # Work must grow on both sides of a bound, so that no block is without work.
         if fresh and done[found[-1]] < done[i] < done[-1]:
             found.append(i)
     return found[1:]
 
 
 def _block_role(profile: NetProfile, i: int, before: str, average: float) -> str:
-    """What layer ``i`` is to the one before it: "heavy", "follower" of a convolution, or "light"."""
+    """Role of layer ``i``, given the role of the one ``before``: "heavy", "follower" of a convolution, or "light"."""
     layer = profile.layers[i]
     if CONVOLUTION.search(layer.kind):
         return "heavy"
@@ -76,7 +78,7 @@ def _block_role(profile: NetProfile, i: int, before: str, average: float) -> str
 
 
 def _cut_evenly(done: Sequence[float], parts: int) -> list[int]:
-    """Indices of ``done``, sums of work so far, that cut it into ``parts`` runs with the largest as small as can be."""
+    """Indices of ``done``, the cumulative work, that cut it into ``parts`` runs with the largest as small as can be."""
     sums = np.asarray(done)
     work = np.where(np.tri(len(sums), k=-1, dtype=bool).T, sums[None, :] - sums[:, None], np.inf)
     return cut_chain(work, parts)

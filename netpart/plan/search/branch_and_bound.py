@@ -1,4 +1,4 @@
-"""Branch and bound for few partitions: proves what is best with nothing but Python."""
+"""Branch and bound for few partitions: finds and proves the best plan without OR-Tools."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from netpart.choices import PROFIT
 from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 MOST = 20
-"""Partitions of a problem that is solved in this way."""
+"""Largest number of partitions that is solved in this way."""
 LOOK = 4096
-"""Nodes between two looks at the clock."""
+"""Nodes between two checks of the clock."""
 
 
 def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None) -> tuple[Plan | None, bool]:
@@ -23,8 +23,10 @@ def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None
 
 
 class BranchSearch:
-    """Places partitions, the largest first, on every device that could still lead to a better plan. Loads and rooms
-    are whole numbers."""
+    """Places partitions, the largest first, on every device that could still lead to a better plan.
+
+    Loads and rooms are whole numbers, so sums do not depend on their order.
+    """
 
     def __init__(self, problem: Knapsacks, until: float, start: Plan | None) -> None:
         self.problem = problem
@@ -38,6 +40,7 @@ class BranchSearch:
         unit = problem.unit
         self.speeds: list[float] = (problem.speeds / unit).tolist()
         self.worth: list[float] = (unit / problem.capacities).tolist()
+        # Load is worth most on the smallest device (equation 5), so the bound fills devices in this order.
         self.small_first = [int(j) for j in np.argsort(problem.capacities, kind="stable")]
         self.load = [0] * len(self.room)
         self.count = [0] * len(self.room)
@@ -46,13 +49,14 @@ class BranchSearch:
         self.most = self.measured(start) if start is not None else -float("inf")
 
     def measured(self, plan: Plan) -> float:
-        """The objective of a plan, to be large."""
+        """The objective of a plan, as a value to maximise."""
         return self.problem.profit(plan) if self.problem.objective == PROFIT else -self.problem.makespan(plan)
 
     def branch(self, k: int) -> None:
-        """Places partition number k of the order and all behind it."""
+        """Place partition number k of the order, and all after it."""
         self.nodes += 1
         self.late = self.late or (self.nodes % LOOK == 0 and monotonic() > self.until)
+        # Each idle device needs one of the partitions that are left.
         if self.late or self.count.count(0) > len(self.loads) - k:
             return
         if self.most > -float("inf") and self.best_possible(k) <= self.most + abs(self.most) * CLOSE:
@@ -69,17 +73,19 @@ class BranchSearch:
             self.count[j] -= 1
 
     def devices(self, k: int) -> list[int]:
-        """The devices that partition k fits on, the promising ones first; of devices that are alike, one."""
+        """The devices that partition k fits on, the most promising first; one of each set of equal devices."""
         alike: dict[tuple[float, ...], int] = {}
         for j in self.small_first:
             if self.load[j] + self.loads[k] <= self.room[j]:
+                # Devices with equal load, count, room and speed lead to equal plans; to try one of them removes the
+                # symmetry.
                 alike.setdefault((self.load[j], self.count[j], self.room[j], self.speeds[j]), j)
         if self.problem.objective == PROFIT:
             return list(alike.values())
         return sorted(alike.values(), key=lambda j: (self.load[j] + self.loads[k]) / self.speeds[j])
 
     def best_possible(self, k: int) -> float:
-        """What the partitions from k on can come to at most, as if they could be poured."""
+        """Upper bound of the objective for the partitions from k on, as if their load could be divided freely."""
         if self.problem.objective != PROFIT:
             latest = max(load / speed for load, speed in zip(self.load, self.speeds, strict=True))
             return -max(latest, self.rest[0] / sum(self.speeds))

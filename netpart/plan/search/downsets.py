@@ -1,6 +1,6 @@
-"""Where a net can be cut in two: sets of layers that hold with each layer all those that it reads.
+"""Down-sets: the cuts of a net in two, as sets of layers that contain, with each layer, all layers that it reads.
 
-Of a chain these are its beginnings. Of two branches between a split and a sum they are every pair of beginnings.
+The down-sets of a chain are its prefixes. Those of two branches between a split and a sum are all pairs of prefixes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import numpy as np
 from netpart.plan.price.net_profile import Floats, NetProfile
 
 MOST = 1500
-"""Of a net with more cuts than that only those between two layers of its order are looked at."""
+"""If a net has more cuts than this, only those between two consecutive layers of its order are considered."""
 
 Members = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
 class Downsets:
-    """Down-sets by size: ``members[c, l]`` says that c holds layer l. Of each: work, bytes of parameters, of outputs,
-    and of those outputs that are read outside it. ``all`` is False if there were more than MOST."""
+    """Down-sets by increasing size: ``members[c, l]`` is True if c contains layer l.
+
+    Per down-set: work, bytes of parameters, bytes of outputs, and bytes of those outputs that are read outside it
+    (``crossing``). ``all`` is False if there were more than MOST.
+    """
 
     members: Members
     work: Floats
@@ -34,13 +37,15 @@ class Downsets:
         return len(self.work)
 
     def nested(self) -> Members:
-        """[a, b]: the a that are a proper part of b."""
+        """[a, b]: True if a is a proper subset of b."""
+        # A matrix product counts the layers of a that are missing in b, for all pairs at once; none are missing in a
+        # superset.
         outside = self.members.astype(np.float32) @ (~self.members).astype(np.float32).T == 0
         return np.asarray(outside & ~outside.T)
 
 
 def find_downsets(profile: NetProfile) -> Downsets:
-    """Every down-set of ``profile``, from the empty one to all layers; of nets with too many, the beginnings of the
+    """Every down-set of ``profile``, from the empty one to all layers; for nets with too many, the prefixes of the
     order."""
     count = len(profile.layers)
     found = _enumerate_downsets(profile)
@@ -56,10 +61,12 @@ def find_downsets(profile: NetProfile) -> Downsets:
 
 
 def _enumerate_downsets(profile: NetProfile) -> list[int] | None:
-    """All down-sets but the empty one as bit masks, the smaller first; None if there are more than MOST."""
+    """All down-sets except the empty one as bit masks, smaller ones first; None if there are more than MOST."""
     needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
     level, found = {0}, list[int]()
     while level:
+        # Level k holds the down-sets with k layers. Each comes from one of level k - 1 by a layer with all its sources
+        # inside; a set removes duplicates.
         level = {
             mask | 1 << i for mask in level for i, need in enumerate(needs) if not mask >> i & 1 and mask & need == need
         }

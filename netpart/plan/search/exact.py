@@ -1,4 +1,4 @@
-"""EXACT: the best allocation there is, with a proof: by OR-Tools' CP-SAT, or for few partitions by branch and bound."""
+"""EXACT: the optimal allocation with a proof, by OR-Tools' CP-SAT, or by branch and bound for few partitions."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from netpart.plan.search.branch_and_bound import MOST, branch_and_bound
 from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 
 UNITS = 1 << 32
-"""What CP-SAT, which knows whole numbers alone, counts the objective in: a profit of 1, or the shortest makespan."""
+"""Integer units of the objective in CP-SAT, which is limited to integers: a profit of 1, or the shortest makespan."""
 MOST_WORTH = 2.0
-"""At which what no partition is worth is cut off: one that is worth more does not fit."""
+"""Limit at which the worth of a partition is cut off; a partition with more worth does not fit."""
 
 
 @dataclass(frozen=True)
 class ProvedPlan:
-    """A legal plan, and a value of the objective that none can beat; it is optimal if it reaches that."""
+    """A legal plan, and a bound of the objective that no plan can beat; the plan is optimal if it reaches the bound."""
 
     plan: Plan
     bound: float
 
 
 def solve_exactly(problem: Knapsacks, limit: float, start: Plan | None = None) -> ProvedPlan:
-    """The best plan found in ``limit`` seconds, with the bound that is proved; never worse than ``start``, a legal one.
+    """The best plan found in ``limit`` seconds, with the proved bound; never worse than ``start``, a legal plan.
 
-    Raises ConfigError if it is proved that there is no legal plan or OR-Tools is needed and not installed, NetpartError
-    if the time did not suffice to find one.
+    Raises ConfigError if it is proved that no legal plan exists, or if OR-Tools is needed and not installed. Raises
+    NetpartError if no legal plan was found in time.
     """
     problem.check()
     if start is not None and problem.is_perfect(start):
@@ -49,7 +49,7 @@ def solve_exactly(problem: Knapsacks, limit: float, start: Plan | None = None) -
 
 
 def _solve_by_branching(problem: Knapsacks, limit: float, start: Plan | None) -> ProvedPlan:
-    """``solve_exactly`` by branch and bound."""
+    """Do ``solve_exactly`` by branch and bound."""
     plan, proved = branch_and_bound(problem, limit, start)
     if plan is None and proved:
         raise _infeasible_error()
@@ -59,22 +59,23 @@ def _solve_by_branching(problem: Knapsacks, limit: float, start: Plan | None) ->
 
 
 def _infeasible_error() -> ConfigError:
-    """What is said of a problem without a legal plan."""
+    """The error for a problem without a legal plan."""
     hint = "give the devices more --slack, or make more --partitions"
     return ConfigError("partitions", "an allocation within all capacities", "none: it is proved that none exists", hint)
 
 
 def solve_by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: Any) -> ProvedPlan:
-    """``solve_exactly`` by CP-SAT; the closed-form bound is given to it, so that a plan that reaches it is proved at
-    once.
+    """Do ``solve_exactly`` by CP-SAT.
 
-    It is given the loads and rooms by which a plan is legal or not, so what it proves of them is so.
+    The model includes the closed-form bound, so that a plan that reaches it is proved optimal at once. Its loads and
+    rooms are the integers by which a plan is legal or not, so what it proves is valid for these.
     """
     model = cp.CpModel()
     solver = cp.CpSolver()
     on = _allocation_variables(model, problem, start)
     _set_objective(model, problem, on)
     solver.parameters.max_time_in_seconds = limit
+    # One thread and a fixed seed make the search reproducible.
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     status = solver.solve(model)
@@ -90,9 +91,9 @@ def solve_by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: An
 
 
 def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
-    """The better of the closed form and what CP-SAT proved, in the units of the objective.
+    """The better of the closed form and the bound that CP-SAT proved, in the units of the objective.
 
-    Each partition's worth, or seconds, is rounded down: of a profit, what it proved may be a unit more for each.
+    Each partition's worth, or seconds, is rounded down, so the true profit may be one unit more for each partition.
     """
     if problem.objective == PROFIT:
         return max(value, min(problem.bound, (found + len(problem.loads)) / UNITS))
@@ -100,7 +101,7 @@ def _proved_bound(problem: Knapsacks, value: float, found: float) -> float:
 
 
 def _allocation_variables(model: Any, problem: Knapsacks, start: Plan | None) -> list[list[Any]]:
-    """x_ij of equation 4 with constraints (6) to (8), and at least one partition each."""
+    """The variables x_ij of equation 4 with constraints (6) to (8), and at least one partition per device."""
     loads = problem.whole_loads
     room = problem.whole_room
     devices = range(len(room))
@@ -118,12 +119,13 @@ def _allocation_variables(model: Any, problem: Knapsacks, start: Plan | None) ->
 
 
 def _set_objective(model: Any, problem: Knapsacks, on: list[list[Any]]) -> None:
-    """Equation 5, or the makespan as a multiple of its bound.
+    """Set the objective: equation 5, or the makespan as a multiple of its bound.
 
-    What no plan can do holds for devices that are filled to a share CLOSE above their capacity, too.
+    The bound also holds for devices that are filled to a share CLOSE above their capacity.
     """
     if problem.objective == PROFIT:
         worth: Floats = np.minimum(problem.loads[:, None] / problem.capacities[None, :], MOST_WORTH)
+        # Rounded down, as is every term: ``_proved_bound`` adds what rounding may have lost.
         coefficients = np.floor(worth * UNITS).astype(int)
         total = sum(int(c) * x for row, cs in zip(on, coefficients, strict=True) for x, c in zip(row, cs, strict=True))
         model.add(total <= ceil(problem.bound * (1 + CLOSE) * UNITS))

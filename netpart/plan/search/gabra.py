@@ -1,13 +1,13 @@
 """GABRA: the genetic algorithm that allocates partitions to devices (Akintoye et al., IEEE Access 10, 2022, 3.1.2).
 
-The lines of the paper's Algorithm 1 stand between those that carry them out. It departs from the paper in this:
+The steps of the paper's Algorithm 1 are numbered comments in the code. The differences from the paper are:
 
-1. An offspring that the population has already counts as a generation. As printed, t would stand still, and once all
-   offspring are duplicates for ever.
+1. An offspring that the population already contains counts as a generation. As printed, t would not increase, and the
+   loop would not end once all offspring are duplicates.
 2. The fitter of two chromosomes is selected. The text selects those of lower fitness, which are those to be replaced.
-3. Offspring are repaired: crossover and inversion know nothing of capacities (6) or of devices without a partition.
-4. What is repaired is improved by exchanges of two partitions until none gains anything, so the search goes from one
-   local optimum to the next.
+3. Offspring are repaired: crossover and inversion ignore capacities (6) and devices without a partition.
+4. A repaired offspring is improved by exchanges of two partitions until none helps, so the search moves from one local
+   optimum to the next.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from netpart.plan.search.repair import repair_plan
 
 POPULATION, GENERATIONS = 24, 300
 CROSSOVER = 0.8
-"""Probability that offspring have two parents; that of the paper."""
+"""Probability that offspring have two parents, as in the paper."""
 TRIES = 50
 """Random allocations that are drawn for each member of the first population."""
 
 
 @dataclass(frozen=True)
 class EvolutionResult:
-    """The best plan, and the value of the objective of the best so far and on average, generation by generation."""
+    """The best plan, and per generation the best value of the objective so far and the mean over the population."""
 
     plan: Plan
     best: tuple[float, ...]
@@ -42,10 +42,11 @@ def run_gabra(
     problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION,
     known: Sequence[Plan] = (),
 ) -> EvolutionResult:  # fmt: skip
-    """The best legal plan of ``generations`` generations, the same for the same seed.
+    """The best legal plan of ``generations`` generations; the same seed gives the same plan.
 
-    The first population has ``known``, legal plans, besides random ones. It ends early with a plan that reaches its
-    bounds. Raises ConfigError for a problem that shows no legal plan at once, NetpartError if none was found.
+    The first population contains ``known``, which are legal plans, and random plans. The run ends early with a plan
+    that reaches its bounds. Raises ConfigError for a problem that obviously has no legal plan, NetpartError if none was
+    found.
     """
     problem.check()
     random = np.random.default_rng(seed)
@@ -84,7 +85,7 @@ def run_gabra(
 def _breed_offspring(
     problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
 ) -> Plan | None:
-    """A legal plan that none of ``members`` is, made of two of them; None if this time there is none."""
+    """A legal plan made of two of ``members`` and not among them; None if this attempt gives none."""
     # 7  select two parents
     parents = select_parent(members, fitness, random), select_parent(members, fitness, random)
     # 8  cross them over
@@ -120,7 +121,7 @@ def select_parent(members: list[Plan], fitness: list[tuple[float, float]], rando
 
 
 def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
-    """Each gene from either parent; with one parent only in a fifth of all cases."""
+    """Take each gene from either parent; in a fifth of all cases take all genes from the first."""
     child = first.copy()
     if random.random() < CROSSOVER:
         genes = random.random(len(first)) < 0.5
@@ -129,12 +130,13 @@ def crossover(first: Plan, second: Plan, random: np.random.Generator) -> Plan:
 
 
 def invert_genes(plan: Plan, random: np.random.Generator) -> Plan:
-    """Turns a random run of genes round."""
+    """Reverse a random run of genes, in place."""
     lo, hi = sorted(random.integers(len(plan) + 1, size=2))
+    # Copied, because source and target share memory.
     plan[lo:hi] = plan[lo:hi][::-1].copy()
     return plan
 
 
 def _contains_plan(members: list[Plan], plan: Plan) -> bool:
-    """True if one of ``members`` is ``plan``."""
+    """True if one of ``members`` equals ``plan``."""
     return any(np.array_equal(member, plan) for member in members)

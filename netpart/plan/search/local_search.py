@@ -1,4 +1,4 @@
-"""Better plans by exchange: a partition of one device for one of another, or for nothing, as long as that helps."""
+"""Local search: improves a plan by exchanging two partitions of different devices, or moving one, while that helps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from netpart.plan.search.knapsacks import CLOSE, Knapsacks, Plan
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 PlanExchange = tuple[int, int | None, int]
-"""A partition, the one it changes places with or None, and the device that it goes to."""
+"""(a partition, the one it swaps places with or None, the device that it moves to)."""
 
 MOST = 1000
-"""Exchanges of one plan; far more than were ever needed."""
+"""Limit of exchanges for one plan; far more than were ever needed."""
 
 
 def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
-    """``plan``, which is legal, after every exchange that makes it better; it stays legal."""
+    """``plan``, which must be legal, after exchanges that improve it, until none does; it stays legal."""
     plan = plan.copy()
     for _ in range(MOST):
         found = _best_exchange(problem, plan, objective or problem.objective)
@@ -35,9 +35,9 @@ def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
 
 
 def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> PlanExchange | None:
-    """The exchange that gains most, None if none gains; where none is worth more, one that is done sooner.
+    """The exchange with the largest gain, None if none gains; if none gains profit, one that shortens the makespan.
 
-    Columns are the n partitions and then m times nothing, one for each device.
+    Columns are the n partitions, followed by m empty partitions, one for each device: exchanging with one is a move.
     """
     n = len(problem.loads)
     m = len(problem.capacities)
@@ -47,6 +47,7 @@ def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> PlanExchan
     legal = _allowed_exchanges(problem, plan, change, other_device)
     for gains in _exchange_gains(problem, plan, change, other_device, objective):
         i, x = divmod(int(np.where(legal, gains, -np.inf).argmax()), n + m)
+        # A gain within rounding could be undone by the next exchange, for ever.
         if legal[i, x] and gains[i, x] > CLOSE:
             return i, (x if x < n else None), int(other_device[x])
     return None
@@ -55,7 +56,7 @@ def _best_exchange(problem: Knapsacks, plan: Plan, objective: str) -> PlanExchan
 def _exchange_gains(
     problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan, objective: str
 ) -> Iterator[Floats]:
-    """What each exchange gains, and then what it gains in time if it is worth no more and no less."""
+    """The gain of each exchange; for the profit, then the gain in makespan of exchanges that do not change it."""
     if objective == PROFIT:
         profit = _profit_gains(problem, plan, change, other_device)
         yield profit
@@ -65,23 +66,24 @@ def _exchange_gains(
 
 
 def _allowed_exchanges(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Mask:
-    """The exchanges between different devices that keep both within capacity, and none idle."""
+    """The exchanges between different devices that keep both within capacity, and leave none idle."""
     n = len(plan)
     load = problem.on_devices(plan)
     room = problem.room - load
     fits = (change <= room[plan][:, None]) & (-change <= room[other_device][None, :])
+    # A move would empty a device that has a single partition.
     fits[np.bincount(plan, minlength=len(load))[plan] == 1, n:] = False
     return np.asarray(fits & (plan[:, None] != other_device[None, :]))
 
 
 def _profit_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
-    """What each exchange adds to (5), as a share of it."""
+    """The change of (5) by each exchange, relative to it."""
     per_load = 1 / problem.capacities
     return change * (per_load[plan][:, None] - per_load[other_device][None, :]) / problem.profit(plan)
 
 
 def _makespan_gains(problem: Knapsacks, plan: Plan, change: Floats, other_device: Plan) -> Floats:
-    """How much sooner both devices are done if one of them is the last, as a share of the makespan."""
+    """The reduction of the later finish of both devices, if one of them is the last, relative to the makespan."""
     load = problem.on_devices(plan)
     speed = problem.speeds
     finish = load / speed

@@ -1,6 +1,7 @@
-"""What can be planned from a profile alone, without a job: data parallelism, straight pipelines, PipeDream's stages.
+"""Plans from a profile alone, without a job: data parallelism, straight pipelines, PipeDream's stages.
 
-Each plan is made for the devices that have room for it: if the smallest have not, for all but these, and so on.
+Each plan is made for the devices that have enough memory for it. If the smallest have not, the plan is made for all
+others, and so on.
 """
 
 from __future__ import annotations
@@ -24,19 +25,22 @@ from netpart.plan.search.pipeline_stages import (
 from netpart.units import bytes_text
 
 PipelineMaker = Callable[[NetProfile, int, float, MemoryBudget], Pipeline]
-"""Makes a plan for so many equal workers, links of so many bytes a second, and the room of a worker."""
+"""Makes a plan for a number of equal workers, links of a bandwidth in bytes per second, and the room of a worker."""
 
 
 Workers = tuple[int, ...]
 
 NO_PIPELINE = Pipeline((), inf)
-"""Stands for a plan that there is not."""
+"""Placeholder for a missing plan."""
 
 
 @dataclass(frozen=True)
 class PipelineRow:
-    """A plan: seconds between mini-batches, the gap to perfect balance, bytes moved for each, and the ``workers`` that
-    it takes with the bytes of each. ``refused`` gives the reason where no plan was found."""
+    """One plan: seconds between mini-batches, the gap to perfect balance, and the bytes sent for each mini-batch.
+
+    ``workers`` are those that the plan uses, ``memory`` the bytes of each. ``refused`` is the reason if no plan was
+    found.
+    """
 
     name: str
     pipeline: Pipeline = NO_PIPELINE
@@ -53,11 +57,11 @@ class PipelineRow:
 
 
 def plan_pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[PipelineRow]:
-    """Every plan for ``profile``, which is that of the fastest device, the fastest plan first; of equals, the simplest;
-    those that no device has room for last.
+    """Every plan for ``profile``, whose figures are those of the fastest device, sorted by time.
 
-    The devices of a plan are taken for the slowest of them, with the room of the smallest: replicas of a stage, and
-    stages, go at its pace. The updater keeps ``states`` arrays for each parameter.
+    On ties the simplest plan comes first; plans that fit no device come last. All devices of a plan count as the
+    slowest of them, with the room of the smallest: replicas of a stage, and stages, run at its pace. The updater keeps
+    ``states`` arrays for each parameter.
     """
     some = list(_device_subsets(devices))
     single: list[Workers] = [(w,) for w in sorted(some[0], key=lambda w: devices.devices[w].memory)]
@@ -72,7 +76,7 @@ def plan_pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> li
 
 
 def _device_subsets(devices: Devices) -> Iterator[Workers]:
-    """All devices, then all but those with the least memory, and so on."""
+    """All devices, then all except those with the least memory, and so on."""
     for least in sorted({device.memory for device in devices.devices}):
         yield tuple(w for w, device in enumerate(devices.devices) if device.memory >= least)
 
@@ -80,8 +84,10 @@ def _device_subsets(devices: Devices) -> Iterator[Workers]:
 def _fastest_row(
     name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
 ) -> PipelineRow:
-    """The fastest of the plans that ``made`` makes for some devices or others, of equals the first; if there is none,
-    what is said of those with most room, the last."""
+    """The fastest plan that ``made`` makes for one of the subsets in ``ways``, on ties the first.
+
+    If there is none, the refusal for the last subset, which has the most room.
+    """
     rows = [_pipeline_row(name, made, profile, devices, workers, states) for workers in ways]
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
 
@@ -89,12 +95,14 @@ def _fastest_row(
 def _pipeline_row(
     name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, workers: Workers, states: int
 ) -> PipelineRow:
-    """One plan in figures; its seconds are those of the slowest device."""
+    """The row of one plan, with the seconds of the slowest device."""
     fast = max(devices.speeds)
     least = min(devices.devices[w].memory for w in workers)
     slowest = min(devices.speeds[w] for w in workers) / fast
     bound = profile.work * fast / sum(devices.speeds)
     try:
+        # The profile is in seconds of the fastest device. Scaling the bandwidth instead of the work keeps their ratio,
+        # and the result is scaled back below.
         found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, MemoryBudget(least, states))
     except MemoryRefused as error:
         return PipelineRow(name, refused=str(error))
@@ -105,12 +113,12 @@ def _pipeline_row(
 
 
 def _on_one_worker(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
-    """Everything on one worker."""
+    """All layers on one worker."""
     return _one_stage(profile, 1, profile.work, room)
 
 
 def _data_parallel(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
-    """Data parallelism."""
+    """One stage with all workers as replicas."""
     return _one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
 
 
@@ -123,8 +131,9 @@ def _one_stage(profile: NetProfile, replicas: int, seconds: float, room: MemoryB
 
 
 def _pipeline_bytes(profile: NetProfile, pipeline: Pipeline) -> float:
-    """Bytes for each mini-batch: outputs that another stage reads with their gradients, and rings of all-reduces."""
+    """Bytes for each mini-batch: outputs that another stage reads, their gradients, and the rings of all-reduces."""
     stage_of = {layer: k for k, stage in enumerate(pipeline.stages) for layer in stage.layers}
+    # A set: an output is sent to a stage once, however many of its layers read it.
     crossing = {(s, stage_of[t]) for s, t in profile.edges if stage_of[s] != stage_of[t]}
     sums = (2 * (stage.replicas - 1) * _stage_parameters(profile, stage) for stage in pipeline.stages)
     return 2 * sum(profile.layers[source].activation for source, _ in crossing) + sum(sums)
@@ -136,7 +145,7 @@ def _stage_parameters(profile: NetProfile, stage: PipelineStage) -> float:
 
 
 def pipeline_memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
-    """Bytes of each worker (``netpart.plan.search.pipeline_stages``)."""
+    """Bytes of each worker, by the formula M of ``netpart.plan.search.pipeline_stages``."""
     found: list[float] = []
     for k, stage in enumerate(pipeline.stages):
         workers = sum(later.replicas for later in pipeline.stages[k:])

@@ -1,4 +1,4 @@
-"""Planners: each looks at a task in its own way and says how to place the layers of any net of the job."""
+"""Planners: each makes a layout from a task, that is, a scheme that places the layers of any net of the job."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
 
 VARIANTS = 32
-"""Blocks, at most, behind which a change of the cut is tried."""
+"""Limit of the blocks after which a change of the cut is tried."""
 
 
 @dataclass(frozen=True)
 class PlannedLayout:
-    """What a planner decided. ``pipelined``: it is a pipeline, which micro-batches keep busy. ``plan`` is the group of
-    devices of each block, if it was those that it placed. Of ``variants`` one is taken instead if it is predicted to be
-    faster, or if it fits the devices alone. ``workers`` are those of the task that it was made for."""
+    """The decision of a planner.
+
+    ``pipelined``: it is a pipeline, which needs micro-batches to be busy. ``plan`` is the group of devices of each
+    block, if the planner placed blocks. One of ``variants`` is used instead if it is predicted to be faster, or if only
+    it fits the devices. ``workers`` are the workers of the task that it was made for.
+    """
 
     scheme: Scheme
     pipelined: bool = False
@@ -37,7 +40,7 @@ class PlannedLayout:
     workers: tuple[int, ...] = ()
 
     def on(self, workers: tuple[int, ...]) -> PlannedLayout:
-        """The same with ``workers`` in place of workers 0, 1, ..."""
+        """The same layout with ``workers`` in place of workers 0, 1, ..."""
         schemes = [restrict_scheme(scheme, workers) for scheme in (self.scheme, *self.variants)]
         return replace(self, scheme=schemes[0], variants=tuple(schemes[1:]), workers=workers)
 
@@ -46,8 +49,9 @@ Planner = Callable[[PlanningTask], PlannedLayout]
 
 
 def _plan_one_worker(task: PlanningTask) -> PlannedLayout:
-    """Everything on the fastest device, or on one of another kind."""
+    """All layers on the fastest device; variants use a device of each other kind."""
     fastest = int(np.argmax(task.devices.speeds))
+    # Reversed, so that the lowest worker of each kind remains.
     kinds = {device: worker for worker, device in reversed(list(enumerate(task.devices.devices)))}
     others = sorted(kinds[device] for device in kinds.keys() - {task.devices.devices[fastest]})
     alone = [
@@ -57,7 +61,7 @@ def _plan_one_worker(task: PlanningTask) -> PlannedLayout:
 
 
 def _plan_by_scheme(name: str, task: PlanningTask) -> PlannedLayout:
-    """The scheme of that name."""
+    """The registered scheme ``name``."""
     return PlannedLayout(SCHEMES.get(name))
 
 
@@ -67,16 +71,17 @@ def _plan_by_speed(task: PlanningTask) -> PlannedLayout:
 
 
 def _plan_hybrid(name: str, task: PlanningTask) -> PlannedLayout:
-    """The scheme of that name, with the layers above some block cut on the batch instead."""
+    """The registered scheme ``name``; in variants the layers before some block are cut on the batch instead."""
     names = [layer.name for layer in task.profile.layers]
     starts = [block.layers.start for block in group_layers(task.profile)][1:]
+    # Every k-th bound, rounded up, so that there are at most VARIANTS of them.
     some = starts[:: -(-len(starts) // VARIANTS)] if starts else []
     scheme = SCHEMES.get(name)
     return PlannedLayout(scheme, variants=tuple(hybrid_scheme(frozenset(names[:start]), scheme) for start in some))
 
 
 def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
-    """PipeDream's stages, all devices taken for the slowest; the fastest devices get the first stages."""
+    """PipeDream's stages, with all devices as slow as the slowest; the fastest devices get the first stages."""
     slowest = min(task.devices.speeds)
     layers = tuple(
         replace(layer, forward=layer.forward / slowest, backward=layer.backward / slowest)
@@ -94,22 +99,23 @@ def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
 
 
 def _plan_by_greedy(objective: str, task: PlanningTask) -> PlannedLayout:
-    """GREEDY for an objective."""
+    """GREEDY for ``objective``."""
+    # ``task.start`` is greedy for the profit; exchanges improve it for this objective.
     return _layout_of_plan(task, improve_plan(task.problem(objective), task.start[1]))
 
 
 def _plan_by_gabra(objective: str, task: PlanningTask) -> PlannedLayout:
-    """GABRA for an objective."""
+    """GABRA for ``objective``."""
     return _layout_of_plan(task, task.evolutions[objective].plan)
 
 
 def _plan_by_exact(objective: str, task: PlanningTask) -> PlannedLayout:
-    """EXACT for an objective."""
+    """EXACT for ``objective``."""
     return _layout_of_plan(task, task.proofs[objective].plan)
 
 
 def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
-    """The layout of an allocation of blocks."""
+    """The layout for an allocation of blocks to groups."""
     of_layer: Mapping[str, tuple[int, ...]] = {
         task.profile.layers[i].name: task.groups[group]
         for block, group in zip(task.blocks, plan, strict=True)

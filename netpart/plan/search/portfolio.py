@@ -1,4 +1,4 @@
-"""Portfolio: what all planners propose for a job, in one table, and which of it to take."""
+"""Portfolio: the proposals of all planners for a job, in one table, and the choice among them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from netpart.units import bytes_text
 
 AS_WRITTEN = "as written"
 MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
-"""Micro-batches that a pipeline is tried with, unless it is said."""
+"""Numbers of micro-batches that are tried for a pipeline, unless one is given."""
 
 
 class Portfolio:
-    """All proposals for ``job`` by ``task``. ``rates`` as of ``predict_step``; ``micro_batches`` for pipelines (None:
-    tries several, or the job's if its batch norm would see other batches)."""
+    """All proposals for ``job`` by ``task``. ``rates`` as in ``predict_step``. ``micro_batches`` is the number for
+    pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches."""
 
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
@@ -52,33 +52,36 @@ class Portfolio:
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
+        # Batch norm normalises each micro-batch by itself, so another number of them would change the result of
+        # training.
         remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
+        # Kept by workers, as planners share the results that a task caches.
         self.tasks = {tuple(range(len(task.devices))): task}
         self.proposals = merge_proposals(self.propose())
 
     @property
     def rows(self) -> list[ProposalRow]:
-        """The rows of the table, the fastest first, those that cannot be taken last."""
+        """The rows of the table, the fastest first and refused ones last."""
         return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
 
     def best(self, objective: str = SECONDS) -> Proposal:
-        """The proposal to take: none that is predicted to be slower than one worker or than data parallelism.
+        """The proposal to use: one that is not predicted to be slower than one worker or data parallelism.
 
         Raises MemoryRefused if no proposal fits the devices.
         """
         able = [p for p in self.proposals if not p.row.refused]
         if not able:
-            told = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
-            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({told})")
+            refusals = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
+            raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({refusals})")
         plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
         fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
     def find_proposal(self, name: str) -> Proposal:
-        """The proposal of the planner ``name``; raises ConfigError if there is none, or it cannot be taken."""
+        """The proposal of the planner ``name``; raises ConfigError if there is none, or it is refused."""
         found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
         if found is None or found.row.refused:
             got = repr(name) if found is None else f"one that is refused: {found.row.refused}"
@@ -91,7 +94,7 @@ class Portfolio:
         return found
 
     def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
-        """The workers of each block, by the best allocation for ``objective``; of the makespan, for seconds."""
+        """The workers of each block in the best allocation for ``objective``; for seconds, that for the makespan."""
         wanted = MAKESPAN if objective == SECONDS else objective
         layouts = [
             (row_objective(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None
@@ -103,7 +106,7 @@ class Portfolio:
         return [tuple(layout.workers[device] for device in groups[group]) for group in layout.plan]
 
     def propose(self) -> Iterator[Proposal]:
-        """What each planner proposes, and the job as it is written if it says how it is cut."""
+        """The proposals of all planners, and the job as it is written if that sets a cut."""
         net = self.written.proto.neuralnet
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
             cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
@@ -112,8 +115,8 @@ class Portfolio:
             yield self.planned(name, planner)
 
     def planned(self, name: str, planner: Planner) -> Proposal:
-        """What a planner proposes for all devices. If some have no room for it and others have more, what it proposes
-        for these, if that fits."""
+        """The proposal of a planner for all devices. If some lack room for it and others have more, the planner is
+        asked again for the others, and that proposal is used if it fits."""
         workers = tuple(range(len(self.task.devices)))
         first = found = self.proposed(name, planner, workers)
         while found.row.refused and (roomier := self.roomier(found.row, workers)):
@@ -122,8 +125,8 @@ class Portfolio:
         return first if found.row.refused else found
 
     def roomier(self, row: ProposalRow, workers: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of ``workers`` that have room for what ``row`` needs there; none unless one has more than the others. A
-        single one is no choice but that of another planner."""
+        """The workers in ``workers`` that have room for what ``row`` needs there; () unless some have more than the
+        rest. A single worker is not returned: another planner proposes that."""
         have = [device.memory for device in self.task.devices.devices]
         lacking = {worker for worker, need in enumerate(row.memory) if need > have[worker]}
         rest = tuple(worker for worker in workers if worker not in lacking)
@@ -131,7 +134,7 @@ class Portfolio:
         return rest if more and 1 < len(rest) < len(workers) else ()
 
     def proposed(self, name: str, planner: Planner, workers: tuple[int, ...]) -> Proposal:
-        """What a planner proposes for the devices of ``workers``."""
+        """The proposal of a planner for the devices of ``workers``."""
         try:
             layout = planner(self.task_of(workers))
         except NetpartError as error:
@@ -145,39 +148,41 @@ class Portfolio:
         return self.tasks[workers]
 
     def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest variant of a layout and number of micro-batches that fits the devices; if none does, the fastest
-        that fits where activations are computed again."""
+        """The fastest combination of variant and micro-batches that fits the devices; if none fits, the fastest that
+        fits with recomputed activations."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
         ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
         tried = sorted(((self.laid_out(name, *way), way) for way in ways), key=lambda pair: pair[0].row.seconds)
         cut = (way for p, way in tried if p.partition is not None and not p.row.recompute)
+        # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
+        # fits.
         again = (self.laid_out(name, *way, again=True) for way in cut)
         found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
         found = found or self.fitted(tried[0][0])
         return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
-        """A scheme with so many micro-batches, whose activations are computed ``again``."""
+        """Cut the job by ``scheme`` with this number of micro-batches; ``again`` recomputes activations."""
         job = with_micro_batches(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
         cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder)
         return self.price_cut(name, job, cut)
 
     def price_cut(self, name: str, job: Job, cut: Callable[[], Partition]) -> Proposal:
-        """The prediction for a job that is cut; refused if it cannot be cut so."""
+        """The predicted time of a job that ``cut`` partitions; refused if it cannot be cut."""
         try:
             found = cut()
         except ConfigError as error:
             return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
-        told = predict_step(found, self.task.devices, self.rates)
-        gap = told.seconds / self.bound - 1
+        predicted = predict_step(found, self.task.devices, self.rates)
+        gap = predicted.seconds / self.bound - 1
         micro_batches = len(found.phases["train"])
         recompute = found.job.neuralnet.recompute
         workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
-        row = ProposalRow(name, micro_batches, recompute, told.seconds, gap, told.moved, workers=workers)
+        row = ProposalRow(name, micro_batches, recompute, predicted.seconds, gap, predicted.moved, workers=workers)
         return Proposal(row, job, found)
 
     def fitted(self, proposal: Proposal) -> Proposal:
-        """A proposal with its memory; refused if a device has less."""
+        """The proposal with its memory; refused if a device has less."""
         if proposal.partition is None:
             return proposal
         needed = self.needed(proposal.partition)
@@ -185,20 +190,20 @@ class Portfolio:
         return replace(proposal, row=replace(proposal.row, memory=needed, refused=refused))
 
     def too_much(self, needed: Sequence[int]) -> Iterator[str]:
-        """What a device has not room for."""
+        """A message for each worker that needs more memory than its device has."""
         for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=True)):
             if need > device.memory:
                 yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
 
     def needed(self, found: Partition) -> tuple[int, ...]:
-        """Bytes of each worker; several planners may propose the same."""
+        """Bytes of each worker; cached, as several planners may propose the same placement."""
         key = placement_key(found)
         if key not in self.needs:
             self.needs[key] = predict_memory(found)
         return self.needs[key]
 
     def allocation(self, layout: PlannedLayout) -> dict[str, Any]:
-        """The two objectives of an allocation of blocks, with the gap to what is known to bound them."""
+        """Both objectives of an allocation of blocks, with the gaps to their best known bounds."""
         if layout.plan is None:
             return {}
         found = dict[str, Any]()
@@ -211,7 +216,7 @@ class Portfolio:
 
 
 def _clear_plan_fields(job: Job) -> Job:
-    """``job`` without what it says about cuts, locations and schemes: all of that is to be planned."""
+    """``job`` without its cuts, locations and scheme, which are to be planned."""
     proto = _copy_proto(job.proto)
     for field in ("scheme", "partition_dim", *OF_PIPELINE):
         proto.neuralnet.ClearField(field)
@@ -222,7 +227,7 @@ def _clear_plan_fields(job: Job) -> Job:
 
 
 def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
-    """``job`` with its mini-batch in ``count`` pieces, and ``recompute``; as it is if it has them."""
+    """``job`` with ``count`` micro-batches and ``recompute``; the same object if it has them already."""
     net = job.proto.neuralnet
     if (count, recompute) == (max(1, net.micro_batches), net.recompute):
         return job
@@ -233,7 +238,7 @@ def with_micro_batches(job: Job, count: int, recompute: bool) -> Job:
 
 
 def _copy_proto(proto: JobProto) -> JobProto:
-    """A copy."""
+    """A copy of ``proto``."""
     copy = JobProto()
     copy.CopyFrom(proto)
     return copy

@@ -1,4 +1,4 @@
-"""Proposal: how a job may be cut, what is predicted of that, and when two proposals are one."""
+"""Proposal: one way to cut a job, the prediction for it, and the merging of equal proposals."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from netpart.proto.reader import Job
 from netpart.spec import Placement
 
 PlacementKey = tuple[int, bool, tuple[Placement, ...]]
-"""Micro-batches, whether activations are computed again, and the placements of the layers in training."""
+"""Micro-batches, whether activations are recomputed, and the placements of the layers in training."""
 
 
 @dataclass(frozen=True)
 class ProposalRow:
-    """A proposal: the planners that made it, and what is predicted of a training step; ``gap`` is that to the bound.
+    """A row of the table: the planners that made the proposal, and the prediction for a training step.
 
-    ``recompute``: activations are computed again, as there is no room to hold them.
-
-    ``workers`` have a part in it. ``refused`` says why it cannot be taken. ``profit`` and ``makespan`` are those of an
-    allocation of blocks with their gaps to what is proved.
+    ``gap`` is that to the lower bound of the seconds. ``recompute``: activations are recomputed, as there is no room to
+    keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
+    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound.
     """
 
     name: str
@@ -41,7 +40,7 @@ class ProposalRow:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A row, and the job that carries it out, cut."""
+    """A row, the job that implements it, and its partition."""
 
     row: ProposalRow
     job: Job
@@ -50,12 +49,12 @@ class Proposal:
 
 
 def placement_key(found: Partition) -> PlacementKey:
-    """What makes a partition: two with the same take the same step."""
+    """Identity of a partition: two partitions with the same key have the same training step."""
     return len(found.phases["train"]), found.job.neuralnet.recompute, tuple(found.graph.placements)
 
 
 def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
-    """Proposals that place all layers alike and have as many micro-batches become one, with all their names."""
+    """Merge proposals with equal placements and micro-batches into one that has all their names."""
     found: dict[PlacementKey | str, Proposal] = {}
     for p in proposals:
         alike = placement_key(p.partition) if p.partition else p.row.name
@@ -70,7 +69,7 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 
 def _best_figures(first: ProposalRow, second: ProposalRow) -> dict[str, Any]:
-    """The figures of an allocation, of two rows of the same plan: the smaller gap is what is known."""
+    """The objectives of an allocation, from two rows of the same plan: those with the smaller (proved) gap."""
     return {
         objective: min(
             filter(None, (getattr(first, objective), getattr(second, objective))), key=lambda v: v[1], default=None
@@ -80,7 +79,7 @@ def _best_figures(first: ProposalRow, second: ProposalRow) -> dict[str, Any]:
 
 
 def row_objective(row: ProposalRow, objective: str) -> float:
-    """What ``objective`` is, to be small; infinite of a row that has no such figure."""
+    """The value of ``objective``, as a value to minimise; infinite for a row without it."""
     if objective == SECONDS:
         return row.seconds
     figure = row.profit if objective == PROFIT else row.makespan

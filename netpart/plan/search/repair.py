@@ -1,4 +1,4 @@
-"""Makes any allocation legal if it can: empties devices that hold too much, and gives idle ones something to do."""
+"""Repair: makes an allocation legal if possible, by unloading overfull devices and giving idle ones a partition."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from netpart.choices import PROFIT
 from netpart.plan.search.knapsacks import Knapsacks, Plan
 
 TRIES = 200
-"""Partitions that may be thrown out of a device again before a repair is given up."""
+"""Limit of displaced partitions that are placed again before a repair fails."""
 
 
 def repair_plan(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> Plan | None:
     """A legal plan near ``plan``, or None if none was found.
 
-    What a device cannot hold is taken out at random and put, the largest first, where there is room: where it is worth
-    most, or is done first. Where there is none, it throws out something smaller, which then looks for room itself.
+    Partitions that a device cannot hold are removed at random and placed, the largest first, where there is room: where
+    they are worth most, or done first. If there is no room, a partition displaces a smaller one, which is then placed.
     """
     plan = plan.copy()
     homeless = _evict_overload(problem, plan, random)
     for _ in range(TRIES):
         if not homeless:
             return plan if fill_idle_devices(problem, plan) else None
+        # Ascending, because ``pop`` takes the last one.
         homeless.sort(key=lambda i: problem.loads[i])
         homeless += put_on_device(problem, plan, homeless.pop(), random)
     return None
 
 
 def _evict_overload(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
-    """Takes partitions out of ``plan`` (device -1) until no device holds more than it can; returns them."""
+    """Remove partitions from ``plan`` (device -1) until no device is overfull; returns them."""
     load, out = problem.on_devices(plan), []
     for i in random.permutation(len(plan)):
         device = plan[i]
@@ -40,11 +41,12 @@ def _evict_overload(problem: Knapsacks, plan: Plan, random: np.random.Generator)
 
 
 def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
-    """Puts partition ``i`` on the best device with room for it; returns what had to leave for that."""
+    """Put partition ``i`` on the best device with room for it; returns the partitions that it displaced."""
     inside = plan >= 0
     room = problem.room - np.bincount(plan[inside], problem.loads[inside], len(problem.room))
     fits = np.flatnonzero(room >= problem.loads[i])
     if len(fits):
+        # For the profit, load is worth most on the smallest device; otherwise the most free time is best.
         cost = problem.capacities[fits] if problem.objective == PROFIT else -room[fits] / problem.speeds[fits]
         plan[i] = fits[cost.argmin()]
         return []
@@ -59,7 +61,7 @@ def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Gene
 
 
 def _clear_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
-    """Clears a device that can hold partition ``i`` for it; returns what stood there, or ``i`` if there is none."""
+    """Clear a device that can hold partition ``i`` and put it there; returns what it held, or ``i`` if none can."""
     large = np.flatnonzero(problem.room >= problem.loads[i])
     if not len(large):
         return [i]
@@ -71,7 +73,8 @@ def _clear_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Gene
 
 
 def fill_idle_devices(problem: Knapsacks, plan: Plan) -> bool:
-    """Gives every idle device the largest partition that fits it from a device that has several; False if none can."""
+    """Move to every idle device the largest partition that fits, from a device with several; False if none can be
+    moved."""
     for device in np.flatnonzero(np.bincount(plan, minlength=len(problem.room)) == 0):
         counts = np.bincount(plan, minlength=len(problem.room))
         movable = np.flatnonzero((counts[plan] > 1) & (problem.loads <= problem.room[device]))

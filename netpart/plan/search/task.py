@@ -1,4 +1,4 @@
-"""Task: what is to be planned, and what several planners need of it, each worked out once."""
+"""Task: the input of planners, and intermediate results that several of them share, each computed once."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from netpart.plan.search.knapsacks import Knapsacks, Plan, make_knapsacks
 from netpart.plan.search.local_search import improve_plan
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
-"""Of the capacities, tried in this order where none is asked for."""
+"""Slacks of the capacities that are tried in this order if none is given."""
 
 
 @dataclass(frozen=True)
 class PlanningTask:
-    """What is to be planned: the layers and their work, and the devices.
+    """The input of planners: the layers and their work, and the devices.
 
-    ``count`` is the number of blocks (None: as the net has them), ``slack`` how far a device's capacity is above its
-    fair share (None: the least of SLACKS that leaves a legal plan), ``limit`` the seconds that EXACT may take.
-    Allocators place blocks on groups of ``group`` devices, which share the rows of what they compute.
+    ``count`` is the number of blocks (None: as the net has them). ``slack`` is how far a device's capacity exceeds its
+    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT may take. Allocators
+    place blocks on groups of ``group`` devices, which share the rows of a block.
     """
 
     profile: NetProfile
@@ -39,23 +39,23 @@ class PlanningTask:
 
     @cached_property
     def blocks(self) -> list[LayerBlock]:
-        """What allocators place: the paper's partitions."""
+        """The blocks that allocators place: the paper's partitions."""
         return group_layers(self.profile, self.count, len(self.groups))
 
     @cached_property
     def groups(self) -> list[tuple[int, ...]]:
-        """The devices that share the rows of a block, group by group; the last one has what is left."""
+        """The devices that share the rows of a block, group by group; the last group may be smaller."""
         devices = len(self.devices)
         return [tuple(range(first, min(first + self.group, devices))) for first in range(0, devices, self.group)]
 
     @property
     def speeds(self) -> list[float]:
-        """The speed of each group: its rows are shared out evenly, so all wait for the slowest."""
+        """The speed of each group: rows are divided evenly, so all devices of a group wait for its slowest."""
         return [len(group) * min(self.devices.speeds[device] for device in group) for group in self.groups]
 
     @cached_property
     def start(self) -> tuple[Knapsacks, Plan]:
-        """The blocks and devices as knapsacks, and a legal plan; ConfigError if it is proved that there is none."""
+        """The blocks and devices as knapsacks, and a legal plan; raises ConfigError if none exists (proved)."""
         slacks = SLACKS if self.slack is None else (self.slack,)
         problems = [make_knapsacks([block.work for block in self.blocks], self.speeds, s) for s in slacks]
         for problem in problems:
@@ -63,21 +63,22 @@ class PlanningTask:
                 return problem, allocate_greedily(problem)
             except NetpartError:
                 continue
+        # GREEDY may fail although a legal plan exists; EXACT finds one or proves that there is none.
         return problems[-1], solve_exactly(problems[-1], self.limit).plan
 
     def problem(self, objective: str) -> Knapsacks:
-        """The knapsacks, for an objective."""
+        """The knapsacks, for ``objective``."""
         return replace(self.start[0], objective=objective)
 
     @cached_property
     def evolutions(self) -> dict[str, EvolutionResult]:
-        """What GABRA found for each objective."""
+        """The result of GABRA for each objective."""
         problems = map(self.problem, OBJECTIVES)
         return {problem.objective: run_gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
 
     @cached_property
     def proofs(self) -> dict[str, ProvedPlan]:
-        """What EXACT proved of each objective, beginning with the better plan of GREEDY and GABRA: none beats it."""
+        """The result of EXACT for each objective, started with the better plan of GREEDY and GABRA."""
         found = {}
         for problem in map(self.problem, OBJECTIVES):
             plans = improve_plan(problem, self.start[1]), self.evolutions[problem.objective].plan
@@ -85,7 +86,7 @@ class PlanningTask:
         return found
 
     def bound(self, objective: str) -> float:
-        """What no allocation can beat: as EXACT proved, or in closed form if it cannot be asked."""
+        """The bound that no allocation can beat: proved by EXACT, or the closed form if EXACT fails."""
         try:
             return self.proofs[objective].bound
         except NetpartError:

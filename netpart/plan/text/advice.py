@@ -1,4 +1,4 @@
-"""What a person should know about a partition before running it: each warning says what to do."""
+"""Warnings about a partition before it is run; each names the next step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from netpart.units import plural_text, ranges_text
 
 
 def partition_warnings(partition: Partition, job: Job | None = None) -> list[str]:
-    """Every warning about the training net: what has no effect, cuts that fell back, uneven cuts, idle workers, layers
-    nobody reads, what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of these."""
+    """Every warning about the training net.
+
+    These are: settings without effect, cuts that fell back, uneven cuts, idle workers, layers that no layer reads, and
+    what `netpart run` refuses. ``job``, from which ``partition`` is made, gives the places of the last.
+    """
     warnings = (
         ineffective_warnings(partition.job),
         _fallback_warnings(partition),
@@ -29,13 +32,13 @@ def partition_warnings(partition: Partition, job: Job | None = None) -> list[str
 
 
 def _refusal_warnings(partition: Partition, job: Job | None) -> Iterator[str]:
-    """What keeps a run from training anything, although the job is sound."""
+    """Faults that keep a run from training anything, although the job is valid."""
     for error in find_training_faults(partition):
         yield f"{(job.explain(error) if job else error).line()}; `netpart run` refuses the job"
 
 
 def recut_warnings(job: Job, workers: int) -> Iterator[str]:
-    """A plan that is cut over another number of workers than it was written for."""
+    """Warning about a plan that is cut over another number of workers than it was written for."""
     planned = planned_workers(job.text)
     if planned is not None and planned != workers:
         yield (
@@ -45,7 +48,7 @@ def recut_warnings(job: Job, workers: int) -> Iterator[str]:
 
 
 def _fallback_warnings(partition: Partition) -> Iterator[str]:
-    """Cuts that a layer could not take, of those it inherits and those of a scheme."""
+    """Warnings for inherited cuts, and cuts of a scheme, that a layer could not take."""
     taken = {"whole": "is whole", "batch": "is cut on the batch"}
     for fallback in partition.fallbacks:
         wish = (
@@ -55,7 +58,7 @@ def _fallback_warnings(partition: Partition) -> Iterator[str]:
 
 
 def _idle_warnings(partition: Partition) -> Iterator[str]:
-    """Workers that have nothing to do."""
+    """Warning for workers that compute nothing."""
     idlers = partition.idle_workers
     if len(idlers) == 1:
         yield f"worker {idlers[0]} has nothing to do; name it in a location, or run with fewer --workers"
@@ -64,19 +67,19 @@ def _idle_warnings(partition: Partition) -> Iterator[str]:
 
 
 def _unread_warnings(partition: Partition) -> Iterator[str]:
-    """Layers, or parts of layers, that compute what nobody reads."""
+    """Warnings for layers, or parts of layers, that compute results that no other part reads."""
     net = partition.graph.net
     dead = _unread_layers(net)
     for node in dead:
-        yield f"{node.name}: nobody reads it in training; remove it, or say include: kTest"
+        yield f"{node.name}: no layer reads it in training; remove it, or write include: kTest"
     read = {feed.part.index for part in partition.graph.parts for feed in part.feeds}
     for part in partition.graph.parts:
         node = net.nodes[part.node]
         if part.kind == LAYER and part.index not in read and node not in dead and not node.layer.metrics:
-            yield f"{part.name} on worker {part.worker}: nobody reads this part; cut {node.name} otherwise"
+            yield f"{part.name} on worker {part.worker}: no other part reads this one; cut {node.name} differently"
 
 
 def _unread_layers(net: Net) -> list[Node]:
-    """Layers that report nothing and that no layer reads."""
+    """Layers that have no metrics and that no layer reads."""
     read = {source.node for node in net.nodes for source in node.sources}
     return [node for node in net.nodes if node.index not in read and not node.layer.metrics]

@@ -1,4 +1,4 @@
-"""The other ways to cut one layer while all others stay as they are, and what a training step then costs."""
+"""Alternatives: other cuts of one layer, with all other layers unchanged, and the cost of a training step with each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from netpart.spec import RECORD, Placement
 
 @dataclass(frozen=True)
 class CutAlternative:
-    """A cut of the layer: in words, as a job writes it, and what a step moves and its busiest worker computes."""
+    """A cut of the layer, in words and as a job writes it; the bytes that a step sends and the FLOPs of its busiest
+    worker."""
 
     cut: str
     written: str
@@ -36,9 +37,9 @@ class CutAlternative:
 
 
 def find_alternatives(partition: Partition, name: str, folder: Path | None = None) -> list[CutAlternative]:
-    """The present cut of layer ``name`` and every even one over all workers, that with the fewest bytes first.
+    """The present cut of layer ``name`` and every even one over all workers, in order of the bytes sent.
 
-    Opaque records have none: they go where their readers are.
+    Opaque records have none: they are placed on the workers of their readers.
     """
     node = partition.graph.net.by_name[name]
     if node.layer.output.dtype == RECORD:
@@ -51,6 +52,7 @@ def find_alternatives(partition: Partition, name: str, folder: Path | None = Non
             other = _recut_layer(partition, node, conf, folder)
         except ConfigError:
             continue
+        # By placement: several confs may describe the same one. The present cut is entered first, so its text is kept.
         found.setdefault(
             other.graph.placements[other.graph.net.by_name[name].index], _price_alternative(other, node, conf, False)
         )
@@ -58,7 +60,7 @@ def find_alternatives(partition: Partition, name: str, folder: Path | None = Non
 
 
 def _alternative_confs(node: Node, partition: Partition) -> Iterator[LayerProto]:
-    """Ways to write a cut of ``node``: whole, replicated, on each axis, over the inputs."""
+    """Confs with a cut of ``node``: whole, replicated, on each axis, over the inputs."""
     workers = partition.workers
     layer = node.layer
     now = partition.graph.placements[node.index].workers
@@ -83,7 +85,7 @@ def _alternative_confs(node: Node, partition: Partition) -> Iterator[LayerProto]
 
 
 def _recut_layer(partition: Partition, node: Node, conf: LayerProto, folder: Path | None) -> Partition:
-    """The training net of ``partition`` with one layer cut as ``conf`` says; raises ConfigError where it cannot be."""
+    """The training net of ``partition`` with one layer cut by ``conf``; raises ConfigError if it cannot be."""
     graphs = {micro.graph.net.rows: micro.graph for micro in partition.phases["train"]}
     rows = partition.phases["train"][-1].rows[1]
 
@@ -91,6 +93,7 @@ def _recut_layer(partition: Partition, node: Node, conf: LayerProto, folder: Pat
         graph = graphs[net.rows]
         placements = [graph.placements[graph.net.by_name[n.name].index] for n in net.nodes]
         mine = net.by_name[node.name]
+        # A shallow copy, so that the new conf does not change the layer of the net itself.
         layer = copy(mine.layer)
         layer.conf = conf
         placed = LayerPlacer(replace(mine, layer=layer), partition.job.neuralnet, partition.workers, rows, "train")
@@ -102,7 +105,7 @@ def _recut_layer(partition: Partition, node: Node, conf: LayerProto, folder: Pat
 
 
 def _price_alternative(partition: Partition, node: Node, conf: LayerProto, present: bool) -> CutAlternative:
-    """What the step costs under ``partition``."""
+    """The row for ``conf``, which ``partition`` applies to ``node``."""
     forward, backward, _ = flops_and_memory(partition)
     placement = partition.graph.placements[partition.graph.net.by_name[node.name].index]
     text = text_format.MessageToString(conf, as_one_line=True, use_short_repeated_primitives=True)
@@ -112,7 +115,7 @@ def _price_alternative(partition: Partition, node: Node, conf: LayerProto, prese
 
 
 def _present_cut(partition: Partition, node: Node) -> LayerProto:
-    """How a job says the present cut of ``node``."""
+    """The present cut of ``node`` as a job writes it."""
     number = int(node.at[2])
     places = [place for place in wanted_placements(partition)[number] if place.phase == "train"]
     net = partition.job.neuralnet

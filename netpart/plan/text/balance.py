@@ -1,4 +1,4 @@
-"""Uneven cuts: which parts are far above the mean, and the option that evens them out (regions.md, D16)."""
+"""Uneven cuts: warnings for parts far above the mean, with the option that makes the cut even (regions.md, D16)."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from netpart.proto.cut_pb2 import CutProto
 from netpart.proto.phase import counts_in_phase
 
 UNEVEN = 1.25
-"""How far the largest part may exceed the mean."""
+"""Limit of the largest part, relative to the mean."""
 
 
 def uneven_warnings(partition: Partition) -> Iterator[str]:
-    """One warning per uneven cut and cure; layers that share both share the warning."""
+    """One warning per uneven cut and remedy; layers with the same cut and remedy share a warning."""
     found: dict[str, list[str]] = {}
     for node, placement in zip(partition.graph.net.nodes, partition.graph.placements, strict=True):
         for axis, sizes in axis_sizes(placement).items():
             if _relative_excess(sizes) > UNEVEN:
                 what = f"{axis_name(node.layer, axis)} {sizes_text(sizes)}"
-                told = f"{what}, the largest part is {_relative_excess(sizes):.2f} times the mean"
-                found.setdefault(f"{told}; {_balance_hint(partition, node, axis, sizes)}", []).append(node.name)
-    for told, names in found.items():
-        yield f"{', '.join(names)}: {told}"
+                warning = f"{what}, the largest part is {_relative_excess(sizes):.2f} times the mean"
+                found.setdefault(f"{warning}; {_balance_hint(partition, node, axis, sizes)}", []).append(node.name)
+    for warning, names in found.items():
+        yield f"{', '.join(names)}: {warning}"
 
 
 def _relative_excess(sizes: Sequence[int]) -> float:
-    """The largest part over the mean."""
+    """The largest part relative to the mean."""
     return max(sizes) * len(sizes) / sum(sizes)
 
 
 def _even_sizes(sizes: Sequence[int]) -> list[int]:
-    """The same extent in as many parts, as even as they can be."""
+    """Sizes with the same sum and number of parts, as even as possible."""
     return [hi - lo for lo, hi in cut_extent(sum(sizes), len(sizes), spread=True)]
 
 
 def _balance_hint(partition: Partition, node: Node, axis: int, sizes: list[int]) -> str:
-    """The option that evens out a cut, or what else can be done."""
+    """The option that makes a cut even, or another remedy."""
     even = _even_sizes(sizes)
     if node.conf.shard:
         return "give its shards boxes of like size"
@@ -49,12 +49,13 @@ def _balance_hint(partition: Partition, node: Node, axis: int, sizes: list[int])
 
 
 def _balance_option(partition: Partition, node: Node, axis: int, sizes: list[int], even: list[int]) -> str:
-    """The field that decides about the sizes of a cut, set so that they become ``even``."""
+    """The field that sets the sizes of a cut, with the value that makes them ``even``."""
     listed = ",".join(map(str, even))
     for i, cut in enumerate(node.conf.cut):
         along = cut.over == CutProto.AXIS and cut.axis == axis
         if along and cut.sizes and counts_in_phase(cut, partition.graph.net.phase):
             return f"{_setting_key(partition, node)}.cut[{i}].sizes={listed}"
+    # A list of batch sizes overrides ``remainder``, so that is the field to set.
     if axis == 0 and (rows := _batch_sizes(node)) is not None and rows[1] == sizes:
         return f"{_setting_key(partition, node)}.{rows[0]}.batchsize={listed}"
     owner = _setting_key(partition, node) if node.conf.HasField("remainder") else "neuralnet"
@@ -62,7 +63,7 @@ def _balance_option(partition: Partition, node: Node, axis: int, sizes: list[int
 
 
 def _unbalanced_hint(partition: Partition, axis: int, sizes: list[int]) -> str:
-    """What to do where no other remainder is more even: another batch, or fewer parts."""
+    """The remedy if no other remainder is more even: another batch size, or fewer parts."""
     inputs = [
         (_setting_key(partition, node), found) for node in partition.graph.net.nodes if (found := _batch_sizes(node))
     ]
@@ -74,7 +75,7 @@ def _unbalanced_hint(partition: Partition, axis: int, sizes: list[int]) -> str:
 
 
 def _batch_sizes(node: Node) -> tuple[str, list[int]] | None:
-    """(conf, batchsize) of an input layer; None of another layer."""
+    """(conf, batchsize) of an input layer; None for another layer."""
     for name in ("store_conf", "sharddata_conf", "text_conf"):
         if node.layer.is_input and node.conf.HasField(name):
             size = getattr(node.conf, name).batchsize
@@ -83,6 +84,6 @@ def _batch_sizes(node: Node) -> tuple[str, list[int]] | None:
 
 
 def _setting_key(partition: Partition, node: Node) -> str:
-    """What --set calls a layer: its name, with the phase where several have that name."""
+    """The name of a layer in --set: with its phase if several layers have the name."""
     alike = [layer for layer in partition.job.neuralnet.layer if layer.name == node.name]
     return f"{node.name}@train" if len(alike) > 1 else node.name

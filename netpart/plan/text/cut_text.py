@@ -9,11 +9,11 @@ from netpart.layers.layer import Layer
 from netpart.spec import RECORD, Placement
 
 MOST = 4
-"""Parts that are listed one by one; of more, equal neighbours are counted: ``15×4+6``."""
+"""Largest number of parts that are listed one by one; beyond that equal neighbours are counted: ``15×4+6``."""
 
 
 def cut_text(layer: Layer, placement: Placement) -> str:
-    """Says how ``placement`` cuts the output of ``layer``."""
+    """Describe how ``placement`` cuts the output of ``layer``."""
     named = [f"{axis_name(layer, axis)} {sizes_text(sizes)}" for axis, sizes in axis_sizes(placement).items()]
     terms = [term[0] for term in placement.terms if term]
     named += [f"inputs {sizes_text([hi - lo for lo, hi in terms])}"] if len(terms) > 1 else []
@@ -24,7 +24,7 @@ def cut_text(layer: Layer, placement: Placement) -> str:
 
 
 def place_text(layer: Layer, placement: Placement) -> str:
-    """Says how ``placement`` cuts the output of ``layer`` and where its parts live: ``batch 4+4 on 0, 1``."""
+    """Describe how ``placement`` cuts the output of ``layer``, and the workers of its parts: ``batch 4+4 on 0, 1``."""
     workers = ", ".join(str(shard.worker) for shard in placement.shards)
     summed = ", gradients summed" if placement.sum_gradient else ""
     return f"{cut_text(layer, placement)} on {workers}{summed}"
@@ -41,7 +41,7 @@ def axis_sizes(placement: Placement) -> dict[int, list[int]]:
 
 
 def axis_name(layer: Layer, axis: int) -> str:
-    """What an axis of the layer's output means."""
+    """Name of an axis of the layer's output."""
     rank = layer.output.rank
     if axis == 0:
         return "batch"

@@ -1,4 +1,4 @@
-"""What differs between two partitions: where layers are cut otherwise, and what that does to the numbers of a step."""
+"""Differences between two partitions: layers that are cut differently, and the changed figures of a training step."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ KINDS = {
     Way.FORWARD: "activations", Way.BACKWARD: "gradients of activations", Way.REDUCE: "sums over replicas",
     Way.BUCKET: "sums of parameters' gradients", Way.VALUES: "updated parameters", Way.NORM: "norm of the gradient",
 }  # fmt: skip
-"""What a message with payload carries, over a bridge or in a collective."""
+"""Payload of each kind of message, over a bridge or in a collective."""
 
 PlacedNode = tuple[Node, Placement]
 
 
 @dataclass(frozen=True)
 class LayerChange:
-    """A layer that is cut otherwise, or that one of the two has not: None. ``layer@phase`` outside of training."""
+    """A layer that is cut differently; None if a partition does not have it. ``layer@phase`` for phases other than
+    training."""
 
     layer: str
     before: str | None
@@ -35,7 +36,8 @@ class LayerChange:
 
 @dataclass(frozen=True)
 class MeasureChange:
-    """A number of both: ``what`` ("moves", "FLOPs" or "memory") of ``whose``; None for a worker that one has not."""
+    """A figure of both partitions: ``what`` ("moves", "FLOPs" or "memory") of ``whose``; None for a worker that is
+    missing."""
 
     what: str
     whose: str
@@ -44,13 +46,13 @@ class MeasureChange:
 
     @property
     def ratio(self) -> float | None:
-        """After over before."""
+        """The figure after, relative to the figure before."""
         return self.after / self.before if self.before and self.after is not None else None
 
 
 @dataclass(frozen=True)
 class PartitionDifference:
-    """All layers that changed, and all numbers, of one training step."""
+    """All layers that changed, and all figures, of one training step."""
 
     layers: tuple[LayerChange, ...]
     measures: tuple[MeasureChange, ...]
@@ -62,24 +64,24 @@ class PartitionDifference:
 
 
 def compare_partitions(before: Partition, after: Partition) -> PartitionDifference:
-    """What differs between two partitions, of one job or of two."""
+    """The differences between two partitions, of one job or of two."""
     return PartitionDifference(tuple(_layer_changes(before, after)), tuple(_measure_changes(before, after)))
 
 
 def _layer_changes(before: Partition, after: Partition) -> Iterator[LayerChange]:
-    """Layers whose placements differ; one that differs in training is not told again for other phases."""
-    old = layer_placements(before)
-    new = layer_placements(after)
-    told: set[str] = set()
+    """Layers with different placements; one that differs in training is not repeated for other phases."""
+    old = _layer_placements(before)
+    new = _layer_placements(after)
+    reported: set[str] = set()
     for key in dict.fromkeys([*old, *new]):
         name = key.partition("@")[0]
         a, b = old.get(key), new.get(key)
-        if name not in told and (a and a[1]) != (b and b[1]):
-            told.add(name)
+        if name not in reported and (a and a[1]) != (b and b[1]):
+            reported.add(name)
             yield LayerChange(key, *_describe_change(a, b))
 
 
-def layer_placements(partition: Partition) -> dict[str, PlacedNode]:
+def _layer_placements(partition: Partition) -> dict[str, PlacedNode]:
     """The placement of every layer for the first micro-batch of each phase."""
     found: dict[str, PlacedNode] = {}
     for phase, micros in partition.phases.items():
@@ -93,7 +95,7 @@ def layer_placements(partition: Partition) -> dict[str, PlacedNode]:
 
 
 def _describe_change(a: PlacedNode | None, b: PlacedNode | None) -> tuple[str | None, str | None]:
-    """Both placements in words: of which shape if that is what differs, or box by box where the words are the same."""
+    """Both placements in words, with shapes if these differ, or box by box if the words are the same."""
     shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
     words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
     if a and b and shapes[0] != shapes[1]:
@@ -104,7 +106,7 @@ def _describe_change(a: PlacedNode | None, b: PlacedNode | None) -> tuple[str | 
 
 
 def _measure_changes(before: Partition, after: Partition) -> Iterator[MeasureChange]:
-    """Bytes by what they are, all bytes; FLOPs and memory of the busiest worker and of each."""
+    """Bytes by kind and in total; FLOPs and memory of the busiest worker and of each."""
     old = _bytes_by_kind(before)
     new = _bytes_by_kind(after)
     for kind in KINDS.values():
@@ -123,7 +125,7 @@ def _measure_changes(before: Partition, after: Partition) -> Iterator[MeasureCha
 
 
 def _bytes_by_kind(partition: Partition) -> Counter[str]:
-    """Bytes of a training step by what they are."""
+    """Bytes of a training step by kind of message."""
     found = Counter[str]()
     for entry in compute_ledger(partition).entries:
         found[message_kind(entry)] += entry.nbytes
@@ -131,5 +133,5 @@ def _bytes_by_kind(partition: Partition) -> Counter[str]:
 
 
 def message_kind(entry: LedgerEntry) -> str:
-    """What a message carries."""
+    """The kind of payload of a message."""
     return KINDS[entry.channel.way]

@@ -1,4 +1,4 @@
-"""Explanation: one layer of a training net, with the helpers around it, what is summed, and what it costs to move."""
+"""Explanation of one layer of a training net: the helpers around it, its sums, and the bytes that it sends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netpart.spec import whole_region
 
 @dataclass(frozen=True)
 class ShardExplanation:
-    """One shard of the layer: what it computes, and what it needs of its sources and parameters for that."""
+    """One shard of the layer: the box that it computes, and the boxes of sources and parameters that it needs."""
 
     name: str
     worker: int
@@ -34,8 +34,10 @@ class ShardExplanation:
 
 @dataclass(frozen=True)
 class LayerExplanation:
-    """One layer of the training net: its shards, the helpers before and behind it, what is summed, and the bytes of
-    a step that carry its output and gradients, by what they are."""
+    """One layer of the training net: its shards, the helpers ``before`` and ``behind`` (after) it, and its sums.
+
+    ``moves`` are the bytes of a step that carry its output and gradients, by kind.
+    """
 
     layer: str
     type: str
@@ -48,7 +50,7 @@ class LayerExplanation:
 
 
 def explain_layer(partition: Partition, name: str) -> LayerExplanation:
-    """Explains layer ``name``; helpers are those of the first micro-batch, bytes those of all.
+    """Explain layer ``name``; helpers are those of the first micro-batch, bytes those of all.
 
     Raises ConfigError, with the nearest names, for a layer that the training net does not have.
     """
@@ -64,7 +66,7 @@ def explain_layer(partition: Partition, name: str) -> LayerExplanation:
 
 
 def _find_layer(partition: Partition, name: str) -> Node:
-    """The layer called ``name``; raises ConfigError."""
+    """The layer called ``name``; raises ConfigError if there is none."""
     known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
     if name not in known:
         raise ConfigError("explain", "a layer of the training net", repr(name), nearest_hint(name, known))
@@ -72,7 +74,7 @@ def _find_layer(partition: Partition, name: str) -> Node:
 
 
 def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
-    """What a shard computes and needs."""
+    """The boxes that a shard computes and needs."""
     node = around.graph.net.nodes[part.node]
     placement = around.graph.placements[part.node]
     supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]
@@ -84,10 +86,11 @@ def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
 
 
 def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
-    """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by what they are."""
+    """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by kind."""
     entries = compute_ledger(partition).entries
     graph = partition.graph
     node = graph.net.by_name[name]
+    # The inner layer and the totals that the rewrite inserted for this layer count as its own traffic.
     own = [node, *inserted_inner_layers(graph, node)]
     names = [n.name for each in own for n in (each, *inserted_totals(graph, each))]
     counts = Counter[str]()
@@ -98,10 +101,10 @@ def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
 
 
 def _describe_sums(partition: Partition, node: Node) -> Iterator[str]:
-    """Which gradients are summed over workers: of the layer's copies, and of its parameters."""
+    """The gradients that are summed over workers: of the layer's copies, and of its parameters."""
     graph = partition.graph
     if graph.reduced[node.index]:
-        yield "its copies hear from their own readers only, and add up the gradients of their output (sum_gradient)"
+        yield "its copies receive gradients from their own readers, then all-reduce the output gradient (sum_gradient)"
     for parameter in dict.fromkeys(p for each in (node, *inserted_inner_layers(graph, node)) for p in each.params):
         cells = [
             f"{region_text(cell.box, whole_region(parameter.spec.shape))} over workers"

@@ -1,4 +1,4 @@
-"""Surroundings: the helpers before and behind a layer of a training net, and whom they serve in the end."""
+"""Helpers before and after a layer of a training net, and the layers that they serve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netpart.plan.price.worker_shares import region_text
 
 
 class HelperNeighbours:
-    """What stands around the layers of a training net; ``readers`` are the parts that a part feeds, by its index."""
+    """The helpers around the layers of a training net; ``readers`` maps a part's index to the parts that it feeds."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -21,11 +21,11 @@ class HelperNeighbours:
                 self.readers[feed.part.index].append((part, feed))
 
     def shards(self, node: Node) -> list[Part]:
-        """The parts of a layer itself."""
+        """The parts of the layer itself."""
         return [part for part in self.graph.parts if part.kind == LAYER and part.node == node.index]
 
     def before(self, node: Node) -> list[Part]:
-        """The helpers through which a layer is fed, without the sending ends of bridges."""
+        """The helpers through which a layer is fed, without the sending halves of bridges."""
         found: dict[int, Part] = {}
         waiting = [feed.part for part in self.shards(node) for feed in part.feeds]
         while waiting:
@@ -36,41 +36,44 @@ class HelperNeighbours:
         return [found[index] for index in sorted(found) if found[index].kind != BRIDGE_SRC]
 
     def behind(self, node: Node) -> list[Part]:
-        """The helpers that carry a layer's output, and a total of it, without the sending ends of bridges."""
+        """The helpers that carry a layer's output, and its total, without the sending halves of bridges."""
         nodes = {node.index, *(n.index for n in inserted_totals(self.graph, node))}
         return [p for p in self.graph.parts if p.node in nodes and self.helps(p) and p.kind != BRIDGE_SRC]
 
     def helps(self, part: Part) -> bool:
-        """True for what the rewrite inserted: all but the layers of the job."""
+        """True for parts that the rewrite inserted: all except the layers of the job."""
         return part.kind != LAYER or self.graph.net.nodes[part.node].inserted
 
     def users(self, part: Part) -> list[str]:
-        """The shards that a part feeds in the end."""
+        """The shards that a part feeds, directly or through helpers."""
         if not self.helps(part):
             return [part.name]
         return [name for reader, _ in self.readers[part.index] for name in self.users(reader)]
 
     def held(self, held: Part | PartInput) -> str:
-        """The tensor of which a part holds a box, or a feed takes one: a layer's output, or its label; and the box."""
+        """The tensor (a layer's output, or its label) and the box of it that a part holds or a feed takes, in words."""
         part = held if isinstance(held, Part) else held.part
         layer = self.graph.net.nodes[part.node].layer
         return f"{layer.name}{f'.{layer.output_names[part.output]}' if part.output else ''} {self.box(held)}"
 
     def box(self, held: Part | PartInput) -> str:
-        """The box that a part holds, or that a feed takes of one, in words."""
+        """The box that a part holds or a feed takes, in words."""
         part = held if isinstance(held, Part) else held.part
+        # A helper holds one output of its layer, so its feeds read output 0 of it; the larger number is that of the
+        # tensor.
         output = part.output if isinstance(held, Part) else max(part.output, held.output)
         return region_text(held.region, self.graph.net.nodes[part.node].layer.outputs[output].whole)
 
 
 def inserted_totals(graph: Graph, node: Node) -> list[Node]:
-    """The total that the rewrite put behind a layer, if it did."""
-    behind = graph.net.nodes[node.index + 1 : node.index + 2]
-    return [found for found in behind if is_total(found) and found.sources[0].node == node.index]
+    """The total that the rewrite inserted after a layer, if any."""
+    after = graph.net.nodes[node.index + 1 : node.index + 2]
+    return [found for found in after if is_total(found) and found.sources[0].node == node.index]
 
 
 def inserted_inner_layers(graph: Graph, node: Node) -> list[Node]:
-    """The layer that the rewrite put before a layer whose parts must know each other, if it did."""
+    """The inner layer that the rewrite inserted for a layer whose parts need results of each other, if any."""
     before = [graph.net.nodes[source.node] for source in node.sources[-1:]]
+    # There may be a total between the inner layer and the layer itself.
     computed = [graph.net.nodes[n.sources[0].node] if is_total(n) else n for n in before]
     return [found for found in computed if found.inserted]

@@ -1,4 +1,4 @@
-"""Why helpers are there, in words: which box is needed, who holds it, and what it costs to move."""
+"""Reasons for helpers, in words: the box that is needed, the worker that holds it, and the bytes sent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from netpart.program.instructions import Way
 
 @dataclass(frozen=True)
 class HelperReason:
-    """A helper, where it is, why it is there, and the bytes that cross workers in it, forward and backward.
+    """A helper, its worker, the reason for it, and the bytes that it sends between workers, forward and backward.
 
-    A collective has a Reason of its own, with the bytes of all its messages; its pieces have none.
+    A collective has a HelperReason of its own, with the bytes of all its messages; its pieces have no bytes.
     """
 
     helper: str
@@ -31,7 +31,7 @@ class HelperReason:
 
 
 class ReasonFinder:
-    """Tells of each helper why it is there."""
+    """Finds the reason for each helper."""
 
     def __init__(self, partition: Partition, around: HelperNeighbours) -> None:
         self.around = around
@@ -39,17 +39,17 @@ class ReasonFinder:
         self.forward, self.backward = _crossing_bytes(partition)
 
     def of(self, parts: Sequence[Part]) -> Iterator[HelperReason]:
-        """Why helpers are there; a collective before the first of its pieces."""
-        told: set[Collective] = set()
+        """The reasons for ``parts``; a collective comes before the first of its pieces."""
+        reported: set[Collective] = set()
         for part in parts:
-            if part.collective is not None and part.collective not in told:
-                told.add(part.collective)
+            if part.collective is not None and part.collective not in reported:
+                reported.add(part.collective)
                 yield self.of_whole(part.collective, part)
             yield self.of_one(part)
 
     def of_whole(self, found: Collective, part: Part) -> HelperReason:
-        """What a collective carries, of which ``part`` is a piece."""
-        name = describe_collective(found)
+        """The reason for a collective, of which ``part`` is a piece."""
+        name = _collective_sentence(found)
         held = self.nodes[part.node].layer.outputs[part.output].whole
         why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
         why += f"; the gradient returns by {GRADIENT[found.kind]}" if found.backward else ""
@@ -57,19 +57,20 @@ class ReasonFinder:
         return HelperReason(f"{found.kind} of {found.name}", members, why, self.forward[name], self.backward[name])
 
     def of_one(self, part: Part) -> HelperReason:
-        """Why a helper is there."""
+        """The reason for a single helper."""
         why = {
             SLICE: self.why_cut, SPLIT: self.why_cut, BRIDGE_DST: self.why_bridge, CONCATE: self.why_join,
             SUM: self.why_join, LAYER: self.why_inserted,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
-        piece = f"; a piece of the {describe_collective(part.collective)}" if part.collective else ""
+        piece = f"; a piece of the {_collective_sentence(part.collective)}" if part.collective else ""
         return HelperReason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
 
     def why_cut(self, part: Part) -> str:
-        """Of a Slice or a Split: who wants which box of what one shard holds."""
+        """For a Slice or a Split: the box that each reader needs of what one shard holds."""
         wishes: dict[str, list[str]] = defaultdict(list)
         for reader, feed in self.around.readers[part.index]:
+            # A sending half is here; its reader is on the worker of the other half.
             there = reader.peer if reader.peer and reader.kind == BRIDGE_SRC else reader
             wishes[self.around.box(feed)] += [f"{name} on {there.worker}" for name in self.around.users(reader)]
         wanted = [
@@ -79,39 +80,40 @@ class ReasonFinder:
         return f"{self.around.held(part)} is held here: {'; '.join(wanted)}"
 
     def why_bridge(self, part: Part) -> str:
-        """Of a bridge: who needs a box that another worker holds."""
+        """For a bridge: the reader of a box that another worker holds."""
         return f"{self.describe_need(part)}, held by worker {part.feeds[0].part.worker}"
 
     def why_join(self, part: Part) -> str:
-        """Of a Concate or a Sum: who needs what several shards hold."""
+        """For a Concate or a Sum: the reader of boxes that several shards hold."""
         origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
         workers = ", ".join(map(str, sorted(set(origins))))
         pieces = "addends" if part.kind == SUM else "pieces"
         return f"{self.describe_need(part)}, {len(origins)} {pieces} from workers {workers}"
 
     def why_inserted(self, part: Part) -> str:
-        """Of a part of a total: whose addends it adds up once for all readers; of an inner layer: who must know it."""
+        """For a total: the addends that it adds up once for all readers. For an inner layer: the parts that need its
+        results."""
         held = self.around.held(part)
         if is_total(self.nodes[part.node]):
             return f"{held} is added up here, once, and then sent to all who need it"
-        return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know of the input that is here"
+        return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know about the input here"
 
     def describe_need(self, part: Part) -> str:
-        """Who needs which box, of what a helper hands on."""
+        """The shards that a helper serves, and the box that they need."""
         return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
 
 
-def describe_collective(found: Collective) -> str:
-    """A collective in words, the same in every micro-batch."""
+def _collective_sentence(found: Collective) -> str:
+    """A collective in words, the same for every micro-batch."""
     return f"{found.kind} of {found.name} among workers {', '.join(map(str, sorted(found.members)))}"
 
 
 def _crossing_bytes(partition: Partition) -> tuple[Counter[str], Counter[str]]:
-    """Bytes of a step, forward and backward, by what the collective is called or else the receiving end of a bridge."""
+    """Bytes of a step, forward and backward, by the name of the collective, or of the receiving half of a bridge."""
     found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
     for entry in compute_ledger(partition).entries:
         if entry.channel.way in found:
             part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
-            name = describe_collective(part.collective) if part.collective else part.name
+            name = _collective_sentence(part.collective) if part.collective else part.name
             found[entry.channel.way][name] += entry.nbytes
     return found[Way.FORWARD], found[Way.BACKWARD]

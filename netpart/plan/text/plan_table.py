@@ -1,4 +1,4 @@
-"""What ``netpart check`` shows: one row per layer and one per worker, for one training step."""
+"""Table that ``netpart check`` shows: one row per layer and one per worker, for one training step."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from netpart.updaters import build_updater
 
 @dataclass(frozen=True)
 class LayerRow:
-    """One layer. ``shape`` is that of a micro-batch; FLOPs and ``moved`` are of a step, all micro-batches together.
+    """One layer. ``shape`` is that of a micro-batch; FLOPs and ``moved`` are for a step, all micro-batches together.
 
-    ``memory`` counts values, their gradients, what forward leaves for backward, and parameters with gradients and
-    updater state, on all workers, as if nothing shared memory.
+    ``memory`` counts values, their gradients, what forward keeps for backward, and parameters with gradients and
+    updater state, on all workers, as if no memory were shared.
     """
 
     name: str
@@ -52,11 +52,11 @@ class LayerRow:
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """One worker: its layer parts, the parameters it holds, FLOPs, bytes it sends per step, bytes of its
-    buffers and of messages on their way.
+    """One worker: its layer parts, the parameters that it holds, FLOPs and bytes sent per step, and its memory.
 
-    A run needs a little more ``memory`` than that, for the workspace of its kernels. Of the memory ``version_bytes``
-    are the ``versions`` of parameters that are held for mini-batches under way, but the newest.
+    ``memory`` is the bytes of its buffers and of messages in flight; a run needs a little more, for the workspace of
+    its kernels. ``version_bytes`` of it are the ``versions`` of parameters, except the newest, that are kept for
+    mini-batches in flight.
     """
 
     worker: int
@@ -71,11 +71,11 @@ class WorkerRow:
 
 @dataclass(frozen=True)
 class PlanTable:
-    """A partitioned training net in numbers; ``rows`` is its mini-batch.
+    """A partitioned training net in figures; ``rows`` is its mini-batch.
 
-    ``multiply_adds`` are those of the products and convolutions that one row passes forward in the uncut net: what
-    papers call its FLOPs. ``kernels`` are those of the job on this host, in words. Of the FLOPs, ``recomputed_flops``
-    compute activations again.
+    ``multiply_adds`` are those of the products and convolutions for one row forward in the uncut net, which papers call
+    its FLOPs. ``kernels`` describes the kernels that the job uses on this host. ``recomputed_flops`` are the FLOPs of
+    recomputed activations.
     """
 
     name: str
@@ -104,9 +104,9 @@ class PlanTable:
 
 
 def tabulate_partition(partition: Partition) -> PlanTable:
-    """Prices the training step of ``partition`` and rehearses all its phases.
+    """Price the training step of ``partition`` and check all its phases for deadlocks.
 
-    Raises ConfigError for an updater that cannot be, ProgramRefused for workers that would never finish.
+    Raises ConfigError for an invalid updater, ProgramRefused for workers that would never finish.
     """
     slots = len(build_updater(partition.job.updater).states)
     kernels = job_kernel_class(partition.job)
@@ -115,14 +115,14 @@ def tabulate_partition(partition: Partition) -> PlanTable:
     moves = compute_ledger(partition)
     flops = sum_by_worker(counts[0] + counts[1])
     workers = list[WorkerRow]()
-    spoken = list[Phases]()
+    communications = list[Phases]()
     for worker in range(partition.workers):
         program = compile_worker(partition, worker, slots, kernels=kernels)
         more = _count_recomputed(partition, program)
         workers.append(_worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
-        spoken.append(list_communications(program))
+        communications.append(list_communications(program))
         again += more
-    check_deadlocks(spoken)
+    check_deadlocks(communications)
     forward, backward, memory = map(sum_by_layer, counts)
     bytes_of = traffic_by_layer(partition, moves.entries)
     net = partition.graph.net
@@ -141,12 +141,12 @@ def tabulate_partition(partition: Partition) -> PlanTable:
 
 
 def _multiply_adds(net: Net) -> int:
-    """Multiply-adds of the products and convolutions that one row passes on its way forward."""
+    """Multiply-adds of the products and convolutions for one row forward."""
     return sum(node.layer.cost(node.layer.output.whole).products for node in net.nodes) // max(net.rows, 1)
 
 
 def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int, memory: int) -> LayerRow:
-    """The row of one layer, with its sums over all parts."""
+    """The row of one layer, with sums over all its parts."""
     layer = node.layer
     placement = graph.placements[node.index]
     owned = [p.spec for p in dict.fromkeys(node.params) if p.owner == node.index]
@@ -158,7 +158,7 @@ def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int
 
 
 def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
-    """FLOPs of what one worker computes again in a step, by layer."""
+    """FLOPs that one worker recomputes in a step, by layer."""
     found = Counter[str]()
     micros = partition.phases["train"]
     for call in repeated_forwards(program.phases["train"].instructions):
@@ -169,7 +169,7 @@ def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[s
 
 
 def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs will allocate, and shared memory."""
+    """The row of one worker; its memory is what its compiled programs allocate, and shared memory."""
     worker = program.worker
     parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])

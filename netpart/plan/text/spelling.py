@@ -1,4 +1,4 @@
-"""How a job says a placement: the shortest text that is read back as just that placement."""
+"""Spelling of placements: the shortest text in a job that gives exactly a placement."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from netpart.proto.writer import CUT
 from netpart.spec import RECORD, Placement
 
 REMAINDERS = (None, Remainder.SPREAD, Remainder.LAST)
-"""None: as the net has it."""
+"""None: as the net sets it."""
 
 Direction = tuple[CutProto, list[int]]
-"""What is cut, and the sizes of its parts (of copies, 1 each)."""
+"""The cut in one direction, and the sizes of its parts (of copies, 1 each)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class WantedPlacement:
         return self.node.layer.output.shape[0]
 
     def is_said_by(self, conf: LayerProto, net: NetProto, workers: int) -> bool:
-        """True if ``conf`` is placed in just this way; how gradients are summed matters in training alone."""
+        """True if ``conf`` gives exactly this placement; ``sum_gradient`` is compared in training only."""
+        # A shallow copy, so that the candidate conf does not change the layer of the net itself.
         layer = copy(self.node.layer)
         layer.conf = conf
         try:
@@ -56,7 +57,7 @@ class WantedPlacement:
 
 
 def wanted_placements(partition: Partition) -> dict[int, list[WantedPlacement]]:
-    """The placements of every layer that some step plays, by its number in the job."""
+    """The placements of every layer that some step runs, by its number in the job."""
     found: dict[int, list[WantedPlacement]] = {}
     for phase, micros in partition.phases.items():
         for graph in {id(micro.graph): micro.graph for micro in micros}.values():
@@ -69,11 +70,8 @@ def wanted_placements(partition: Partition) -> dict[int, list[WantedPlacement]]:
 
 
 def spell_placement(conf: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int) -> LayerProto:
-    """A copy of ``conf`` that says ``places`` in every phase and for every micro-batch; what is left as it was
-    written if that says it.
-
-    Raises NetpartError if nothing says it: replicas that sum their gradient in some micro-batches only.
-    """
+    """A copy of ``conf`` that gives ``places`` in every phase and for every micro-batch; ``conf`` itself if it does.
+    Raises NetpartError if no text gives them: replicas that sum their gradient in some micro-batches only."""
     if places[0].node.layer.output.dtype == RECORD:
         return conf
     for candidate in _candidate_confs(conf, places, net, workers):
@@ -85,7 +83,8 @@ def spell_placement(conf: LayerProto, places: Sequence[WantedPlacement], net: Ne
 def _candidate_confs(
     conf: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int
 ) -> Iterator[LayerProto]:
-    """Texts that may say ``places``, the simple ones first; the last lists every shard."""
+    """Confs that may give ``places``, the simplest first; the last lists every shard."""
+    # The largest micro-batch shows the cut best: in a small one parts may be empty.
     model = max(places, key=lambda place: place.rows)
     if is_cut_by_user(conf):
         yield conf
@@ -103,7 +102,7 @@ def _candidate_confs(
 
 
 def _short_forms(base: LayerProto, placement: Placement, workers: int) -> Iterator[LayerProto]:
-    """``partition_dim`` and ``location``."""
+    """Confs with ``partition_dim`` and ``location``."""
     location = [shard.worker for shard in placement.shards]
     axes = list(axis_sizes(placement))
     if len(location) == 1:
@@ -114,12 +113,13 @@ def _short_forms(base: LayerProto, placement: Placement, workers: int) -> Iterat
 
 
 def _grid_forms(base: LayerProto, model: WantedPlacement) -> Iterator[LayerProto]:
-    """``cut`` blocks in any order, even or with sizes."""
+    """Confs with ``cut`` blocks in any order, even or with sizes."""
     shards = model.placement.shards
     found = _cut_directions(model.placement)
     location = [shard.worker for shard in shards]
     if prod(len(sizes) for _, sizes in found) != len(shards):
         return
+    # The order of the blocks sets the row-major order of the cells, and with it the workers.
     for blocks in permutations(found):
         for remainder, uneven in [*((remainder, False) for remainder in REMAINDERS), (None, True)]:
             conf = _with_fields(base, None, [], remainder)
@@ -132,10 +132,11 @@ def _grid_forms(base: LayerProto, model: WantedPlacement) -> Iterator[LayerProto
 def _phased_form(
     base: LayerProto, places: Sequence[WantedPlacement], net: NetProto, workers: int
 ) -> Iterator[LayerProto]:
-    """``cut`` blocks for each phase, with the locations in the first of them."""
+    """Conf with ``cut`` blocks for each phase, and the locations in the first block of each."""
     conf = _with_fields(base, None, [])
     for phase in dict.fromkeys(place.phase for place in places):
         own = [place for place in places if place.phase == phase]
+        # ``remainder`` belongs to the layer, not to a cut, so it cannot differ between phases.
         grid = (
             each for each in _grid_forms(base, max(own, key=lambda place: place.rows)) if not each.HasField("remainder")
         )
@@ -150,7 +151,7 @@ def _phased_form(
 
 
 def _cut_directions(placement: Placement) -> list[Direction]:
-    """What a grid with these shards is cut on: axes, inputs, copies."""
+    """The directions in which a grid with these shards is cut: axes, inputs, copies."""
     found = [(CutProto(axis=axis), sizes) for axis, sizes in axis_sizes(placement).items()]
     terms = sorted({term[0] for term in placement.terms if term})
     if len(terms) > 1:
@@ -160,7 +161,7 @@ def _cut_directions(placement: Placement) -> list[Direction]:
 
 
 def _cut_block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
-    """A cut into as many parts as there are ``sizes``: of these sizes if ``uneven``, or even ones."""
+    """A cut into as many parts as there are ``sizes``: of these sizes if ``uneven``, otherwise even."""
     made = CutProto()
     made.CopyFrom(cut)
     if uneven and cut.over != CutProto.REPLICA:
@@ -171,7 +172,7 @@ def _cut_block(cut: CutProto, sizes: list[int], uneven: bool) -> CutProto:
 
 
 def _listed_form(base: LayerProto, places: Sequence[WantedPlacement]) -> LayerProto:
-    """Every shard, for each phase and size of micro-batch if they differ."""
+    """Conf that lists every shard, for each phase and size of micro-batch if they differ."""
     conf = _with_fields(base, None, [])
     differ = len({place.placement.shards for place in places}) > 1
     for place in places if differ else places[:1]:
@@ -188,7 +189,7 @@ def _listed_form(base: LayerProto, places: Sequence[WantedPlacement]) -> LayerPr
 def _with_fields(
     base: LayerProto, axis: int | None, location: Sequence[int], remainder: Remainder | None = None
 ) -> LayerProto:
-    """A copy of ``base`` with the fields that are given."""
+    """A copy of ``base`` with the given fields set."""
     conf = LayerProto()
     conf.CopyFrom(base)
     if axis is not None:
@@ -200,7 +201,7 @@ def _with_fields(
 
 
 def cut_fields(conf: LayerProto) -> LayerProto:
-    """What ``conf`` says about its cut, alone."""
+    """The fields of ``conf`` that set its cut, alone."""
     alone = LayerProto()
     alone.CopyFrom(conf)
     for field, _ in conf.ListFields():

@@ -1,4 +1,4 @@
-"""A plan as text: the job with the placement of every layer written on it, and comments that say what it costs."""
+"""Plan as text: the job with the placement of every layer written on it, and comments with the costs."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ TITLE = "A plan for "
 
 
 def planned_workers(text: str) -> int | None:
-    """The number of workers that a plan says it is for; None for the text of any other job."""
+    """The number of workers that a plan is made for; None for the text of any other job."""
     found = re.match(rf"{OWN} {TITLE}(\d+) ", text)
     return int(found[1]) if found else None
 
 
 def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> str:
-    """The text of a job in ``folder`` that is cut, without a scheme, just as ``partition`` cuts ``job``.
+    """The text of a job in ``folder`` that is cut, without a scheme, exactly as ``partition`` cuts ``job``.
 
-    It has the author's order and comments; above each layer stand its cut and what each worker has of it in a
-    training step. ``made_by`` is the command that the head names. Relative paths are rewritten for ``folder``.
-    Raises NetpartError for a placement that no job can say.
+    It keeps the author's order and comments. Above each layer it states the cut and each worker's share in a training
+    step. ``made_by`` is the command named at its head. Relative paths are rewritten for ``folder``. Raises NetpartError
+    for a placement that no job can express.
     """
     proto = with_placements(job.proto, partition)
     places = wanted_placements(partition)
@@ -65,7 +65,7 @@ def with_placements(job: JobProto, partition: Partition) -> JobProto:
 
 
 def _plan_head(partition: Partition, made_by: str) -> Iterator[str]:
-    """What a plan says first: how it was made, and what a step costs."""
+    """The first lines of a plan: how it was made, and the cost of a step."""
     table = tabulate_partition(partition)
     yield f"{TITLE}{plural_text(partition.workers, 'worker')}, made by"
     yield f"    {made_by}"
@@ -89,9 +89,9 @@ def _worker_lines(table: PlanTable) -> Iterator[str]:
 
 
 def _layer_comments(places: Sequence[WantedPlacement], of_workers: Sequence[LayerShare]) -> Iterator[str]:
-    """What stands above a layer: its cut in each phase that differs, and the share of each worker."""
+    """The comments above a layer: its cut in each phase that differs, and the share of each worker."""
     if not places:
-        yield "in no phase that the job plays: left as it was"
+        yield "in no phase that the job runs: unchanged"
         return
     cuts = {place.phase: _describe_cut(place) for place in reversed(places)}
     first = places[0]
@@ -102,13 +102,13 @@ def _layer_comments(places: Sequence[WantedPlacement], of_workers: Sequence[Laye
 
 
 def _describe_cut(place: WantedPlacement) -> str:
-    """The cut of a layer and its workers; how gradients are summed matters in training alone."""
+    """The cut of a layer and its workers; ``sum_gradient`` is stated for training only."""
     placement = place.placement if place.phase == "train" else replace(place.placement, sum_gradient=False)
     return place_text(place.node.layer, placement)
 
 
 def _share_cells(share: LayerShare, whole: Region) -> tuple[str, ...]:
-    """One worker's share of a layer."""
+    """The cells of one worker's share of a layer."""
     return (
         f"worker {share.worker}", shards_text(share.shards, whole), flops_text(share.flops),
         f"memory {bytes_text(share.memory)}", f"in {bytes_text(share.received)}", f"out {bytes_text(share.sent)}",
@@ -116,13 +116,13 @@ def _share_cells(share: LayerShare, whole: Region) -> tuple[str, ...]:
 
 
 def flops_text(count: int) -> str:
-    """FLOPs as a person writes them: ``24.7 MFLOP``."""
+    """FLOPs in short form: ``24.7 MFLOP``."""
     text = count_text(count)
     return f"{text}FLOP" if text[-1].isalpha() else f"{text} FLOP"
 
 
 def _align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows of text as columns, indented."""
+    """Rows of text as aligned, indented columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()

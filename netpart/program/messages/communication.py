@@ -1,4 +1,4 @@
-"""Communication: what a worker says and hears in a step, without what it computes: all that a rehearsal needs."""
+"""Communication: the messages that a worker sends and receives in a step, as the deadlock check needs them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from netpart.spec import FLOAT, Shape
 
 
 def server_group_phase(group: int) -> str:
-    """What a server's part of a step of a group is called."""
+    """The name under which a server's part in a step of a group is listed."""
     return f"group {group}"
 
 
 class MessageVerb(IntEnum):
-    """What is done: START and WAIT begin and end a collective."""
+    """The kinds of communication: START and WAIT begin and end a collective."""
 
     SEND = 0
     RECEIVE = 1
@@ -30,7 +30,7 @@ class MessageVerb(IntEnum):
 
 
 class Leg(NamedTuple):
-    """One message of a collective as one member sees it: its place in the schedule, and elements sent or received."""
+    """One message of a collective for one member: its index in the schedule, and the elements sent or received."""
 
     message: int
     peer: int
@@ -41,7 +41,7 @@ class Leg(NamedTuple):
 class Communication(NamedTuple):
     """One communicating instruction. ``legs`` are a START's; ``name`` is that of the helper, collective or bucket.
 
-    A RECEIVE is ``lag`` steps later than what it receives was sent.
+    A RECEIVE takes place ``lag`` steps after the send of its message.
     """
 
     verb: MessageVerb
@@ -58,19 +58,19 @@ class Communication(NamedTuple):
 
 
 PHRASES = ("send", "receive", "start", "wait for")
-"""A Verb in words."""
+"""The texts of a MessageVerb, by its number."""
 Phases = dict[str, list[Communication]]
-"""What one worker says and hears, by phase, in order."""
+"""The communications of one worker, by phase, in order."""
 
 
 def list_communications(program: WorkerProgram) -> Phases:
     """The communicating instructions of every phase of ``program``, in order.
 
-    Of a server, those of a step of each group: "group 0", ...
+    A server has those of a step of each group instead of phases: "group 0", ...
     """
     if UPDATE not in program.phases:
         return {phase: list(_phase_communications(program, phase)) for phase in program.phases}
-    groups = range((len(program.phases) - 1) // 2)
+    groups = range((len(program.phases) - 1) // 2)  # besides UPDATE, each group has a push and a pull phase
     return {
         server_group_phase(group): [
             *_phase_communications(program, push_phase(group)),
@@ -104,19 +104,19 @@ def _phase_communications(program: WorkerProgram, phase: str) -> Iterator[Commun
 
 
 def _describe_collective(start: CollectiveStart, buckets: dict[int, str]) -> str:
-    """A collective in words."""
+    """The name of a collective, with the gradients in its bucket, if it is one of a bucket."""
     held = next((buckets.get(v.buffer, "") for v in start.target if v is not None), "")
     return f"{start.name}{held}"
 
 
 def _member_legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
-    """The part of ``worker`` in the collective that ``start`` begins."""
+    """The messages of ``worker`` in the collective that ``start`` begins."""
     return exchange_legs(start.exchange, start.exchange.place(worker))
 
 
 @lru_cache(maxsize=256)
 def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
-    """The messages of one place; most collectives of a Program are of few sizes."""
+    """The messages of one place. Cached: the collectives of a Program have few different sizes."""
     found, members = [], exchange.members
     for index, m in enumerate(exchange.schedule):
         elements = exchange.elements(m.blocks)
@@ -128,17 +128,17 @@ def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
 
 
 def _view_type_name(program: WorkerProgram, view: View) -> str:
-    """Type of a view's elements as its message has it."""
+    """The element type of a view in its message."""
     return _type_name(program, program.buffers[view.buffer].dtype)
 
 
 def _type_name(program: WorkerProgram, dtype: str) -> str:
-    """Type of the elements of a buffer of ``dtype``."""
+    """The element type of a buffer of ``dtype``."""
     return f"float{8 * program.float_size}" if dtype == FLOAT else dtype
 
 
 def _flat_buffer_contents(program: WorkerProgram) -> dict[int, str]:
-    """What lies in each flat buffer, in words: a bucket's number alone would not say which layers it serves."""
+    """A text for each flat buffer: the names of its first and last gradient, which show a reader the layers."""
     held: dict[int, list[str]] = {}
     for buffer in program.buffers:
         if buffer.kind == ALIAS:

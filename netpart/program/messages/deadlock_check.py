@@ -1,17 +1,17 @@
-"""Rehearse: plays the communication of all workers against each other before the run, on counters instead of tensors.
+"""DeadlockCheck: simulates the communication of all workers before the run, on counters instead of tensors.
 
 Each worker keeps its order, as the Player does. A receive waits for its message. A wait for a collective ends once all
-members have started it (match.py says why): who has started one takes it on between its instructions and whatever else
-it waits for. (Who needs only some of the members could leave earlier; here it stays.) Step s begins when everyone this
-worker sends to has finished step s - AHEAD, so that no channel holds more than AHEAD messages. A send waits for
-nothing: if it waited for its receiver most plans would stop, as two workers that swap tensors both send first.
-AHEAD + 1 steps are played, the fewest in which the end of one step lets another begin.
+members have started it (pair_messages.py explains why): a member advances its collectives between its instructions and
+during every wait. (A member that needs only some of the others could continue earlier; here it waits for all.) Step s
+of a worker begins when all workers that it sends to have finished step s - AHEAD, so that no channel holds more than
+AHEAD messages. A send waits for nothing. If it waited for its receiver, most plans would deadlock: two workers that
+swap tensors both send first. AHEAD + 1 steps are simulated, the fewest in which the end of one step lets another begin.
 
-Who is played first makes no difference. Nothing that a worker can do is ever taken from it by what another one does,
-so if one order of turns ends with all done, every order does: a cycle that is there is found.
+The order in which workers are advanced makes no difference. No action of a worker can prevent a possible action of
+another one. So if one order completes all steps, every order does, and every deadlock is found.
 
-The phases are rehearsed one by one. All workers play the same steps in the same order and a message never leaves its
-step, so only the earlier steps of a phase can hold up a later one, and never the other way round.
+The phases are checked one by one. All workers execute the same steps in the same order, and a message stays within its
+step. So a step can be delayed only by the earlier steps of its phase.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from netpart.program.messages.pair_messages import describe_channel, pairing_fau
 from netpart.program.messages.wire_memory import AHEAD
 
 SHOWN = 5
-"""Mismatches that are told; the others are counted."""
+"""Mismatches that are shown; the others are counted."""
 REPORT = "this is a fault of netpart, not of the job: please report it with the job"
 
 
 class CounterAction(NamedTuple):
-    """Counts an event ``key``, or, if ``wanted``, waits until it has been counted ``wanted`` times per step that is
-    not among the last ``lag``. An event is a message or a member's start of a collective (its channel), or that a
-    worker has finished a step (its rank)."""
+    """Counts an event ``key`` or, if ``wanted`` is not 0, waits until it has been counted ``wanted`` times in every
+    step up to the one ``lag`` steps before. Events are messages and starts of collectives by a member (``key`` is the
+    channel), and finished steps of a worker (``key`` is its rank)."""
 
     key: Channel | int
     wanted: int
@@ -44,10 +44,11 @@ class CounterAction(NamedTuple):
 
 
 def check_deadlocks(workers: Sequence[Phases], together: bool = False) -> None:
-    """Plays what all workers say and hear, phase by phase; ``together``: who starts a collective goes on when all its
-    members have, as streams of GPUs do in NCCL.
+    """Check the communications of all workers, phase by phase.
 
-    Raises ProgramRefused for a message without its other end, and for workers that would wait for each other for ever.
+    ``together``: a member that starts a collective continues only when all members have started it, as GPU streams do
+    in NCCL. Raises ProgramRefused for a message without its other end, and for workers that would wait for each other
+    forever.
     """
     for phase in dict.fromkeys(phase for each in workers for phase in each):
         spoken = [each.get(phase, []) for each in workers]
@@ -61,7 +62,7 @@ def check_deadlocks(workers: Sequence[Phases], together: bool = False) -> None:
 
 
 class DeadlockCheck:
-    """All workers of one phase: where each is, what has been counted, and who sleeps until something is."""
+    """All workers of one phase: the position of each, the events counted, and the workers that sleep until an event."""
 
     def __init__(
         self, spoken: Sequence[list[Communication]], steps: int = AHEAD + 1, together: bool = False
@@ -76,7 +77,7 @@ class DeadlockCheck:
         self.sleepers: dict[Channel | int, list[int]] = {}
 
     def acts_of(self, worker: int, spoken: list[Communication]) -> Iterator[CounterAction]:
-        """One step of a worker."""
+        """The actions of one step of a worker."""
         sent = {c.peer for c in spoken if c.verb == MessageVerb.SEND}
         sent |= {leg.peer for c in spoken for leg in c.legs if leg.sent}
         yield from (CounterAction(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
@@ -91,7 +92,7 @@ class DeadlockCheck:
         yield CounterAction(worker, 0, 0, "the end of the step")
 
     def play(self, phase: str) -> None:
-        """Plays until all are done; raises ProgramRefused if no worker can go on."""
+        """Advance workers until all are done; raise ProgramRefused if no worker can continue."""
         ready = list(range(len(self.acts)))
         while ready:
             ready += self.advance(ready.pop())
@@ -99,7 +100,7 @@ class DeadlockCheck:
             raise ProgramRefused(f"{phase}: {self.cycle()}" + ("" if self.together else f"\n{REPORT}"))
 
     def advance(self, worker: int) -> list[int]:
-        """Lets a worker go as far as it can; returns whom that wakes."""
+        """Advance a worker as far as it can go; return the workers that this wakes."""
         woken: list[int] = []
         while self.step[worker] < self.steps:
             act = self.acts[worker][self.at[worker]]
@@ -117,6 +118,7 @@ class DeadlockCheck:
 
     def cycle(self) -> str:
         """A ring of workers of which each waits for the next, one line each."""
+        # Every stuck worker waits for another stuck one, so following them must repeat a worker at some point.
         path = [next(w for w, step in enumerate(self.step) if step < self.steps)]
         while (following := self.awaited(path[-1])[0]) not in path:
             path.append(following)
@@ -126,14 +128,14 @@ class DeadlockCheck:
         return "\n  ".join([f"{who}:", *(self.line(w) for w in ring[first:] + ring[:first])])
 
     def line(self, worker: int) -> str:
-        """What a worker that is stuck waits for."""
+        """The line of a stuck worker: its position, and the worker and action that it waits for."""
         act = self.acts[worker][self.at[worker]]
         (other, missing) = self.awaited(worker)
         where = f" ({describe_channel(act.text.channel)})" if isinstance(act.text, Communication) else ""
-        return f"worker {worker} stands at {act.text}{where} until worker {other} comes to {missing.text}"
+        return f"worker {worker} stands at {act.text}{where} until worker {other} reaches {missing.text}"
 
     def awaited(self, worker: int) -> tuple[int, CounterAction]:
-        """The first worker that has not done what ``worker`` waits for, and what that is."""
+        """The first worker that has not yet counted the event that ``worker`` waits for, and its action that will."""
         act = self.acts[worker][self.at[worker]]
         due = self.step[worker] - act.lag
         return next(

@@ -1,8 +1,8 @@
-"""Match: every message of one phase has its other end. What passes can be rehearsed.
+"""Pairing of messages: checks that every message of one phase has its other end, before the deadlock check.
 
-The messages of a collective are tagged with their places in its schedule at both ends. A member takes them in that
-order and sends one once it has what the message passes on; so where each message has its other end, every one can be
-sent once those before it are, and a collective is complete as soon as all its members have started it.
+The messages of a collective are tagged at both ends with their indices in its schedule. A member takes them in that
+order, and sends a message once it has what the message forwards. So if every message has its other end, each can be
+sent once those before it are, and a collective completes as soon as all its members have started it.
 """
 
 from __future__ import annotations
@@ -20,34 +20,37 @@ MemberLegs = tuple[tuple[int, tuple[Leg, ...]], ...]
 
 
 def pairing_faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
-    """What has no other end, or another one than it names, or shares its channel, among the workers of one phase."""
+    """Texts of the faults among the workers of one phase: a message without its other end, with another one than it
+    names, or with a channel that is used twice."""
     yield from _repeated_channels(spoken)
     sent = _channel_ends(spoken, MessageVerb.SEND)
     received = _channel_ends(spoken, MessageVerb.RECEIVE)
     for channel, (worker, send) in sent.items():
         if channel not in received:
-            yield f"worker {worker}: {_describe_communication(send)} to worker {send.peer}, but nobody receives it"
+            yield f"worker {worker}: {_describe_communication(send)} to worker {send.peer}, but no worker receives it"
         else:
             yield from _mismatched_ends(worker, send, *received[channel])
     for channel, (worker, receive) in received.items():
         if channel not in sent:
-            yield f"worker {worker}: {_describe_communication(receive)} from worker {receive.peer}, but nobody sends it"
+            text = _describe_communication(receive)
+            yield f"worker {worker}: {text} from worker {receive.peer}, but no worker sends it"
     yield from _unfinished_collectives(spoken)
     yield from _disagreeing_members(spoken)
 
 
 def _repeated_channels(spoken: Sequence[list[Communication]]) -> Iterator[str]:
-    """Channels that are used twice in a step: by two senders, two receivers, twice by one member, or by two kinds."""
+    """Texts of channels used twice in a step: by two senders or receivers, twice by one member, or by two kinds."""
     users = Counter[tuple[Channel, MessageVerb, int]]()
     kinds: dict[Channel, bool] = {}
     for worker, found in enumerate(spoken):
         for c in found:
             bridge = c.verb in (MessageVerb.SEND, MessageVerb.RECEIVE)
+            # A bridge has one sender and one receiver in all; each member of a collective uses its channel once.
             user = (c.channel, c.verb, -1 if bridge else worker)
             users[user] += 1
             if users[user] == 2 or kinds.setdefault(c.channel, bridge) != bridge:
-                said = _describe_communication(c)
-                yield f"worker {worker}: {said}, but something else uses its channel in the same step"
+                text = _describe_communication(c)
+                yield f"worker {worker}: {text}, but something else uses its channel in the same step"
 
 
 def _channel_ends(spoken: Sequence[list[Communication]], verb: MessageVerb) -> ChannelEnds:
@@ -56,10 +59,10 @@ def _channel_ends(spoken: Sequence[list[Communication]], verb: MessageVerb) -> C
 
 
 def _mismatched_ends(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
-    """Where the two ends of a message name other workers or other contents."""
+    """Texts of differences between the two ends of a message: other workers or other contents."""
     if (send.peer, receive.peer) != (receiver, sender):
         yield (
-            f"worker {sender}: {_describe_communication(send)} to worker {send.peer}, but it is worker {receiver} who "
+            f"worker {sender}: {_describe_communication(send)} to worker {send.peer}, but worker {receiver} "
             f"receives it, from worker {receive.peer}"
         )
     elif (send.shape, send.dtype) != (receive.shape, receive.dtype):
@@ -68,7 +71,7 @@ def _mismatched_ends(sender: int, send: Communication, receiver: int, receive: C
 
 
 def _unfinished_collectives(spoken: Sequence[list[Communication]]) -> Iterator[str]:
-    """Collectives that a worker starts and does not await, or awaits and has not started."""
+    """Texts of collectives that a worker starts and does not await, or awaits and has not started."""
     for worker, found in enumerate(spoken):
         started: dict[Channel, Communication] = {}
         for c in found:
@@ -80,7 +83,7 @@ def _unfinished_collectives(spoken: Sequence[list[Communication]]) -> Iterator[s
 
 
 def _disagreeing_members(spoken: Sequence[list[Communication]]) -> Iterator[str]:
-    """Collectives whose members do not agree."""
+    """Texts of collectives whose members do not agree."""
     for members in started_collectives(spoken).values():
         _, first = members[0]
         for worker, c in members:
@@ -93,7 +96,7 @@ def _disagreeing_members(spoken: Sequence[list[Communication]]) -> Iterator[str]
 
 
 def started_collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
-    """(worker, start) of everyone who starts a collective, by its channel."""
+    """(worker, start) of all members of each collective, by its channel."""
     found: dict[Channel, list[tuple[int, Communication]]] = {}
     for worker, each in enumerate(spoken):
         for c in each:
@@ -104,7 +107,7 @@ def started_collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, 
 
 @lru_cache(maxsize=64)
 def _broken_leg(members: MemberLegs) -> str:
-    """The first message of a collective that has no other end; "" if all have."""
+    """A text for the first message of a collective without its other end; "" if all have theirs."""
     joined = {worker for worker, _ in members}
     sent = {(leg.message, w, leg.peer): leg.sent for w, legs in members for leg in legs if leg.sent}
     received = {(leg.message, leg.peer, w): leg.received for w, legs in members for leg in legs if leg.received}
@@ -120,16 +123,16 @@ def _broken_leg(members: MemberLegs) -> str:
 
 
 def _describe_communication(c: Communication) -> str:
-    """A communication in words, with what it carries."""
+    """A communication as text, with its contents and channel."""
     carried = f" of {_describe_content(c)}" if c.dtype else ""
     return f"{c}{carried} ({describe_channel(c.channel)})"
 
 
 def _describe_content(c: Communication) -> str:
-    """Type and shape of what is carried."""
+    """The type and shape of the contents of a communication, as text."""
     return f"{c.dtype} {'×'.join(map(str, c.shape)) or 'scalar'}"
 
 
 def describe_channel(channel: Channel) -> str:
-    """A channel in words."""
+    """A channel as text."""
     return f"{channel.way.name.lower()}, micro-batch {channel.micro}, edge {channel.edge}"

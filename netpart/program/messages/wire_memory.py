@@ -1,4 +1,4 @@
-"""What messages on their way may take, beyond a worker's buffers."""
+"""Memory that messages in flight need, in addition to a worker's buffers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from netpart.program.instructions import CollectiveStart, Receive, Send, Way
 from netpart.program.program import Program, WorkerProgram
 
 AHEAD = 2
-"""Messages of a bridge that may be on their way: sent, and not yet done with; more by its lag."""
+"""Messages of a bridge that may be in flight: sent, and not yet released by the receiver. A lag adds to them."""
 REDUCE_AHEAD = 1
-"""The same of an all-reduce, also with an update between its halves: it ends for nobody before everybody has done with
-what it brought, unless it is a swap."""
+"""The same for a channel of an all-reduce, also with an update between its halves. Unless it is a swap, it ends for no
+member before the others have used what that member sent."""
 OUT = 3
 """Frames of one size that are kept for sending."""
 
 
 def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
-    """The most that messages on their way in and out can take of this worker's memory, in bytes.
+    """The most bytes of this worker's memory that messages in flight, sent or received, can take.
 
-    With ``slots`` every channel of every phase has memory for what may be on its way, which its receiver has, or its
-    sender if the message stays there; but for what is written where it belongs, or read where it lies. Else messages
-    are frames: those that leave are shared by all channels of one size, and as many arrive as may be ahead.
+    With ``slots`` every channel of every phase has memory of its own for its messages in flight. The receiver has it,
+    or the sender if the message stays there. Messages that are written to their destination, or read at their source,
+    need none. Without ``slots``, messages are frames. Frames to send are shared by all channels of one size; as many
+    frames arrive as may be in flight.
     """
     phases = program.phases.values()
     if slots:
@@ -34,12 +35,13 @@ def wire_bytes(program: WorkerProgram, slots: bool = False) -> int:
     sizes = {n for phase in phases for n in _sent_sizes(program, phase)}
     arriving = Counter[str]()
     for phase in phases:
+        # By name: one phase runs at a time, but the Programs of a server are all parts of a training step.
         arriving[phase.phase] += _received_bytes(program, phase)
     return OUT * sum(sizes) + max(arriving.values(), default=0)
 
 
 def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
-    """Bytes of the slots that this worker has for channels of ``phase``."""
+    """Bytes of the slots in this worker's memory for the channels of ``phase``."""
     receives = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in receives)
     for start in phase.collectives:
@@ -55,8 +57,8 @@ def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
 
 
 def mapped_bytes(program: WorkerProgram) -> int:
-    """Bytes of its peers' memory that this worker sees where they share it: slots that it writes, what it writes where
-    it belongs, and what it reads where it lies. They are in its address space, but not its own."""
+    """Bytes of peers' shared memory that this worker maps: slots and destinations that it writes, and sources that it
+    reads. They are in its address space, but belong to the peers."""
     total = 0
     for phase in program.phases.values():
         sends = (i for i in phase.instructions if isinstance(i, Send))
@@ -81,7 +83,7 @@ def _sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
 
 
 def messages_ahead(found: Exchange, way: Way = Way.REDUCE) -> int:
-    """Messages of one channel of a collective that may be on their way."""
+    """Messages of one channel of a collective that may be in flight."""
     reduces = found.kind == ALL_REDUCE or way in (Way.BUCKET, Way.VALUES)
     return REDUCE_AHEAD if reduces and found.algorithm != SWAP else AHEAD
 
@@ -93,7 +95,7 @@ def _message_bytes(program: WorkerProgram, start: CollectiveStart, index: int) -
 
 
 def _received_bytes(program: WorkerProgram, phase: Program) -> int:
-    """The most that may wait to be taken in ``phase``."""
+    """The most bytes that may wait to be taken in ``phase``."""
     received = (i for i in phase.instructions if isinstance(i, Receive))
     total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in received)
     for start in phase.collectives:
@@ -105,11 +107,12 @@ def _received_bytes(program: WorkerProgram, phase: Program) -> int:
 
 
 def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
-    """(message, where it belongs) of what peers may write where it belongs as soon as they have it.
+    """(message, destination) of the messages that peers may write directly to their destination.
 
-    In an all-reduce, a sum that comes back replaces an addend of its own. Who made it has had that addend, and makes no
-    other before it has had the next: nobody looks at the place meanwhile, if it is there for the all-reduce alone. Nor
-    does anybody look at values between the halves of one when an update is done there (``soon``).
+    In an all-reduce, a sum that comes back replaces the addend that it contains. The peer that made the sum has
+    received that addend, and makes the next sum only after it has received the next addend. Nothing reads the
+    destination in between, if it serves the all-reduce alone. Nor are values read between the halves of an all-reduce
+    with an update (``overlap_updates``).
     """
     found = start.exchange
     place = start.exchange.place(program.worker)
@@ -123,11 +126,12 @@ def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Ite
 
 
 def peer_read_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
-    """(message, where it lies) of what peers read where it lies, as it stays there until they have.
+    """(message, source) of the messages that peers read directly at their source, where they stay until then.
 
-    Those are addends of parameters' gradients. Backward has made them before their exchange starts, and nobody writes
-    there before the next step but who brings their sum. The step ends when all sums, or the values made of them, have
-    come, each from who has read the addend (``returned``): what is written next is never taken for it.
+    These are addends of parameters' gradients. Backward has computed them before their exchange starts, and until the
+    next step only the peer that returns their sum writes there. The step ends when all sums, or the values computed
+    from them, have come, each from the peer that has read the addend (``returned_messages``). So the peer can never
+    read what is written next instead of the addend.
     """
     for index, view in staying_messages(program, start):
         if view in start.local and _is_permanent_run(program, view):
@@ -135,7 +139,7 @@ def peer_read_messages(program: WorkerProgram, start: CollectiveStart) -> Iterat
 
 
 def staying_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator[tuple[int, View]]:
-    """(message, where its sum goes) of what this worker sends and keeps until it has been read, here or in a slot."""
+    """(message, destination of its sum) of what this worker sends and keeps, there or in a slot, until it was read."""
     found = start.exchange
     place = start.exchange.place(program.worker)
     for index in sorted(found.staying):
@@ -146,24 +150,24 @@ def staying_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator
 
 
 def _is_second_half(program: WorkerProgram, start: CollectiveStart) -> bool:
-    """True if ``start`` is done as soon as another collective is complete."""
+    """True if ``start`` runs as soon as another collective is complete (``then``)."""
     return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
 
 
 def _is_permanent_run(program: WorkerProgram, view: View) -> bool:
-    """True if ``view`` is one run of memory that is nothing else's in any step, nor of several mini-batches."""
+    """True if ``view`` is one run of memory with no other use in any step, and with a single copy."""
     buffer = program.buffers[view.buffer]
     fixed = buffer.kind == FIXED and program.copies(view.buffer) == 1
     return fixed and is_contiguous(view, buffer.shape, buffer.order)
 
 
 def peer_written_buffers(program: WorkerProgram) -> set[int]:
-    """The buffers in which peers may write."""
+    """The buffers to which peers may write."""
     return {view.buffer for start in _collective_starts(program) for _, view in peer_written_messages(program, start)}
 
 
 def peer_read_buffers(program: WorkerProgram) -> set[int]:
-    """The buffers in which peers may read."""
+    """The buffers from which peers may read."""
     return {view.buffer for start in _collective_starts(program) for _, view in peer_read_messages(program, start)}
 
 

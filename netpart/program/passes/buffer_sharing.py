@@ -1,7 +1,7 @@
-"""Sharing: which buffers may lie in the same memory although one is made from the other.
+"""BufferSharing: which buffers may use the same memory although one is computed from the other.
 
-OVER   y = relu(x)          y takes the place of x, if nobody reads x again
-SAME   y = x, a copy        both are one, as long as none is written to while the other is still to be read
+OVER   y = relu(x)          y takes the place of x, if no later instruction reads x
+SAME   y = x, a copy        both share memory, if neither is written while the other is still to be read
 
 forward conv   w x                            forward relu   r x  w y     y over x: the last to read x makes y
 backward add   r dy  w dx0  w dx1             both are dy: dx0 is read before dx1 is added to
@@ -24,7 +24,7 @@ from netpart.spec import whole_region
 PartLayers = Mapping[tuple[int, int], Layer]
 """The layer of each part, by micro-batch and index of the part."""
 SharingOffer = tuple[View, View, MemoryReuse]
-"""What is made, from what, and how they may share."""
+"""The view that is made, the one that it is made from, and how they may share memory."""
 
 
 def layers_by_part(micros: list[MicroBatch], worker: int) -> PartLayers:
@@ -34,7 +34,7 @@ def layers_by_part(micros: list[MicroBatch], worker: int) -> PartLayers:
 
 
 class BufferAccesses:
-    """When the buffers that share one place are read and written to."""
+    """The times (indices of instructions) at which the buffers that share one place are read and written."""
 
     def __init__(self) -> None:
         self.reads: list[int] = []
@@ -49,21 +49,21 @@ class BufferAccesses:
         return max([*self.reads, *self.writes], default=-1)
 
     def read_after(self, time: int) -> float:
-        """The last time after ``time`` that it is read; -1 if it is not."""
+        """The last time after ``time`` at which it is read; -1 if there is none."""
         return max((t for t in self.reads if t > time), default=-1)
 
     def written_after(self, time: int) -> float:
-        """The first time after ``time`` that it is written to; infinite if it is not."""
+        """The first time after ``time`` at which it is written; infinity if there is none."""
         return min((t for t in self.writes if t > time), default=inf)
 
     def join(self, other: BufferAccesses) -> None:
-        """Takes over those of ``other``."""
+        """Add the accesses of ``other``."""
         self.reads += other.reads
         self.writes += other.writes
 
 
 class BufferSharing:
-    """Finds, for one phase, the buffer whose place each buffer takes: ``places``."""
+    """The search, for one phase, for the buffer whose place each buffer takes: ``places``."""
 
     def __init__(self, buffers: list[Buffer], instructions: list[Instruction], layers: PartLayers) -> None:
         self.buffers = buffers
@@ -82,7 +82,7 @@ class BufferSharing:
                     found.writes.append(time)
 
     def find(self) -> dict[int, int]:
-        """Lets every buffer share that can, in the order of instructions."""
+        """Let every buffer share that can, in the order of instructions; return each one's place (a buffer)."""
         for time, instruction in enumerate(self.instructions):
             for target, source, reuse in self.offers(instruction):
                 a = self.place(source)
@@ -100,7 +100,7 @@ class BufferSharing:
         return b
 
     def offers(self, instruction: Instruction) -> Iterator[SharingOffer]:
-        """What an instruction would make in the place of what."""
+        """The views that an instruction could make in the place of another view."""
         if isinstance(instruction, Copy):
             yield instruction.target, instruction.source, MemoryReuse.SAME
         elif isinstance(instruction, Forward | Backward):
@@ -114,7 +114,7 @@ class BufferSharing:
                 yield from ((target, source, reuse) for target in made if target is not None)
 
     def alike(self, target: View, source: View) -> bool:
-        """True if both are all of a buffer of the arena, and the same bytes in the same order."""
+        """True if both views are whole arena buffers of as many bytes, with their elements in the same order."""
         a = self.buffers[source.buffer]
         b = self.buffers[target.buffer]
         entire = source.box == whole_region(a.shape) and target.box == whole_region(b.shape)
@@ -122,6 +122,7 @@ class BufferSharing:
             return False
         if a.shape == b.shape:
             return same_layout(a.shape, a.order, b.order)
+        # A reshape keeps the order of elements only if both are row-major.
         return same_layout(a.shape, a.order, ()) and same_layout(b.shape, b.order, ())
 
     def allowed(self, time: int, source: int, target: int, reuse: MemoryReuse) -> bool:
@@ -136,8 +137,8 @@ class BufferSharing:
 
 
 def read_only_views(instruction: Instruction) -> Iterator[View]:
-    """The views that an instruction reads and leaves as they are. (What backward reads again of forward may be ``aux``,
-    which it may write to.)"""
+    """The views that an instruction reads and does not change. The ``reads`` of a Backward count as such, although they
+    may contain ``aux``, which it may write."""
     if isinstance(instruction, Forward):
         yield from (v for v in (*instruction.x, *instruction.w) if v is not None)
     elif isinstance(instruction, Backward):
@@ -147,7 +148,7 @@ def read_only_views(instruction: Instruction) -> Iterator[View]:
 
 
 def overwritten_views(instruction: Instruction) -> Iterator[View]:
-    """The views that an instruction writes to without having read them."""
+    """The views that an instruction writes without having read them."""
     if isinstance(instruction, Forward):
         yield from instruction.y
     elif isinstance(instruction, Backward):

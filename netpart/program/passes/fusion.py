@@ -1,5 +1,4 @@
-"""Fusion: an activation in the place of what it reads becomes part of the instruction before it; backward, of the one
-behind it.
+"""Fusion of activations that are computed in place: forward into the instruction before, backward into the one after.
 
 forward norm   w x                 forward norm+relu   w x, then x
 forward relu   r x  w y = x
@@ -23,7 +22,7 @@ from netpart.program.passes.buffer_sharing import PartLayers
 def fuse_activations(
     instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
-    """``instructions`` with every activation fused that can be; ``places`` are those of Sharing."""
+    """``instructions`` with every activation fused that can be; ``places`` are those that ``BufferSharing`` found."""
     found = _fuse_forward(instructions, layers, places, kernels) if kernels.fuses else instructions
     return _fuse_backward(found, layers, places, kernels) if kernels.fuses_back else found
 
@@ -31,7 +30,7 @@ def fuse_activations(
 def _fuse_forward(
     instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
-    """The same, forward."""
+    """``instructions`` with activations fused in the forward pass."""
     found: list[Instruction] = []
     for instruction in instructions:
         before = found[-1] if found else None
@@ -53,7 +52,7 @@ def _fuse_forward(
 def _fuse_backward(
     instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
 ) -> list[Instruction]:
-    """The same, backward, of activations that were fused forward."""
+    """``instructions`` with those activations fused in the backward pass that were fused in the forward pass."""
     then = {(i.micro, i.then.part): i.part for i in instructions if isinstance(i, Forward) and i.then}
     found: list[Instruction] = []
     for instruction in instructions:
@@ -73,15 +72,15 @@ def _fuse_backward(
 
 
 def _makes_in_place(instruction: Forward, places: Mapping[int, int]) -> bool:
-    """True if what an instruction makes lies where its input does."""
+    """True if the output of an instruction has the place of its input."""
     return _share_place(instruction.x[0], instruction.y[0], places)
 
 
 def _gradient_in_place(instruction: Backward, places: Mapping[int, int]) -> bool:
-    """True if the gradient that an instruction makes lies where the one that it reads does."""
+    """True if the gradient that an instruction makes has the place of the one that it reads."""
     return not any(instruction.adds) and _share_place(instruction.dy[0], instruction.dx[0], places)
 
 
 def _share_place(a: View | None, b: View | None, places: Mapping[int, int]) -> bool:
-    """True if two whole buffers lie in one place."""
+    """True if two views are of buffers in one place."""
     return a is not None and b is not None and places.get(a.buffer, a.buffer) == places.get(b.buffer, b.buffer)

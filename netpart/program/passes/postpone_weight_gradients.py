@@ -1,12 +1,12 @@
-"""Halves: backward of a layer in two, and the gradients of its parameters while others are waited for.
+"""Postponed weight gradients: a layer's backward in two halves, of which the second runs while a worker would wait.
 
     backward conv2 ───── backward norm1 ─ start sum ─ wait ─ backward moments1 ..
     backward conv2: dx ─ backward norm1 ─ start sum ─ backward conv2: dw ─ wait ─ backward moments1 ..
 
-What others wait for leaves earlier, and what this worker waits for has that long to come. Zero-bubble pipelines
-(Qi et al. 2023, arXiv:2401.10241) have the same two halves; here the second stays near its layer, so that no more is
-held for longer than what one layer read and the gradient of what it made. Sums of gradients of parameters make nobody
-wait before the end of the pass: they stay as early as they are.
+Messages that other workers wait for are sent earlier, and those that this worker waits for have more time to arrive.
+Zero-bubble pipelines (Qi et al. 2023, arXiv:2401.10241) use the same two halves. Here the second half stays near its
+layer, so only one layer's inputs and output gradient are held longer. No worker waits for sums of parameter gradients
+before the end of the pass, so these keep their early positions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from netpart.program.instructions import Backward, CollectiveStart, CollectiveWa
 from netpart.program.passes.buffer_sharing import PartLayers, read_only_views
 
 BufferSpan = tuple[int, int, int]
-"""A buffer with memory of its own, and the elements of it from one to another."""
+"""A buffer with memory of its own, and the range of its elements: first, and one after the last."""
 
 
 def postpone_weight_gradients(
     buffers: Sequence[Buffer], backward: Sequence[Instruction], layers: PartLayers
 ) -> list[Instruction]:
-    """The instructions of a ``backward`` pass; of the last layer before each that waits, and before the end, the
-    gradients of parameters come right before that, with all that is done to them, if something leaves for another
-    worker in between."""
+    """The instructions of a ``backward`` pass with weight gradients postponed.
+
+    The last layer that can be split before each wait, and before the end of the pass, is split. Its parameters'
+    gradients, with all instructions that touch them, move to just before that wait or end. They move only if a message
+    that other workers wait for is sent in between.
+    """
     found: list[Instruction] = []
     at: int | None = None
     for instruction in backward:
@@ -43,7 +46,7 @@ def postpone_weight_gradients(
 
 
 def split_backward(instructions: Iterable[Instruction], layers: PartLayers) -> Iterator[Instruction]:
-    """``instructions``, each Backward that can be as two, which may be done beside each other."""
+    """``instructions`` with each Backward split in two, if possible; the halves may run concurrently."""
     for instruction in instructions:
         if isinstance(instruction, Backward) and _can_split(instruction, layers):
             yield from _backward_halves(instruction)
@@ -52,30 +55,33 @@ def split_backward(instructions: Iterable[Instruction], layers: PartLayers) -> I
 
 
 def _backward_halves(whole: Backward) -> tuple[Backward, Backward]:
-    """The gradients of inputs, then those of parameters."""
+    """Two instructions in place of ``whole``: one for the gradients of inputs, one for those of parameters."""
     without = (None,) * len(whole.dx)
     return replace(whole, dw=(None,) * len(whole.dw)), replace(whole, dx=without, adds=())
 
 
 def _can_split(instruction: Backward, layers: PartLayers) -> bool:
-    """True if it makes gradients of both, inputs and parameters, and can make them apart."""
+    """True if an instruction computes gradients of inputs and of parameters, and can compute them separately."""
     both = any(instruction.dx) and any(instruction.dw)
     return both and layers[instruction.micro, instruction.part].splits_backward
 
 
 def _postpone_in_run(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> Sequence[Instruction]:
-    """``run``, which begins with a Backward in halves, with the second half of it at the end; as it is if that makes
-    nothing leave earlier, or if the second half would then read what is no longer there."""
+    """``run``, which begins with a Backward, with the second half of that moved to the end.
+
+    Returns ``run`` itself if that sends no message earlier, or if the second half would read overwritten data.
+    """
     whole = run[0]
     assert isinstance(whole, Backward)
     first, second = _backward_halves(whole)
     meanwhile = list[Instruction]()
-    behind = list[Instruction]([second])
+    postponed = list[Instruction]([second])
     touched = _view_spans(buffers, (view for view in second.dw if view is not None))
     for instruction in run[1:]:
         of_it = _view_spans(buffers, instruction.views)
+        # What touches a postponed instruction's data is postponed too, and so is all that touches its data in turn.
         if _spans_overlap(touched, of_it):
-            behind.append(instruction)
+            postponed.append(instruction)
             touched += of_it
         else:
             meanwhile.append(instruction)
@@ -83,28 +89,28 @@ def _postpone_in_run(buffers: Sequence[Buffer], run: Sequence[Instruction]) -> S
     pays = any(map(_unblocks_others, meanwhile)) and not _spans_overlap(
         changed, _view_spans(buffers, read_only_views(second))
     )
-    return [first, *meanwhile, *behind] if pays else run
+    return [first, *meanwhile, *postponed] if pays else run
 
 
 def _unblocks_others(instruction: Instruction) -> bool:
-    """True if it sends what others wait for before they go on with backward."""
+    """True if an instruction sends what other workers wait for during backward."""
     summed = isinstance(instruction, CollectiveStart) and instruction.channel.way != Way.BUCKET
     return summed or isinstance(instruction, Send)
 
 
 def _written_views(instruction: Instruction) -> Iterator[View]:
-    """The views that an instruction may write to."""
+    """The views that an instruction may write."""
     left = {id(view) for view in read_only_views(instruction)}
     yield from (view for view in instruction.views if id(view) not in left)
 
 
 def _view_spans(buffers: Sequence[Buffer], views: Iterable[View]) -> list[BufferSpan]:
-    """Where ``views`` lie, each as all of its buffer."""
+    """The spans of the buffers of ``views``: a view counts as all of its buffer."""
     return [_buffer_span(buffers, view.buffer) for view in views]
 
 
 def _buffer_span(buffers: Sequence[Buffer], b: int) -> BufferSpan:
-    """Where a buffer lies."""
+    """The span of buffer ``b`` in the buffer with memory of its own."""
     owner, start = resolve_alias(buffers, b)
     return owner, start, start + prod(buffers[b].shape)
 

@@ -1,9 +1,10 @@
-"""Recomputation: activations that are dropped after forward, and computed again right before backward reads them.
+"""Recomputation: activations are dropped after forward, and computed again just before backward reads them.
 
 Chen et al., Training deep nets with sublinear memory cost (arXiv:1604.06174): the forward pass is cut into segments,
-and only what crosses a border stays. Of n equal layers in k segments k + n / k are held at a time, at least 2 sqrt(n).
+and only what crosses a border is kept. Of n equal layers in k segments k + n / k are held at a time, at least
+2 sqrt(n).
 
-    forward   s0 ───┃ s1 ───┃ s2 ───                          ┃ stays, and so does what is data or came by message
+    forward   s0 ───┃ s1 ───┃ s2 ───                          ┃ is kept, and so are input data and received messages
     backward                          s2 ── (s1) s1 ── (s0) s0 ──          (s1): forward of s1 once more
 """
 
@@ -34,7 +35,7 @@ class TurnInstructions(NamedTuple):
 
 
 class ForwardSegment(NamedTuple):
-    """A run of a forward pass; ``own`` are the buffers that no other makes or reads."""
+    """A run of instructions of a forward pass; ``own`` are the buffers that no other segment makes or reads."""
 
     run: list[Repeatable]
     own: set[int]
@@ -43,21 +44,24 @@ class ForwardSegment(NamedTuple):
 def choose_recomputation(
     memory: BufferTable, passes: list[TurnInstructions], width: int, arena: Callable[[list[TurnInstructions]], int]
 ) -> list[TurnInstructions]:
-    """``passes`` with each forward pass in as many segments as make ``arena``, in bytes, least; as they are if dropping
-    saves nothing. Tries 1, 2, 4, .. segments, up to 2 sqrt(n) of n instructions. ``width``: bytes of a FLOAT."""
+    """``passes`` with each forward pass in the number of segments that gives the smallest ``arena``, in bytes.
+
+    Returns ``passes`` itself if dropping saves nothing. Tries 1, 2, 4, … segments, up to 2 sqrt(n) for n instructions.
+    ``width``: bytes of a FLOAT.
+    """
     found = Recomputation(memory, passes, width)
     known = len(memory.buffers)
     sizes = {0: arena(passes)}
     longest = max(map(len, found.runs.values()), default=0)
     for count in (1 << i for i in range(longest) if 4**i <= 4 * longest):
         sizes[count] = arena(found.passes(count))
-        del memory.buffers[known:]
+        del memory.buffers[known:]  # each trial adds the buffers of its recomputed activations
     best = min(sizes, key=sizes.__getitem__)
     return found.passes(best) if best else passes
 
 
 def repeated_forwards(instructions: Iterable[Instruction]) -> Iterator[Forward]:
-    """The Forwards of parts that have been forward before in the step."""
+    """The Forwards of parts that have already run forward in the step."""
     seen = set[PartKey]()
     for call in (i for i in instructions if isinstance(i, Forward)):
         for each in (call, call.then):
@@ -68,7 +72,7 @@ def repeated_forwards(instructions: Iterable[Instruction]) -> Iterator[Forward]:
 
 
 class Recomputation:
-    """The passes of one worker in a step, and what of them can be done again."""
+    """The passes of one worker in a step, and those of their instructions that can be repeated."""
 
     def __init__(self, memory: BufferTable, passes: list[TurnInstructions], width: int) -> None:
         self.memory = memory
@@ -84,7 +88,7 @@ class Recomputation:
         }
 
     def can_repeat(self, instruction: Repeatable) -> bool:
-        """True for parts that backward goes through, and for what moves activations: not data, not parameters."""
+        """True for parts with a backward, and for copies and sums of activations, but not of data or parameters."""
         if isinstance(instruction, Forward):
             return (instruction.micro, instruction.part) in self.trained
         return self.memory.buffers[instruction.source.buffer].kind == ARENA
@@ -98,7 +102,7 @@ class Recomputation:
         ]
 
     def dropped(self, count: int) -> list[ForwardSegment]:
-        """The segments that are done again: all but the last of a pass whose backward follows at once."""
+        """The segments that are recomputed: all but the last of a pass whose backward follows at once."""
         segments = list[ForwardSegment]()
         touched = Counter[int]()
         following = {a.turn: b.turn for a, b in pairwise(self.plain)}
@@ -106,11 +110,12 @@ class Recomputation:
             pieces = self.split(run, count)
             touched.update(b for each in pieces for b in each.own)
             segments += pieces[:-1] if following.get(turn) == turn._replace(backward=True) else pieces
+        # A buffer that two segments touch crosses a border: it is kept.
         once = {b for b, times in touched.items() if times == 1}
         return [ForwardSegment(run, own & once) for run, own in segments]
 
     def split(self, run: list[Repeatable], count: int) -> list[ForwardSegment]:
-        """``run`` in segments with all that they make and read."""
+        """``run`` in segments, with all buffers that each makes or reads as its ``own``."""
         buffers = self.memory.buffers
         nbytes = {b: buffers[b].nbytes(self.width) for i in run for b in written_buffers(i)}
         pieces = split_segments(run, nbytes, self.reread, count)
@@ -120,7 +125,7 @@ class Recomputation:
         ]
 
     def backward(self, instructions: list[Instruction], of: Mapping[PartKey, ForwardSegment]) -> Iterator[Instruction]:
-        """A backward pass that does each segment again before it first reads of it; ``of`` has those of the parts."""
+        """A backward pass that repeats each segment before it first reads from it; ``of`` has the segment of a part."""
         copies: dict[int, dict[int, int]] = {}
         for instruction in instructions:
             if not isinstance(instruction, Backward) or (instruction.micro, instruction.part) not in of:
@@ -134,7 +139,8 @@ class Recomputation:
             yield _rebind_buffers(instruction, copies.get(id(segment), {}))
 
     def needed(self, segment: ForwardSegment) -> list[Repeatable]:
-        """What of a segment makes what backward reads of it."""
+        """The instructions of a segment that are needed to make what backward reads from it."""
+        # Backwards through the segment: an instruction's inputs become wanted once the instruction is.
         wanted = segment.own & self.reread
         found = list[Repeatable]()
         for instruction in reversed(segment.run):
@@ -144,7 +150,7 @@ class Recomputation:
         return found[::-1]
 
     def copied(self, run: list[Repeatable]) -> dict[int, int]:
-        """A new buffer for each that ``run`` writes to."""
+        """A new buffer for each one that ``run`` writes."""
         found: dict[int, int] = {}
         for b in dict.fromkeys(b for i in run for b in written_buffers(i)):
             buffer = self.memory.buffers[b]
@@ -153,17 +159,17 @@ class Recomputation:
 
 
 def _reread_buffers(instruction: Backward) -> Iterator[int]:
-    """The buffers of forward that an instruction of a backward pass looks at again."""
+    """The buffers of forward that an instruction of a backward pass reads again."""
     yield from (view.buffer for view in (*instruction.x, *instruction.reads) if view is not None)
 
 
 def _without_metrics(instruction: Repeatable) -> Repeatable:
-    """``instruction`` without what a step may add up once only."""
+    """``instruction`` without its metrics, which a step must add up only once."""
     return replace(instruction, metrics=None) if isinstance(instruction, Forward) else instruction
 
 
 def _rebind_buffers(instruction: T, fresh: Mapping[int, int]) -> T:
-    """``instruction`` with every buffer that has a ``fresh`` one there."""
+    """``instruction`` with every buffer replaced for which ``fresh`` has a new one."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, View):

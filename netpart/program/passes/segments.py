@@ -1,4 +1,4 @@
-"""Segments: where a forward pass is best cut if only what crosses a border is to stay."""
+"""Segments: the best borders in a forward pass if only the buffers that cross a border are kept."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import accumulate
 from netpart.program.instructions import Accumulate, Copy, Forward
 
 Repeatable = Forward | Copy | Accumulate
-"""What can be done again: it reads and writes memory alone."""
+"""Instructions that can be repeated, as they only read and write memory."""
 
 
 def written_buffers(instruction: Repeatable) -> Iterator[int]:
-    """The buffers that an instruction of a forward pass writes to."""
+    """The buffers that an instruction of a forward pass writes."""
     if isinstance(instruction, Forward):
         yield from (view.buffer for view in (*instruction.y, *instruction.aux))
     else:
@@ -30,10 +30,11 @@ def read_buffers(instruction: Repeatable) -> Iterator[int]:
 def split_segments(
     run: Sequence[Repeatable], nbytes: Mapping[int, int], reread: set[int], count: int
 ) -> Iterator[list[Repeatable]]:
-    """``run`` in ``count`` segments that make about the same bytes of what backward reads.
+    """``run`` in ``count`` segments, each of which makes about as many bytes that backward reads.
 
-    Borders are where the fewest bytes cross within half a segment of that; those that backward does not read count
-    twice, for they would not be held otherwise. ``nbytes`` has the buffers that ``run`` writes to.
+    A border lies where the fewest bytes cross, at most half a segment from the equal share. Buffers that backward does
+    not read count twice, as they would not be held otherwise. ``nbytes`` has the bytes of the buffers that ``run``
+    writes.
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -42,6 +43,7 @@ def split_segments(
             if b in nbytes:
                 first.setdefault(b, at)
                 last[b] = at
+    # Differences first, summed by accumulate below: each buffer costs two changes, however long it lives.
     crossing = [0] * (len(run) + 1)
     made = [0] * (len(run) + 1)
     for b, at in first.items():
@@ -57,7 +59,7 @@ def split_segments(
 
 
 def _segment_borders(crossing: Sequence[int], made: Sequence[int], count: int) -> Iterator[int]:
-    """``count`` - 1 places, rising: for each multiple of the share of a segment the one in reach that costs least."""
+    """At most ``count`` - 1 positions: for each multiple of a segment's share, the cheapest one within reach."""
     share = made[-1] / count
     for j in range(1, count):
         reach = [at for at, done in enumerate(made) if abs(done - j * share) <= share / 2]

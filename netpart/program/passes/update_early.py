@@ -1,8 +1,8 @@
-"""Early updates: a parameter is updated as soon as the step has no more use for it, not at the end.
+"""Early updates: a parameter is updated as soon as the step no longer needs it, not at the end.
 
     backward fc2 │ start all-reduce │ update fc2 │ wait │ backward relu1 │ ...
 
-Its gradient then is still in the cache, and where an exchange has just begun, the update fills the wait for it.
+Its gradient is then still in the cache, and if an exchange has just begun, the update runs while that is in progress.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from netpart.program.instructions import CollectiveStart, Instruction, Send, Upd
 def update_early(
     buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]]
 ) -> list[Instruction]:
-    """``instructions``, each Update directly behind the last one before it that touches what it reads.
+    """``instructions``, with each Update directly after the last instruction before it that touches what it reads.
 
     ``read[h]`` are the views that the update of holding h reads: its values and gradients. An update that needs the
     norm of all gradients stays where it is.
@@ -31,11 +31,12 @@ def update_early(
         else:
             places.append(at)
         last.update({owning_buffer(buffers, view.buffer): at for view in instruction.views})
+    # Sorting is stable: an update follows the instruction whose index it has, which comes first in the list.
     return [instructions[at] for at in sorted(range(len(places)), key=places.__getitem__)]
 
 
 def _last_following_send(instructions: Sequence[Instruction], at: int) -> int:
-    """The last of the sends that directly follow instruction ``at``: others wait for them."""
+    """The last of the sends that directly follow instruction ``at``, or ``at``: other workers wait for them."""
     while isinstance(instructions[at + 1], CollectiveStart | Send):
         at += 1
     return at

@@ -1,4 +1,4 @@
-"""Rehearses a delayed pipeline: from the first mini-batch to the last, which no step waits for but at the ends.
+"""Simulation of a delayed pipeline from the first mini-batch to the last: it fills and drains once in a run.
 
 stage 0   F0    F1    F2 B0── F3 B1── F4 B2──    B3──    B4──
 stage 1      F0    F1 B0── F2 B1── F3 B2── F4 B3── B4──
@@ -23,11 +23,11 @@ from netpart.program.schedules.schedule import (
 from netpart.program.schedules.stages import StageGraph, stage_graphs
 
 SHOWN = 2
-"""Times that a pipeline is filled, of a delayed run that is shown."""
+"""The length of the delayed run that is shown, in units of the steps that fill the pipeline."""
 
 
 def simulate_schedule(cut: Partition) -> list[TimedTurn]:
-    """The turns of all teams in a training step of ``cut``, as they begin; in a short run where steps overlap."""
+    """The turns of all teams in a training step of ``cut``, by their start; of a short run if steps overlap."""
     order = schedule_order(cut.job)
     micros = cut.phases["train"]
     if order != DELAYED:
@@ -37,9 +37,9 @@ def simulate_schedule(cut: Partition) -> list[TimedTurn]:
 
 
 def simulate_delayed(micros: Sequence[StageGraph], steps: int) -> list[TimedTurn]:
-    """The turns of all teams in a run of ``steps`` mini-batches of these micro-batches, as they begin.
+    """The turns of all teams in a run of ``steps`` mini-batches of these micro-batches, by their start.
 
-    Micro-batches are numbered through the run. All stages are taken to be equally long.
+    Micro-batches are numbered throughout the run. All stages are assumed to take equally long.
     """
     teams = sorted({stage.team for stages in micros for stage in stages.before})
     left = {team: deque(_team_turns(micros, team, steps)) for team in teams}
@@ -57,7 +57,7 @@ def simulate_delayed(micros: Sequence[StageGraph], steps: int) -> list[TimedTurn
 
 
 def _team_turns(micros: Sequence[StageGraph], team: int, steps: int) -> Iterator[Turn]:
-    """What ``team`` computes, in order: each step forward of a mini-batch, backward of the one that is due."""
+    """The turns of ``team``, in order: in each step forward of a mini-batch, and backward of an earlier one."""
     for step in range(steps + micros[0].depth):
         for micro, stages in enumerate(micros):
             own = stages.of_team.get(team, [])
@@ -67,7 +67,7 @@ def _team_turns(micros: Sequence[StageGraph], team: int, steps: int) -> Iterator
 
 
 def _needed_turns(micros: Sequence[StageGraph], turn: Turn) -> Iterator[Turn]:
-    """Turns that must be over before ``turn``."""
+    """The turns that must have ended before ``turn``."""
     stages = micros[turn.micro % len(micros)]
     for other in (stages.after if turn.backward else stages.waits)[turn.stage]:
         yield turn._replace(stage=other)

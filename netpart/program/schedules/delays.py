@@ -1,4 +1,4 @@
-"""Delays: which earlier mini-batch each part of a step is for, where stages train without waiting for each other.
+"""Delays: the earlier mini-batch that each part of a step is for, if stages train without waiting for each other.
 
 A stage with delay d, counted from the loss, goes forward with mini-batch s in step s, and backward in step s + d, with
 the weights that forward had. Then it updates them (equations 1 and 2 of Akintoye et al., A hybrid parallelization
@@ -10,8 +10,8 @@ approach for distributed and scalable deep learning, 2021, with i = d + 1):
     stage 1      F0    F1 B0 F2 B1 F3 B2       d = 1                                       between forward and backward
     stage 2         F0 B0 F1 B1 F2 B2          d = 0
 
-So a step is that of one mini-batch, in which what has a delay is played for the mini-batch that many steps earlier. A
-buffer is needed once for each mini-batch that is between the first and the last to touch it.
+So the instructions of a step are those of one mini-batch, and delayed ones run for the mini-batch that many steps
+earlier. A buffer needs one copy for each mini-batch that is between the first and the last instruction to touch it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from netpart.program.schedules.schedule import DELAYED, schedule_order
 from netpart.program.schedules.stages import StageGraph, TeamStage
 
 BufferCopies = dict[int, int]
-"""How many mini-batches each buffer is held for, where that is more than one."""
+"""The number of mini-batches for which each buffer is held, if it is more than one."""
 
 
 def parameter_delays(partition: Partition) -> dict[str, int]:
-    """By how many mini-batches the update of each parameter is behind forward.
+    """The mini-batches by which the update of each parameter is later than forward.
 
-    That is the delay of the stage that reads it; the greatest of those whose gradients have to be there together.
+    This is the delay of the stage that reads it, or the greatest among the parameters that are updated together.
     """
     if schedule_order(partition.job) != DELAYED or "train" not in partition.phases:
         return {}
@@ -58,8 +58,9 @@ def _updated_together(partition: Partition) -> Iterator[Collection[str]]:
 
 
 def align_delays(delays: dict[str, int], together: Sequence[Collection[str]]) -> dict[str, int]:
-    """``delays`` with the greatest of each group for all of it, whatever groups it shares members with."""
+    """``delays`` with the greatest delay of each group for all its members, also over groups that share members."""
     before = -1
+    # Delays only grow, so their sum changes until every group is aligned.
     while before != (before := sum(delays.values())):
         for names in together:
             most = max((delays[name] for name in names), default=0)
@@ -71,10 +72,10 @@ def count_buffer_copies(
     buffers: Sequence[Buffer], instructions: Sequence[Instruction], read: Sequence[Sequence[View]],
     places: Mapping[int, int],
 ) -> BufferCopies:  # fmt: skip
-    """The buffers of which each mini-batch that is under way needs one of its own.
+    """The buffers of which each mini-batch in progress needs a copy of its own, and the number of copies.
 
-    ``read[h]`` are the views that the update of holding h touches; ``places`` says which buffers lie in the place of
-    another.
+    ``read[h]`` are the views that the update of holding h touches; ``places``: buffer -> the buffer whose memory it
+    uses.
     """
     if len({instruction.delay for instruction in instructions}) < 2:
         return {}

@@ -1,8 +1,7 @@
-"""Schedules: in which order each worker computes the passes of its micro-batches.
+"""Schedules: the order in which each worker computes the passes of its micro-batches.
 
-The schedule of a pipeline of ``stages`` is the record of a rehearsal, in which all teams work at the same pace and each
-picks, whenever it is free, what its order prefers. As the record was played once, no worker can wait for who waits for
-him.
+The schedule of a pipeline of ``stages`` is the record of a simulation. In it all teams work at the same pace, and each
+free team picks the pass that its order prefers. As the record was executed once, it contains no deadlock.
 
     stage 0   F0 F1 F2             B0──  F3 B1──     B2──     B3──      1F1B on three teams: the first has at most
     stage 1      F0 F1       B0──  F2 B1──  F3 B2──     B3──            3 micro-batches in flight, the last one
@@ -19,10 +18,10 @@ from netpart.program.schedules.stages import StageGraph, TeamStage
 from netpart.proto.job_pb2 import JobProto, Schedule
 
 ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
-"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all of forward first; forward of
-a mini-batch beside backward of an earlier one (``delays.py``)."""
+"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all forward passes first; forward
+of a mini-batch together with backward of an earlier one (``delays.py``)."""
 FORWARD_COST, BACKWARD_COST = 1, 2
-"""Time that a stage takes in a rehearsal: backward has two products for each of forward."""
+"""The time that a stage takes in a simulation: backward has two products for each of forward."""
 
 
 class Turn(NamedTuple):
@@ -34,7 +33,7 @@ class Turn(NamedTuple):
 
 
 class TimedTurn(NamedTuple):
-    """When a Turn is computed in the rehearsal."""
+    """A Turn with its start and end in the simulation."""
 
     turn: Turn
     start: int
@@ -42,14 +41,14 @@ class TimedTurn(NamedTuple):
 
 
 def schedule_order(job: JobProto) -> str:
-    """The order that ``job`` asks for."""
+    """The order that ``job`` sets."""
     return Schedule.Order.Name(job.neuralnet.schedule)
 
 
 class ScheduleSimulation:
-    """Plays forward and backward of micro-batches, each with its stages, on teams that work at the same pace.
+    """A simulation of forward and backward of micro-batches, each with its stages, on teams that work at the same pace.
 
-    ``trains`` says that backward is computed as well.
+    ``trains``: backward is computed as well.
     """
 
     def __init__(self, micros: Sequence[StageGraph], order: str, trains: bool = True) -> None:
@@ -65,7 +64,7 @@ class ScheduleSimulation:
             self.offer(turn)
 
     def limit(self, team: int) -> int:
-        """Micro-batches that a team may have in flight."""
+        """The number of micro-batches that a team may have in flight."""
         if self.flushes or not self.trains:
             return len(self.micros)
         return max(stages.in_flight(team) for stages in self.micros)
@@ -78,7 +77,7 @@ class ScheduleSimulation:
                     yield Turn(stage, micro, True)
 
     def needs(self, turn: Turn) -> Iterator[Turn]:
-        """Turns that must be over before ``turn``."""
+        """The turns that must have ended before ``turn``."""
         stages = self.micros[turn.micro]
         if not turn.backward:
             yield from (turn._replace(stage=before) for before in stages.waits[turn.stage])
@@ -87,12 +86,12 @@ class ScheduleSimulation:
         yield from self.flushed(turn._replace(backward=False))
 
     def flushed(self, turn: Turn) -> Iterator[Turn]:
-        """The same pass of all micro-batches that have to go through together, or ``turn`` alone."""
+        """The same pass of all micro-batches if the order flushes the pipeline, else ``turn`` alone."""
         others = range(len(self.micros)) if self.flushes else (turn.micro,)
         yield from (turn._replace(micro=m) for m in others if turn.stage in self.micros[m].before)
 
     def frees(self, turn: Turn) -> Iterator[Turn]:
-        """Turns that need ``turn``."""
+        """The turns that need ``turn``, the inverse of ``needs``."""
         stages = self.micros[turn.micro]
         if turn.backward:
             yield from (turn._replace(stage=before) for before in stages.waits[turn.stage])
@@ -102,14 +101,14 @@ class ScheduleSimulation:
             yield from self.flushed(turn._replace(backward=True))
 
     def offer(self, turn: Turn) -> None:
-        """Puts a turn that waits for nothing on its team's list: backward first, then what is nearest to the end."""
+        """Add a turn that waits for nothing to its team's heap: backward first, then forward nearest to the end."""
         if self.missing[turn] == 0:
             level = turn.stage.level
             rank = (0, turn.micro, -level) if turn.backward else (1, -level, turn.micro)
             heappush(self.ready[turn.stage.team], (rank, turn))
 
     def pick(self, team: int) -> Turn | None:
-        """What a free team computes next, if anything may be."""
+        """The turn that a free team computes next, or None."""
         if not self.ready[team]:
             return None
         turn = self.ready[team][0][1]
@@ -120,11 +119,11 @@ class ScheduleSimulation:
         return heappop(self.ready[team])[1]
 
     def opens(self, turn: Turn) -> bool:
-        """True at the stage that a micro-batch meets first of its team, and leaves last."""
+        """True for the first stage of a team: a micro-batch enters the team there, and leaves it there in backward."""
         return turn.stage == self.micros[turn.micro].of_team[turn.stage.team][0]
 
     def finish(self, turn: Turn) -> None:
-        """Notes that ``turn`` is over."""
+        """Record that ``turn`` has ended, and offer the turns that waited only for it."""
         self.in_flight[turn.stage.team] -= turn.backward and self.opens(turn)
         for freed in self.frees(turn):
             self.missing[freed] -= 1
@@ -146,6 +145,7 @@ class ScheduleSimulation:
             if not running:
                 return
             now = running[0][0]
+            # All turns that end now free their teams before one picks: the result depends on no order among them.
             while running and running[0][0] == now:
                 over = heappop(running)[1]
                 free.add(over.stage.team)
@@ -153,7 +153,7 @@ class ScheduleSimulation:
 
 
 def worker_turns(worker: int, micros: Sequence[StageGraph], order: str, trains: bool = True) -> list[Turn]:
-    """What ``worker`` computes, in order, of micro-batches with the given stages."""
+    """The turns of ``worker``, in order, for micro-batches with the given stages."""
     team = micros[0].of_worker(worker)
     if order == DELAYED:
         return list(_sequential_turns(micros, team, trains))
@@ -162,7 +162,7 @@ def worker_turns(worker: int, micros: Sequence[StageGraph], order: str, trains: 
 
 
 def _sequential_turns(micros: Sequence[StageGraph], team: int, trains: bool) -> Iterator[Turn]:
-    """Each micro-batch forward and then backward: in a delayed step, backward of an earlier mini-batch."""
+    """Each micro-batch forward and then backward; in a delayed step, backward is of an earlier mini-batch."""
     for micro, stages in enumerate(micros):
         own = stages.of_team.get(team, [])
         yield from (Turn(stage, micro, False) for stage in own)

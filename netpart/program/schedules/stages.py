@@ -1,9 +1,9 @@
-"""Stages: what each team of workers computes of a net without waiting for another.
+"""Stages: the parts of a net that a team of workers computes without waiting for another team.
 
-Workers that share a layer form a team. A pipeline of any shape, with skip edges, several inputs and teams that come
-twice, is the graph of its stages:
+Workers that share a layer form a team. A pipeline of any shape, with skip edges, several inputs and teams that occur
+twice, is described by the graph of its stages:
 
-    level 0     1     2            a level is how often a tensor has changed teams
+    level 0     1     2            a level is the number of times that a tensor has changed teams
     team 0 ──▶ 1 ──▶ 0             the stages of team 0 are (0, 0) and (2, 0)
 """
 
@@ -20,23 +20,23 @@ from netpart.graph.partition import MicroBatch
 
 
 class TeamStage(NamedTuple):
-    """What ``team`` computes at one depth: ``level`` is how often a tensor has changed teams by then."""
+    """All that ``team`` computes at one depth: ``level`` is the number of times a tensor has changed teams by then."""
 
     level: int
     team: int
 
 
 def stage_graphs(micros: Sequence[MicroBatch], delayed: bool = False) -> list[StageGraph]:
-    """The stages of each micro-batch; those with one graph share theirs."""
+    """The stages of each micro-batch; micro-batches with the same graph share one StageGraph."""
     made = {id(micro.graph): StageGraph(micro.graph, delayed) for micro in micros}
     return [made[id(micro.graph)] for micro in micros]
 
 
 @dataclass
 class StageGraph:
-    """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` what each stage reads.
+    """The stages of a partitioned net; ``levels`` has one entry per node, ``before`` the stages that each stage reads.
 
-    ``delayed``: they train on the gradients of earlier mini-batches.
+    ``delayed``: the stages train on the gradients of earlier mini-batches.
     """
 
     graph: Graph
@@ -64,17 +64,17 @@ class StageGraph:
         return self.graph.teams.of_node[node]
 
     def arrival(self, node: int, team: int) -> int:
-        """The level from which on ``team`` can have what ``node`` makes."""
+        """The lowest level at which ``team`` can have the output of ``node``."""
         return self.levels[node] + (self.team(node) != team)
 
     def holding(self, node: int, team: int) -> TeamStage:
-        """The stage in which ``team`` makes what ``node`` makes, or waits for it: the first that can."""
+        """The stage in which ``team`` makes the output of ``node``, or waits for it: the first one that can."""
         earliest = self.arrival(node, team)
         stages = self.of_team[team]
         return next((stage for stage in stages if stage.level >= earliest), stages[-1])
 
     def stage_of_part(self, part: Part) -> TeamStage:
-        """The stage of a part: a helper belongs to who makes what it holds, or to where it has arrived."""
+        """The stage of a part. A helper belongs to the stage that makes what it holds, or in which it arrives."""
         return self.holding(part.node, self.of_worker(part.worker))
 
     @cached_property
@@ -87,7 +87,7 @@ class StageGraph:
 
     @cached_property
     def after(self) -> dict[TeamStage, set[TeamStage]]:
-        """The stages that read what a stage makes, and the next one of its team."""
+        """For each stage, the stages that read its outputs, and the next stage of its team."""
         found: dict[TeamStage, set[TeamStage]] = {stage: set() for stage in self.before}
         for stage, sources in self.waits.items():
             for source in sources:
@@ -96,7 +96,7 @@ class StageGraph:
 
     @cached_property
     def waits(self) -> dict[TeamStage, set[TeamStage]]:
-        """What must be computed before a stage can be: what it reads, and the one before it of its team."""
+        """For each stage, the stages that must precede it: those that it reads, and the previous one of its team."""
         found = {stage: set(sources) for stage, sources in self.before.items()}
         for stages in self.of_team.values():
             for first, second in itertools.pairwise(stages):
@@ -108,9 +108,8 @@ class StageGraph:
         return self.graph.teams.of_worker[worker]
 
     def in_flight(self, team: int) -> int:
-        """Micro-batches that keep ``team`` busy: by Little's law, the time until one comes back over its own work.
-
-        K - k for stage k of K in a chain of teams (1F1B; PipeDream's NOAM)."""
+        """The number of micro-batches that keep ``team`` busy: by Little's law, the time until one comes back divided
+        by the team's own work on it. It is K - k for stage k of K in a chain of teams (1F1B; PipeDream's NOAM)."""
         if team not in self.of_team:
             return 1
         first = self.of_team[team][0]
@@ -118,19 +117,20 @@ class StageGraph:
         return -(-self.behind[first] // own)
 
     def delay(self, stage: TeamStage) -> int:
-        """Mini-batches by which backward of a stage is behind its forward: 0 at the end of the net, K - 1 at the
+        """Mini-batches by which backward of a stage is later than its forward: 0 at the end of the net, K - 1 at the
         first of a chain of K stages."""
         return self.behind[stage] - 1 if self.delayed else 0
 
     @property
     def depth(self) -> int:
-        """The greatest delay."""
+        """The greatest delay of all stages."""
         return max(map(self.delay, self.before), default=0)
 
     @cached_property
     def behind(self) -> dict[TeamStage, int]:
-        """Stages of the longest way from each one, itself included, to the end of the net."""
+        """The number of stages on the longest path from each stage, itself included, to the end of the net."""
         longest: dict[TeamStage, int] = {}
+        # From the highest level down: what follows a stage has a higher level, so it is known.
         for stage in sorted(self.before, reverse=True):
             longest[stage] = 1 + max((longest[s] for s in self.after[stage]), default=0)
         return longest

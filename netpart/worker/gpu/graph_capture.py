@@ -29,7 +29,7 @@ class GraphReplay:
         self.device = device
         self.actions = actions
         self.groups = group_table_rows(actions)
-        self.branches = schedule_groups(self.groups)
+        self.branches = _schedule_groups(self.groups)
         for lane, group in zip(self.branches.lanes, self.groups, strict=True):
             for action in group:
                 action.lane = lane
@@ -95,7 +95,7 @@ def make_group_call(group: list[Action]) -> Callable[[], None]:
     return found
 
 
-def schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
+def _schedule_groups(groups: list[list[Action]]) -> LaneSchedule:
     """How to deal them to lanes."""
     touched = []
     for group in groups:

@@ -125,7 +125,7 @@ def test_what_is_kept_on_disk_is_what_was_read(volumes: Any, monkeypatch: pytest
         opened.append(path.name)
         return NiftiScan(path)
 
-    monkeypatch.setattr(scans_module, "Scan", noted)
+    monkeypatch.setattr(scans_module, "NiftiScan", noted)
     again = [read(kept, 1, 0, 3, box) for box in boxes]
     for found in (first[1], again):
         assert all(np.array_equal(a, b) for a, b in zip(first[0], found, strict=True))

@@ -50,7 +50,7 @@ def test_a_folder_or_disk_that_cannot_be_used_is_told(monkeypatch: pytest.Monkey
     monkeypatch.delenv("TMPDIR")
     scratch = ScratchArrays(5, SHAPE, room=1000)
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(DataError, match="got no space left on device; let TMPDIR"):
+    with pytest.raises(DataError, match="got no space left on device; set TMPDIR"):
         scratch.put(1, ARRAYS[1])
 
 

@@ -37,7 +37,7 @@ def test_what_is_told_is_what_is_heard() -> None:
 def test_programs_without_their_other_half_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ForwardCompiler, "send", lambda compiler, part: None)
     heard: list[Any] = []
-    with pytest.raises(ProgramRefused, match=r"train: .*\n  worker \d: receive d-\S+ .* but nobody sends it"):
+    with pytest.raises(ProgramRefused, match=r"train: .*\n  worker \d: receive d-\S+ .* but no worker sends it"):
         launch.run_job(
             read_job(mlp(tmp_path)), 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append
         )

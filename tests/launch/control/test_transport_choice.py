@@ -30,7 +30,11 @@ def test_choice(wanted: str, launcher: str, chosen: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "launcher", "says"),
     [
-        ("tcp", "local", "one of auto, zeromq, shm, cuda-ipc, got 'tcp'"),
+        (
+            "tcp",
+            "local",
+            "expected a known transport, got 'tcp'; --transport auto chooses one; all 3: cuda-ipc, shm, zeromq",
+        ),
         ("shm", "threads", "--transport: expected auto, as --launcher threads has its own, got shm; leave it away"),
         ("shm", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),
         ("cuda-ipc", "hosts", "workers of other hosts cannot see its memory; use --transport zeromq"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.graph.cluster import Cluster
 from netpart.launch.control import worker_devices as devices
 from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices, set_devices
+from netpart.proto.cluster import Cluster
 from netpart.proto.job_pb2 import JobProto
 
 

@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netpart.graph.cluster import Cluster
 from netpart.launch.coordinator.blame import Blame
 from netpart.launch.coordinator.watch import MemberRecord
 from netpart.launch.teams.processes import ProcessTeam
+from netpart.proto.cluster import Cluster
 
 
 def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.graph.cluster import Cluster
 from netpart.launch.control.due_steps import barrier_steps, is_average_due, is_due
+from netpart.proto.cluster import Cluster
 from netpart.proto.job_pb2 import JobProto
 
 COUNTS = st.integers(0, 9)

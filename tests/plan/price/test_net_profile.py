@@ -62,7 +62,7 @@ def test_what_pipedream_partitioned_names_its_stages(tmp_path: Path) -> None:
         (f"a -- ReLU -- {FIGURES}\n\ta -- b\n", "graph.txt:2:1: profile: expected an edge between layers, got 'b'"),
         (f"a -- R -- {FIGURES}\nb -- R -- {FIGURES}\n\ta -- b\n\tb -- a\n", "layers without a cycle, got a, b"),
         ("\n", "expected a profile, got no layers"),
-        (SEVERAL.replace("; 3.0", "; x"), r"graph.txt:1:1: profile: .*mend .*float: ' x'"),
+        (SEVERAL.replace("; 3.0", "; x"), r"graph.txt:1:1: profile: .*correct .*float: ' x'"),
         (SEVERAL.replace("[6.0", "[-6.0"), r"graph.txt:1:1: profile: .*'\[-6.0; 3.0; 1.0\]', a number of 0 or more"),
         (TEXT.replace("activation_size=10.0", "activation_size=inf"), r"graph.txt:1:1: profile: .*number of 0 or more"),
     ],

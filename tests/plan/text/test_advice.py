@@ -101,7 +101,7 @@ def test_what_nobody_reads_is_told() -> None:
     dead = '} layer { name: "extra" type: kReLU srclayers: "conv" } layer { name: "loss"'
     text = JOB.replace('} layer { name: "loss"', dead).replace('}\n  layer { name: "loss"', dead)
     (told,) = partition_warnings(cut(text=text))
-    assert told == "extra: nobody reads it in training; remove it, or say include: kTest"
+    assert told == "extra: no layer reads it in training; remove it, or write include: kTest"
 
 
 def test_a_net_without_a_loss_is_told() -> None:
@@ -124,4 +124,4 @@ def test_a_part_that_nobody_reads_is_told() -> None:
       layer { name: "ip" type: kInnerProduct srclayers: "pool" """
     text = JOB.replace('layer {\n    name: "ip" type: kInnerProduct srclayers: "conv" ', pool)
     told = partition_warnings(cut("partition_dim: 3 location: [0, 1, 2]", text=text))
-    assert "conv-01 on worker 1: nobody reads this part; cut conv otherwise" in told
+    assert "conv-01 on worker 1: no other part reads this one; cut conv differently" in told

@@ -63,7 +63,7 @@ def test_an_inner_layer_is_a_helper_of_its_own_layer(name: str) -> None:
     (inner,) = [n.name for n in found.graph.net.nodes if n.inserted]
     why = reason(told[name].before, f"{inner}-00").why
     assert why.startswith(f"{inner} ")
-    assert why.endswith(" must know of the input that is here")
+    assert why.endswith(" must know about the input here")
     assert sum(sum(e.moves.values()) for e in told.values()) == compute_ledger(found).total
 
 
@@ -141,7 +141,7 @@ def test_addends_and_labels() -> None:
 
 def test_copies_that_sum_their_gradient() -> None:
     found = explain_layer(cut("schemes/five-layers", 2), "tanh1")
-    assert "add up the gradients of their output" in found.sums[0]
+    assert "all-reduce the output gradient" in found.sums[0]
     assert set(found.moves) == {"sums over replicas"}
 
 

@@ -51,7 +51,7 @@ def test_phases_are_told_where_their_cuts_differ() -> None:
 def test_layers_that_no_step_plays_are_left_alone() -> None:
     job = read_job(CONV, ["test_steps=0"])
     text = plan(job, 3)
-    assert text.count("#: in no phase that the job plays: left as it was") == 1
+    assert text.count("#: in no phase that the job runs: unchanged") == 1
     assert read_job_text(text).proto.neuralnet.layer[1] == job.proto.neuralnet.layer[1]
 
 

@@ -103,7 +103,7 @@ def test_starts_in_different_orders_end_unless_all_must_come_together() -> None:
         check_deadlocks(workers)
         if order is first:
             check_deadlocks(workers, together=True)
-    with pytest.raises(ProgramRefused, match=r"worker 0 stands at start all-reduce a .* until worker 1 comes to"):
+    with pytest.raises(ProgramRefused, match=r"worker 0 stands at start all-reduce a .* until worker 1 reaches"):
         check_deadlocks(workers, together=True)
 
 
@@ -115,14 +115,14 @@ def test_a_missing_receive() -> None:
     error = refused(workers)
     assert error.startswith("train: the workers' Programs do not fit together; ")
     assert "worker 0: send s-slice-below-00-concate-act-01 of float64 2×2 (forward, micro-batch 0, edge " in error
-    assert error.endswith(") to worker 1, but nobody receives it")
+    assert error.endswith(") to worker 1, but no worker receives it")
 
 
 def test_a_missing_send() -> None:
     workers = three()
     workers[2].remove(next(c for c in workers[2] if c.verb == MessageVerb.SEND and c.peer == 0))
     assert "worker 0: receive d-" in refused(workers)
-    assert refused(workers).endswith("from worker 2, but nobody sends it")
+    assert refused(workers).endswith("from worker 2, but no worker sends it")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_missing_send() -> None:
     [
         ({"shape": (2, 7)}, "send s-slice-below-00-concate-act-01 of float64 2×7 "),
         ({"dtype": "float32"}, ") to worker 1, which expects float64 2×2"),
-        ({"peer": 2}, "to worker 2, but it is worker 1 who receives it, from worker 0"),
+        ({"peer": 2}, "to worker 2, but worker 1 receives it, from worker 0"),
     ],
 )
 def test_ends_that_differ(change: dict[str, object], words: str) -> None:
@@ -155,7 +155,7 @@ def test_a_message_on_the_channel_of_a_collective() -> None:
 
 def test_only_a_few_faults_are_told() -> None:
     error = refused([[send(f"layer{i}", i, 1) for i in range(SHOWN + 3)], []])
-    assert error.count("nobody receives it") == SHOWN
+    assert error.count("no worker receives it") == SHOWN
     assert error.endswith("\n  and 3 more")
 
 
@@ -168,9 +168,9 @@ def test_two_workers_that_both_receive_first() -> None:
     assert head == "train: 2 workers wait for each other in a ring:"
     assert one.startswith("  worker 0 stands at receive d-")
     assert "d-slice-below-01-concate-act-00 (forward, micro-batch 0, edge " in one
-    assert " until worker 1 comes to send s-slice-below-01-concate-act-00" in one
+    assert " until worker 1 reaches send s-slice-below-01-concate-act-00" in one
     assert two.startswith("  worker 1 stands at receive d-")
-    assert " until worker 0 comes to send s-" in two
+    assert " until worker 0 reaches send s-" in two
 
 
 def test_three_workers_in_a_ring_are_named_and_a_fourth_that_waits_for_them_is_not() -> None:
@@ -181,7 +181,7 @@ def test_three_workers_in_a_ring_are_named_and_a_fourth_that_waits_for_them_is_n
     assert head == "train: 3 workers wait for each other in a ring:"
     assert [line.split(" stands at ")[0].strip() for line in ring] == ["worker 1", "worker 3", "worker 2"]
     assert ring[0] == (
-        "  worker 1 stands at receive d-x3 (forward, micro-batch 0, edge 3) until worker 3 comes to send s-x3"
+        "  worker 1 stands at receive d-x3 (forward, micro-batch 0, edge 3) until worker 3 reaches send s-x3"
     )
 
 
@@ -228,9 +228,9 @@ def test_waits_that_cross() -> None:
     one = [start("a", 0, 1), wait("a", 0), start("b", 1, 1), wait("b", 1)]
     other = [start("b", 1, 0), wait("b", 1), start("a", 0, 0), wait("a", 0)]
     assert refused([one, other]).splitlines()[1:3] == [
-        "  worker 0 stands at wait for all-reduce a (reduce, micro-batch 0, edge 0) until worker 1 comes to "
+        "  worker 0 stands at wait for all-reduce a (reduce, micro-batch 0, edge 0) until worker 1 reaches "
         "start all-reduce a",
-        "  worker 1 stands at wait for all-reduce b (reduce, micro-batch 0, edge 1) until worker 0 comes to "
+        "  worker 1 stands at wait for all-reduce b (reduce, micro-batch 0, edge 1) until worker 0 reaches "
         "start all-reduce b",
     ]
 

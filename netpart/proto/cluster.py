@@ -1,10 +1,10 @@
-"""Cluster: who trains with whom, and who keeps the parameters: the ranks of a run and what each of them is.
+"""Cluster: the ranks of a run, which worker group each belongs to, and which ranks are parameter servers.
 
     group 0   group 1   ...   servers          rank = group * workers + worker; servers come last
     0 .. K-1  K .. 2K-1       GK .. GK+S-1
 
-Within a group everybody has a number: its workers 0 .. K-1, then the servers, which all groups share. Step s is mini-
-batch s of the job, and group s mod G takes it.
+Within a group each member has a number: workers have 0 .. K-1, followed by the servers, which all groups share. Step s
+is mini-batch s of the job, and group s mod G computes it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cluster:
-    """``groups`` of ``workers``, and ``servers`` that apply the gradients of all of them.
+    """``groups`` groups of ``workers`` workers each, and ``servers`` that apply the gradients of all groups.
 
-    Several groups without servers apply their own gradients and average their parameters, every ``sync`` of their
-    steps. ``staleness`` bounds in steps how far a group may be ahead (None: it is not bounded), ``in_turns`` lets
-    servers apply gradients in the order of their steps alone.
+    Several groups without servers apply their own gradients, and average their parameters every ``sync`` of their
+    steps. ``staleness`` bounds, in steps, how far a group may be ahead (None: unbounded). With ``in_turns``, servers
+    apply gradients only in the order of their steps.
     """
 
     workers: int
@@ -39,7 +39,7 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """Members of the run."""
+        """Number of ranks of the run: all workers and servers."""
         return self.groups * self.workers + self.servers
 
     @property
@@ -58,58 +58,63 @@ class Cluster:
         return range(self.size - self.servers, self.size) if self.servers else self.reporting_ranks
 
     def is_server(self, rank: int) -> bool:
-        """True for a server."""
+        """True if ``rank`` is a server."""
         return rank >= self.groups * self.workers
 
     def group(self, rank: int) -> int:
-        """The group of a worker."""
+        """The group of a worker, by its rank."""
         return rank // self.workers
 
     def number_in_group(self, rank: int) -> int:
-        """What a rank is called within a group."""
+        """The number of ``rank`` within its group; servers follow the workers."""
         return rank - (self.groups - 1) * self.workers if self.is_server(rank) else rank % self.workers
 
     def ranks(self, group: int) -> tuple[int, ...]:
-        """The ranks of a group by number: its workers, then all servers."""
+        """The ranks of a group, in order of their number: its workers, then all servers."""
         servers = range(self.size - self.servers, self.size)
         return (*range(group * self.workers, (group + 1) * self.workers), *servers)
 
     def replicas(self, rank: int) -> tuple[int, ...]:
-        """The same worker in all groups."""
+        """The ranks of the same worker in all groups."""
         return tuple(group * self.workers + rank % self.workers for group in range(self.groups))
 
     def steps(self, group: int, first: int, end: int) -> range:
-        """The steps of a group among those from ``first`` to before ``end``."""
+        """The steps of ``group`` in the range from ``first`` to before ``end``."""
+        # The least step from ``first`` on that is congruent to ``group`` modulo the number of groups: after a resume
+        # ``first`` need not be a multiple of it.
         return range(first + (group - first) % self.groups, end, self.groups)
 
     def name(self, rank: int) -> str:
-        """A rank for people: "worker 3 (of group 1)", "server 0 (rank 4)"."""
+        """Name of a rank in messages: "worker 3 (of group 1)", "server 0 (rank 4)"."""
         if self.is_server(rank):
             return f"server {rank - self.groups * self.workers} (rank {rank})"
         return f"worker {rank}" + (f" (of group {self.group(rank)})" if self.groups > 1 else "")
 
     def __str__(self) -> str:
-        """In words: "2 groups of 3 workers, 2 servers"."""
-        said = plural_text(self.workers, "worker")
-        said = f"{self.groups} groups of {said}" if self.groups > 1 else said
-        return f"{said}, {plural_text(self.servers, 'server')}" if self.servers else said
+        """Description of the cluster: "2 groups of 3 workers, 2 servers"."""
+        text = plural_text(self.workers, "worker")
+        text = f"{self.groups} groups of {text}" if self.groups > 1 else text
+        return f"{text}, {plural_text(self.servers, 'server')}" if self.servers else text
 
 
 def cluster_of(job: JobProto, workers: int) -> Cluster:
-    """The cluster that ``job`` asks for, in groups of ``workers``.
+    """The cluster that ``job`` describes, in groups of ``workers`` workers.
 
-    One group that keeps its parameters itself sums gradients (AllReduce); one with servers of its own is Sandblaster,
-    several with common servers Downpour, several that each keep their own parameters Distributed Hogwild, which here
-    average them around the ring. Raises ConfigError, with its place, for what does not fit together.
+    One group that keeps its parameters sums gradients (AllReduce); one group with its own servers is Sandblaster;
+    several groups with common servers are Downpour. Several groups that each keep their own parameters are Distributed
+    Hogwild, where netpart averages the parameters around the ring. Raises ConfigError, with its place, for fields that
+    conflict.
     """
     conf = job.cluster
     groups = job.cluster.nworker_groups
+    # SINGA's Hogwild: one server group inside each worker group. Here the workers keep the parameters themselves.
     own = conf.nserver_groups == groups and not conf.server_worker_separate
     servers = 0 if conf.nserver_groups == 0 or (own and groups > 1) else conf.nservers_per_group
     if servers and conf.nserver_groups > 1:
         allowed = f"0, 1, or {groups} with server_worker_separate: false" if groups > 1 else "0 or 1"
         hint = "all groups share one group of servers, or each keeps its own parameters"
         _refuse_cluster("nserver_groups", allowed, conf.nserver_groups, hint)
+    # Servers that share processes with the only worker group do the same as workers that apply their own updates.
     if groups == 1 and not conf.server_worker_separate:
         servers = 0
     bound = conf.staleness if conf.HasField("staleness") else None
@@ -138,7 +143,7 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
 
 
 def single_group_job(job: JobProto) -> JobProto:
-    """A copy of ``job`` that one group trains, which keeps its parameters itself."""
+    """A copy of ``job`` for one group that keeps its parameters itself."""
     copy = type(job)()
     copy.CopyFrom(job)
     for field in ("nworker_groups", "nserver_groups", "server_worker_separate", "staleness", "in_turns"):
@@ -147,17 +152,15 @@ def single_group_job(job: JobProto) -> JobProto:
 
 
 def _averaging_bound(conf: ClusterProto) -> int:
-    """Steps that a group may go on without the average that it has begun: at most to where the next one begins."""
+    """Steps that a group may run while its current average is in flight: at most until the next average starts."""
     if conf.in_turns:
-        _refuse_cluster(
-            "in_turns", "false, without servers", "true", "groups average at fixed steps anyway: leave it away"
-        )
+        _refuse_cluster("in_turns", "false, without servers", "true", "groups average at fixed steps anyway: omit it")
     if conf.HasField("staleness") and conf.staleness > conf.sync_freq:
-        hint = "one average is on its way at a time: raise sync_freq"
+        hint = "only one average is in flight at a time: raise sync_freq"
         _refuse_cluster("staleness", f"at most sync_freq, {conf.sync_freq}", conf.staleness, hint)
     return conf.staleness if conf.HasField("staleness") else conf.sync_freq
 
 
 def _refuse_cluster(field: str, expected: str, got: object, hint: str) -> None:
-    """Raises ConfigError for a field of the cluster."""
+    """Raise ConfigError for a field of the cluster."""
     raise ConfigError(f"cluster.{field}", expected, str(got), hint, at=("cluster", field))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.graph.workers import default_workers
 from netpart.proto.reader import read_job_text
+from netpart.proto.worker_count import default_workers
 
 
 @pytest.mark.parametrize(

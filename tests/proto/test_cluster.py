@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.graph.cluster import Cluster, cluster_of, single_group_job
+from netpart.proto.cluster import Cluster, cluster_of, single_group_job
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import read_job_text
 

@@ -1,4 +1,4 @@
-"""How many workers a job is cut over when nobody says."""
+"""Default number of workers of a job."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
 
 def default_workers(job: JobProto) -> int:
-    """What the job asks for: ``cluster.nworkers_per_group``, or as many as its locations name, at least 1."""
+    """The number of workers in the job: ``cluster.nworkers_per_group``, or else one more than its highest location."""
     if job.cluster.HasField("nworkers_per_group"):
         return job.cluster.nworkers_per_group
     named = [w for layer in job.neuralnet.layer for w in layer.location]
     named += [w for layer in job.neuralnet.layer for cut in layer.cut for w in cut.location]
     named += [shard.worker for layer in job.neuralnet.layer for shard in layer.shard]
+    # Workers count from 0.
     return max(named, default=0) + 1

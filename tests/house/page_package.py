@@ -1,0 +1,38 @@
+"""The code blocks of a page, and a package of them that is tried without being installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.house.tree import ROOT
+
+SECONDS = 120
+
+
+def page_blocks(page: str) -> dict[str, list[str]]:
+    """The blocks of ``docs/PAGE`` by their language, "" where a block names none."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        found.setdefault(language, []).append(block)
+    return found
+
+
+def write_entry_points(folder: Path, name: str, entry_points: str) -> None:
+    """What pip writes of the package ``name``, so that Python finds its entry points in ``folder``."""
+    (folder / f"{name}-1.dist-info").mkdir()
+    (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(entry_points)
+
+
+def run_python(folder: Path, *arguments: str) -> str:
+    """Runs Python with the packages of ``folder``; returns what it prints. A failure is an AssertionError."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    result = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
