@@ -129,10 +129,10 @@ draw-zoo: env ## draw graphs/**: the drawings of pages to docs/images, all other
 layers-page: env ## regenerate docs/layers.md and its drawings
 	$(BIN)/python -m tools.gen_layers_page
 
-speed-page: env ## regenerate the tables of docs/speed.md from benchmarks/results
+speed-page: env ## write the tables of docs/speed-results.md anew from benchmarks/results
 	$(BIN)/python -m tools.speed_page
 
-gpu-page: env ## regenerate the tables of docs/gpu.md from benchmarks/results
+gpu-page: env ## write the tables of docs/gpu-results.md anew from benchmarks/results
 	$(BIN)/python -m tools.gpu_page
 
 resattnet-page: env ## regenerate the tables and charts of docs/resattnet.md from benchmarks/results

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import netpart.plan.search.planners  # noqa: F401  # adds netpart's planners to PLANNERS
 from benchmarks.nets import Net, job
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net

@@ -1,4 +1,4 @@
-"""Fills the tables of docs/gpu.md with what the benchmarks found: run it after them.
+"""Fills the tables of docs/gpu-results.md with what the benchmarks found: run it after them.
 
 python -m tools.gpu_page            write the tables anew from benchmarks/results/gpu-*.json
 python -m tools.gpu_page --check    write nothing; exit 1 if the page does not say what the files say
@@ -17,7 +17,7 @@ from tools.results_page import Json, keep, results
 from tools.speed_page import HEAD
 from tools.speed_page import line as compared
 
-PAGE = "docs/gpu.md"
+PAGE = "docs/gpu-results.md"
 BRIDGES = "gpu-bridges"
 STEP_HEAD = ["net", NETPART, *WAYS, "of the product ceiling", "of the copy ceiling"]
 
@@ -49,8 +49,8 @@ def precision(found: Json) -> list[str]:
         f"- {net['title']}, {name}: could not be measured: {why.splitlines()[-1]}"
         for net in nets.values() for name, why in net["failed"].items()
     ]  # fmt: skip
-    beside = [compared(row.as_json()) for row in rows(nets)]
-    return [*markdown(STEP_HEAD, cells), *(["", *failed] if failed else []), "", HEAD, *beside]
+    against = [compared(row.as_json()) for row in rows(nets)]
+    return [*markdown(STEP_HEAD, cells), *(["", *failed] if failed else []), "", HEAD, *against]
 
 
 def step_cells(net: Json) -> list[str]:

@@ -1,4 +1,4 @@
-"""The sections of docs/layers.md: what a type says about itself, as Markdown."""
+"""The sections of docs/layers.md: the comments, confs, costs and cuts of each type, as Markdown."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tools.layer_examples import GROUPS, Example, source_names
 
 HEAD = """# Layers
 
-Every layer type with what it computes, its conf, its parameters, and what a part of it needs from its sources when it
-is cut. This page is generated from the types: `make layers-page` writes it, a test keeps it fresh. How to write a job
-is on the page about [the language](language.md), what is put between the parts on the one about
-[partitioning](partition.md), and how to add a type of your own on [the one after this](writing-a-layer.md).
+Every layer type: what it computes, its conf, its parameters, and what a part of it needs from its sources when it is
+cut. This page is generated from the types: `make layers-page` writes it, and a test checks that it is up to date.
+[The language](language.md) describes how to write a job, [partitioning](partition.md) what netpart inserts between
+parts, and [writing a layer](writing-a-layer.md) how to add a type of your own.
 
-**How to read it.** y is the output and x the source (x0, x1, ... where there are several); batch comes first in every
-shape. Each table cuts the example in two and says what the *first* part computes, and what it needs for that, in
+**How to read it.** y is the output and x the source (x0, x1, ... if there are several); batch comes first in every
+shape. Each table cuts the example in two and shows what the *first* part computes and what it needs for that, in
 Python's slices: `x[:, 0:7]` is all of axis 0 and elements 0 to 6 of axis 1. A cut on the *inputs* makes addends, each
-the sum over a box of the inputs. FLOPs are those of one forward and one backward pass with all gradients. Drawings
-show one of the cuts, one where something travels if there is one: ellipses are the helpers that netpart inserts,
-thick arrows the bridges between workers, with the bytes of their values; gradients come back the same way.
+the sum over a region of the inputs. FLOPs are those of one forward and one backward pass with all gradients. Drawings
+show one of the cuts, if possible one in which a tensor is sent. Ellipses are the helpers that netpart inserts; thick
+arrows are the bridges between workers, with the bytes of their values. Gradients return the same way.
 
-Every layer may also stay whole (`partition_dim: -1`) or be copied (`cut { over: REPLICA }`): a copy needs what the
+Every layer may also be whole (`partition_dim: -1`) or be copied (`cut { over: REPLICA }`): a copy needs what the
 whole needs. Weights and biases are `param` blocks, in the order of the shapes given here.
 """
 

@@ -1,4 +1,4 @@
-"""Fills the tables of docs/speed.md with what the benchmarks found: run it after them.
+"""Fills the tables of docs/speed-results.md with what the benchmarks found: run it after them.
 
 python -m tools.speed_page            write the tables anew from benchmarks/results/*.json
 python -m tools.speed_page --check    write nothing; exit 1 if the page does not say what the files say
@@ -13,8 +13,8 @@ from netpart.units import bytes_text, seconds_text
 from tools import results_page
 from tools.results_page import Json, about, keep, missing, results
 
-PAGE = "docs/speed.md"
-HEAD = "| work | beside | netpart | peer | ratio | goal |\n|---|---|--:|--:|--:|--:|"
+PAGE = "docs/speed-results.md"
+HEAD = "| work | compared with | netpart | peer | ratio | goal |\n|---|---|--:|--:|--:|--:|"
 
 
 def filled(root: Path) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from netpart.verify.difference import TensorDifference, largest_difference
 
 LAWS = {"float64": 1e-11, "float32": 1e-5}
-"""Largest relative difference under the law n workers = 1 worker; for float32 after a few steps (decision 17)."""
+"""Largest relative difference under the law n workers = 1 worker, by dtype; for float32 after a few steps
+(docs/verify.md, "What decides")."""
 TIMES = 8
 """Largest ratio of a difference to the error of the uncut net. Above 1, as rounding may also decide a near tie."""
 CANCELLATION = 16

@@ -23,8 +23,8 @@ def test_the_page_has_the_figures_of_today(name: str, tmp_path: Path) -> None:
     net = sized(NETS[name])
     asked, least = census(net, "tf32")
     said = "| " + " | ".join(line(net, asked, least, "tf32")) + " |"
-    page = (ROOT / "docs/gpu.md").read_text()
-    assert said in page, f"docs/gpu.md: expected {said}; python -m tools.gpu_census prints all rows"
+    page = (ROOT / "docs/gpu-results.md").read_text()
+    assert said in page, f"docs/gpu-results.md: expected {said}; python -m tools.gpu_census prints all rows"
     flops, _ = costs(job(net, 1), tmp_path)
     assert 0.9 * flops < sum(each.flops for each in asked) < 1.1 * flops  # attention computes its scores again
 

@@ -11,6 +11,7 @@ from tests.house.tree import ROOT, name, top_level_folders
 
 PAGES = sorted([*ROOT.glob("*.md"), *(p for f in ("docs", "graphs", "workers") for p in (ROOT / f).rglob("*.md"))])
 RECORDS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+SECTIONS = ["Context", "Decision", "Alternatives", "Consequences"]
 OF_THEIR_OWN = {
     "benchmarks",
     "cuda",
@@ -78,6 +79,15 @@ def test_tests_mirror_the_code() -> None:
 
 def test_decisions_are_numbered_without_gaps() -> None:
     assert [r.name[:4] for r in RECORDS] == [f"{i:04d}" for i in range(1, len(RECORDS) + 1)]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=name)
+def test_records_have_one_format(record: Path) -> None:
+    """Title, date and status, and the sections of SECTIONS in this order; a record may lack alternatives."""
+    text = record.read_text(encoding="utf-8")
+    assert re.match(r"# \d+\. [^\n]+\n\nDate: \d{4}-\d\d-\d\d\. Status: [^\n]+\.\n\n## ", text)
+    found = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)[1:]
+    assert found in (SECTIONS, [section for section in SECTIONS if section != "Alternatives"])
 
 
 def test_the_index_of_decisions_has_a_line_for_each() -> None:

@@ -1,4 +1,4 @@
-"""A floor imports only floors below it, and the drawing of the floors tells the truth."""
+"""A floor imports only floors below it, and docs/house.md shows the floors and rooms that there are."""
 
 from __future__ import annotations
 
@@ -34,6 +34,24 @@ def floors_of_the_docs() -> list[list[str]]:
     return [re.findall(r"\w+", row) for row in rows]
 
 
+def rooms_of_the_docs() -> list[str]:
+    """The folders in the table of rooms, as floor/room; a row without a floor is one more room of the floor above."""
+    page = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    section = page.split("## Rooms\n", 1)[1].split("\n## ", 1)[0]
+    found, floor = list[str](), ""
+    for named, room in re.findall(r"^\| (?:`(\w+)/` )?\| `([\w/]+)/` \|", section, flags=re.MULTILINE):
+        floor = named or floor
+        found.append(f"{floor}/{room}")
+    return found
+
+
+def rooms_of_the_code() -> list[str]:
+    """Every folder within a package of netpart/."""
+    files = (path for path in (ROOT / "netpart").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    folders = {path.parent.relative_to(ROOT / "netpart").as_posix() for path in files}
+    return [folder for folder in folders if "/" in folder]
+
+
 def test_no_module_imports_upwards() -> None:
     result = lint_imports(ROOT)
     assert result.returncode == 0, result.stdout
@@ -51,3 +69,7 @@ def test_an_import_upwards_is_found(tmp_path: Path) -> None:
 
 def test_the_docs_draw_the_floors_that_are_kept() -> None:
     assert floors_of_the_docs() == floors_of_the_linter()
+
+
+def test_the_docs_list_the_rooms_that_there_are() -> None:
+    assert sorted(rooms_of_the_docs()) == sorted(rooms_of_the_code())

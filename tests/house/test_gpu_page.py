@@ -1,4 +1,4 @@
-"""docs/gpu.md: its tables say what the benchmarks found, and its commands are there."""
+"""docs/gpu-results.md: its tables say what the benchmarks found, and its commands are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A name means one thing in the house: CONTRIBUTING.md, "Names"."""
+"""A name means one thing in the house (CONTRIBUTING.md)."""
 
 from __future__ import annotations
 

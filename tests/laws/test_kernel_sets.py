@@ -1,7 +1,7 @@
 """The law of kernel sets: in float32 oneDNN's kernels err as the reference kernels do, tensor by tensor.
 
-The yardstick is the reference's own error against float64 from the same weights (tests/laws/yardstick.py). What more is
-asked of a cut, decisions.md 17 says.
+The yardstick is the reference's own error against float64 from the same weights (tests/laws/yardstick.py). The bounds
+of a cut are those of docs/verify.md, "What decides".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Law 9: n workers = 1 worker (decisions.md 17), over what a job can say and over any placement at all.
+"""Law 9: n workers = 1 worker (docs/verify.md, "What decides"), over what a job can say and over any placement at all.
 
 Jobs are drawn from a table of every layer type and option (``options.py``), one net for each turn of each line: chance
 alone is not enough. Of 1 500 jobs whose layers were cut each by itself, 11 had a reduce-scatter with a gradient, and

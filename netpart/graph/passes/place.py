@@ -1,4 +1,4 @@
-"""Pass: derives one Placement per layer from the cuts and locations in the job."""
+"""Pass: one Placement per layer, from the cuts and locations of the job (docs/language.md, "Cutting a layer")."""
 
 from __future__ import annotations
 

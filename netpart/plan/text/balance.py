@@ -1,4 +1,4 @@
-"""Uneven cuts: warnings for parts far above the mean, with the option that makes the cut even."""
+"""Uneven cuts: warnings for parts far above the mean, with the option that makes the cut even (regions.md, D16)."""
 
 from __future__ import annotations
 
