@@ -22,7 +22,7 @@ from google.protobuf import text_format
 from benchmarks.figures import NETPART, PYTORCH, Trained
 from benchmarks.machine import ROOT, environment
 from benchmarks.nets import Net
-from netpart.data.scans.scans import read_scan_table
+from netpart.data.scans.scan_table import read_scan_table
 from netpart.launch.report.events import Summary
 from netpart.launch.report.speedup import read_summary
 from netpart.proto.job_pb2 import JobProto

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.figures import Figures, Point, Trained
 from benchmarks.load import loaded
 from benchmarks.rows import Row, about
-from netpart.data.atomic import atomic_file
+from netpart.data.atomic_file import atomic_file
 from netpart.errors import ConfigError
 
 PACKAGES = ("netpart", "numpy", "pyzmq", "torch")

@@ -31,7 +31,8 @@ products = lambda: np.matmul(a, b, out=c), lambda: torch.mm(*tensors[:2], out=te
 print(2 * n ** 3 / min(seconds(product) for _ in range(12) for product in products))
 """
 IMPORTED = """
-import netpart.graph.subgraph, netpart.kernels.device, netpart.launch.teams.worker_entry, netpart.launch.member.member
+import netpart.graph.partition_codec, netpart.kernels.device, netpart.launch.teams.worker_entry
+import netpart.launch.member.member
 import netpart.launch.control.communication_codec, netpart.launch.control.transport_choice
 import netpart.program.messages.communication, netpart.program.compile
 import netpart.transport.shm, netpart.updaters, netpart.worker.player

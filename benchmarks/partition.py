@@ -22,7 +22,7 @@ from benchmarks.rows import write_report
 from netpart.graph.build import build_net
 from netpart.graph.partition import partition_net, pause_gc
 from netpart.graph.passes.place import place_layers
-from netpart.graph.passes.synchronise import plan_parameters
+from netpart.graph.passes.sum_gradients import plan_parameters
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.param_pb2 import InitMethod
 

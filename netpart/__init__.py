@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from netpart.graph.notebook import set_notebook_drawing
+from netpart.graph.notebook_display import set_notebook_drawing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -162,7 +162,7 @@ def _placed(job: Job, scheme: str | None, override: bool) -> Job:
     from dataclasses import replace
     from warnings import warn
 
-    from netpart.graph.unheeded import ineffective_warnings
+    from netpart.graph.ineffective_settings import ineffective_warnings
     from netpart.plan.partition import with_scheme
 
     # with_scheme returns a new JobProto: the caller's job must stay as it was loaded, to be used again.

@@ -29,7 +29,7 @@ from benchmarks.gpu import PRECISIONS, sized
 from benchmarks.nets import NETS, Net, job
 from benchmarks.options import chosen
 from benchmarks.prepare import costs
-from netpart.data.source import RowSource
+from netpart.data.row_source import RowSource
 from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
 from netpart.kernels.cuda.view import StridedView

@@ -11,7 +11,7 @@ from netpart.draw.svg import finish_svg, run_graphviz
 from netpart.graph.graph import BRIDGE_SRC, Graph
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.partition import partition_net
-from netpart.graph.passes.cuts import cut_extent
+from netpart.graph.passes.uneven_cuts import cut_extent
 from netpart.kernels.op import Op
 from netpart.layers.layer import INPUT, Layer
 from netpart.layers.part import Call, Needs

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from benchmarks.nets import RESATTNETS
 from benchmarks.ways import Hybrid, by_gabra
-from netpart.draw.letters import FAMILY
+from netpart.draw.font_metrics import FAMILY
 from netpart.draw.palette import worker_colour
 from netpart.plan.search.task import PlanningTask
 

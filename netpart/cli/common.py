@@ -170,10 +170,10 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     ``provide``: generate the zoo's data sets that the job reads and that do not exist. ``warn``: print a note for each
     setting with little or no effect. Raises ConfigError.
     """
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
+    from netpart.graph.ineffective_settings import ineffective_warnings
     from netpart.graph.scheme import override_cuts, set_scheme
     from netpart.graph.uncomputed import uncomputed_warnings
-    from netpart.graph.unheeded import ineffective_warnings
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import read_job
 

@@ -41,7 +41,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
     from netpart.cli.common import job_float_size, load_job
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
     from netpart.draw import render
     from netpart.errors import ConfigError
 
@@ -92,7 +92,7 @@ def _format_hint(output: Path) -> str:
 def _draw_groups(job: Job, workers: int) -> str:
     """The SVG of the worker groups and their servers. Raises ConfigError as the partition does."""
     from netpart.draw.cluster import groups_svg
-    from netpart.graph.passes.serve import add_job_servers
+    from netpart.graph.passes.server_pieces import add_job_servers
     from netpart.plan.partition import partition_by_scheme
 
     with job.explaining():
@@ -103,7 +103,7 @@ def _draw_schedule(job: Job, workers: int) -> str:
     """The SVG of the training schedule. Raises ConfigError as the partition does."""
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition_by_scheme
-    from netpart.program.schedules.delayed_rehearsal import simulate_schedule
+    from netpart.program.schedules.delayed_pipeline import simulate_schedule
     from netpart.program.schedules.schedule import DELAYED, GPIPE, schedule_order
 
     with job.explaining():

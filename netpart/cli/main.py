@@ -1,8 +1,4 @@
-"""The netpart command: calls the verb, and turns every error into a message and an exit code.
-
-exit code   0 success   1 failure   2 a wrong job or command line
-            128 + N ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
-"""
+"""The netpart command: calls the verb, and turns every error into a message and one of the ``exit_codes``."""
 
 from __future__ import annotations
 
@@ -17,6 +13,8 @@ from io import TextIOWrapper
 from signal import SIGINT
 from typing import Any, NoReturn, TextIO
 
+from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
+
 VERBS = (
     "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
     "explain", "data", "zoo",
@@ -25,7 +23,6 @@ VERBS = (
 
 A verb that returns 1 as a result, such as diff, sets ``args.trouble``: its exit code for failures."""
 
-WRONG, REFUSED, SIGNALLED = 1, 2, 128
 ALIKE = 0.75
 """Minimum similarity (difflib's ratio) at which an unknown option counts as a misspelt known one."""
 
@@ -171,7 +168,7 @@ def _is_encodable(word: str) -> bool:
 
 def _verb_hint(word: str) -> str:
     """A hint for the unknown verb ``word``: a verb with a similar name, or the one that other tools call so."""
-    from netpart.proto import words
+    from netpart.proto import synonyms as words
     from netpart.proto.fields import nearest_hint
 
     if word.endswith(".conf"):
@@ -186,7 +183,7 @@ def _option_hint(word: str, verb: argparse.ArgumentParser) -> str:
     """A hint for the unknown option ``word``: one with a similar name, or the one that other tools call so."""
     from difflib import get_close_matches
 
-    from netpart.proto import words
+    from netpart.proto import synonyms as words
 
     known = [name for action in verb._actions for name in action.option_strings if name.startswith("--")]
     near = get_close_matches(word.partition("=")[0], known, 1, ALIKE)
@@ -218,7 +215,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _print_failure(error: Exception, args: argparse.Namespace) -> int:
     """Print ``error`` and return the exit code. An error of the job gets its position in the file."""
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
     from netpart.errors import ConfigError, JobError, NetpartError, os_error_message
     from netpart.shortage import find_shortage
 

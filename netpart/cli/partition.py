@@ -22,8 +22,8 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
 def call(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
     from netpart.cli.common import load_job
-    from netpart.cli.note import print_note
-    from netpart.data.atomic import atomic_file
+    from netpart.cli.print_note import print_note
+    from netpart.data.atomic_file import atomic_file
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.text.write_plan import write_plan
 

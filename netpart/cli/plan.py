@@ -169,7 +169,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:
     """Write the drawing of GABRA's convergence to ``path``."""
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
 
     path.write_text(draw_convergence(task), encoding="utf-8")
     print_note(f"wrote {path}")
@@ -187,8 +187,8 @@ def draw_convergence(task: PlanningTask) -> str:
 
 def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
     """Write the chosen proposal to --output, as a job."""
-    from netpart.cli.note import print_note
-    from netpart.data.atomic import atomic_file
+    from netpart.cli.print_note import print_note
+    from netpart.data.atomic_file import atomic_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.cli.note import print_note
+from netpart.cli.print_note import print_note
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job

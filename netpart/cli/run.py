@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from netpart.choices import ENV_LAUNCHER, LOCAL_LAUNCHERS
 
 if TYPE_CHECKING:
-    from netpart.cli.meet import RunSetting
+    from netpart.cli.run_setting import RunSetting
     from netpart.launch.report.events import Summary
     from netpart.proto.reader import Job
 
@@ -105,8 +105,8 @@ def _parse_fraction(text: str) -> float:
 def call(args: argparse.Namespace) -> int:
     """Run the job to its end, or this process's part of it under --launcher env. Returns 0."""
     from netpart.cli.common import load_job
-    from netpart.cli.meet import play_other_rank, run_setting
-    from netpart.cli.telling import speedup_text, summary_text
+    from netpart.cli.run_output import speedup_text, summary_text
+    from netpart.cli.run_setting import play_other_rank, run_setting
     from netpart.cli.threads import limit_launched_threads
 
     if args.launcher == ENV_LAUNCHER:  # before anything loads NumPy, whose BLAS reads the number of threads once
@@ -154,7 +154,7 @@ def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
 
 def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting) -> None:
     """Print warnings: an outdated plan, unused GPUs, files of an earlier run, too many workers for this host."""
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
     from netpart.launch.control.cores import oversubscription_warning
     from netpart.launch.control.worker_devices import report_unused_gpus
     from netpart.launch.report.earlier_runs import earlier_run_notices
@@ -170,7 +170,7 @@ def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting)
 
 def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summary:
     """Run the job and print its events as they arrive; return its summary."""
-    from netpart.cli.telling import event_printer
+    from netpart.cli.run_output import event_printer
     from netpart.launch.run import run_job
 
     with event_printer(job.proto.train_steps) as listener:

@@ -72,7 +72,7 @@ def _parse_speeds(text: str) -> list[float]:
 def call(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
     from netpart.cli.threads import limit_threads
 
     # 1: simulated workers compute one after another, so each may use all cores. Before the imports that load BLAS.

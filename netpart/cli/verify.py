@@ -69,7 +69,7 @@ def _verify_each_scheme(args: argparse.Namespace, job: Job) -> int:
 
     Raises ConfigError together with --scheme.
     """
-    from netpart.cli.note import print_note
+    from netpart.cli.print_note import print_note
     from netpart.errors import ConfigError
     from netpart.graph.scheme import clear_cuts, overruled_warning
     from netpart.verify.compare import verify_schemes

@@ -63,7 +63,7 @@ def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     """The job called ``name``, or all jobs of that family. Raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
     from netpart.proto.fields import nearest_hint
-    from netpart.proto.words import ZOO, plain_word
+    from netpart.proto.synonyms import ZOO, plain_word
 
     wanted = name.removesuffix(".conf").strip("/")
     found = {job: path for job, path in jobs.items() if job == wanted or job.startswith(f"{wanted}/")}

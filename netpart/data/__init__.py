@@ -1,14 +1,14 @@
 """Data: where the rows of a mini-batch come from."""
 
 __all__ = [
-    "atomic",
+    "atomic_file",
     "corpus",
-    "image",
-    "prefetch",
-    "repeated",
+    "crop_images",
+    "prefetched_rows",
+    "repeated_rows",
     "resize",
+    "row_source",
     "signatures",
-    "source",
     "synthetic",
     "synthetic_masks",
     "synthetic_tokens",

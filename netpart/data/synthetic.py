@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.resize import interpolation_matrix
-from netpart.data.source import RowOutputs, RowSource
+from netpart.data.row_source import RowOutputs, RowSource
 from netpart.spec import Region, Shape
 
 _COARSE = 8

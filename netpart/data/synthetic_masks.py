@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.source import RowOutputs, RowSource
+from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.synthetic import draw_normal, smooth_pattern, stream_bits
 from netpart.spec import Region, Shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.source import RowOutputs, RowSource
+from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.synthetic import stream_bits
 from netpart.spec import Region, Shape, extent
 

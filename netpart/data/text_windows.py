@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from netpart.data.corpus import Corpus
-from netpart.data.source import RowOutputs, RowSource
+from netpart.data.row_source import RowOutputs, RowSource
 from netpart.spec import Region, Shape, extent
 
 Draw = Callable[[int, int, int, int], list[int]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, inf, log10
 
-from netpart.draw.letters import FAMILY, truncate_text, widest_text
+from netpart.draw.font_metrics import FAMILY, truncate_text, widest_text
 from netpart.draw.palette import HUES
 
 WIDTH, HEIGHT = 640, 320

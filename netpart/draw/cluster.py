@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from netpart.draw.letters import FAMILY, text_width, wrap_text
+from netpart.draw.font_metrics import FAMILY, text_width, wrap_text
 from netpart.draw.palette import worker_colour
 from netpart.graph.partition import Partition
 from netpart.plan.price.group_traffic import predict_group_traffic

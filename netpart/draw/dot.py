@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from math import sqrt
 
+from netpart.draw.font_metrics import MEASURED, text_width
 from netpart.draw.graph_picture import make_picture
-from netpart.draw.letters import MEASURED, text_width
 from netpart.draw.picture import Arrow, CollectiveFrame, PartBox, Picture, ways_text
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net

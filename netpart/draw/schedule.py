@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from netpart.draw.letters import FAMILY, text_width, widest_text, wrap_text
+from netpart.draw.font_metrics import FAMILY, text_width, widest_text, wrap_text
 from netpart.draw.palette import worker_colour
 from netpart.program.schedules.schedule import TimedTurn
 

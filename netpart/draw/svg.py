@@ -8,8 +8,8 @@ import subprocess
 from html import escape
 
 from netpart.draw.dot import CLASSES, SMALL, dot_lines
+from netpart.draw.font_metrics import FAMILY, MEASURED
 from netpart.draw.graph_picture import make_picture
-from netpart.draw.letters import FAMILY, MEASURED
 from netpart.draw.titles import place_titles
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph

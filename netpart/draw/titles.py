@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
 
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 
 Point = tuple[float, float]
 

@@ -12,7 +12,7 @@ from netpart.errors import ConfigError, DataError, FaultList, FieldPath, clip_te
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
-from netpart.layers.foreign import find_conf_errors, refuse_surplus_params
+from netpart.layers.conf_errors import find_conf_errors, refuse_surplus_params
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.proto.phase import PHASES, in_phase
 from netpart.proto.phase_pb2 import Phase

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.graph.net import Net
-from netpart.graph.notebook import NotebookDisplay
+from netpart.graph.notebook_display import NotebookDisplay
 from netpart.spec import Placement, Region, size
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from netpart.errors import FieldPath
-from netpart.graph.notebook import NotebookDisplay
+from netpart.graph.notebook_display import NotebookDisplay
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.spec import FLOAT, Spec
 

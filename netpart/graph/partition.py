@@ -17,19 +17,19 @@ from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, ServerPiece
 from netpart.graph.invariants import check_graph
 from netpart.graph.net import Net, Parameter
-from netpart.graph.notebook import NotebookDisplay
+from netpart.graph.notebook_display import NotebookDisplay
 from netpart.graph.passes.agree import find_bit_equal_nodes
-from netpart.graph.passes.collect import mark_collectives
 from netpart.graph.passes.connect import connect_parts
-from netpart.graph.passes.cuts import cut_extent
 from netpart.graph.passes.expand import expand_cut_layers
+from netpart.graph.passes.mark_collectives import mark_collectives
 from netpart.graph.passes.norm import GradientNorm, plan_gradient_norm
 from netpart.graph.passes.place import place_layers
 from netpart.graph.passes.placer import CutFallback
-from netpart.graph.passes.shard import sharding_threshold
-from netpart.graph.passes.synchronise import plan_parameters
+from netpart.graph.passes.sum_gradients import plan_parameters
 from netpart.graph.passes.teams import form_one_team, join_teams
 from netpart.graph.passes.totals import plan_totals
+from netpart.graph.passes.uneven_cuts import cut_extent
+from netpart.graph.passes.update_sharding import sharding_threshold
 from netpart.graph.scheme import refuse_scheme
 from netpart.graph.unsupported import refuse_unsupported
 from netpart.proto.cluster import Cluster, cluster_of

@@ -13,7 +13,7 @@ from netpart.errors import ConfigError
 from netpart.families import SCHEMES
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, NetProto, Scheme
 from netpart.proto.phase import in_phase
-from netpart.proto.words import VALUES, plain_word
+from netpart.proto.synonyms import VALUES, plain_word
 from netpart.proto.worker_count import default_workers
 
 AS_WRITTEN = "AS_WRITTEN"

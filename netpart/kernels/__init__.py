@@ -2,8 +2,8 @@
 
 __all__ = [
     "activation",
+    "arguments",
     "arrays",
-    "beside",
     "choose",
     "confusion",
     "counting",
@@ -14,6 +14,7 @@ __all__ = [
     "philox",
     "pooling",
     "reference",
+    "reference_channels_last",
     "updates",
     "verbs",
     "vocabulary",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from netpart.kernels.metric_sums import MetricSums, unowned_mask
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.ranking import Ranking
-from netpart.kernels.report import MetricSums, unowned_mask
 from netpart.kernels.softmax import Softmax
 from netpart.kernels.verbs import NOTHING, as_matrix
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from netpart.kernels.arguments import ClassLossArguments
+from netpart.kernels.metric_sums import MetricSums
 from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import check_labels
-from netpart.kernels.report import MetricSums
 from netpart.kernels.verbs import NOTHING, Verbs, as_matrix
 
 EXPS, TOTAL, SCORE, TOP = range(4)

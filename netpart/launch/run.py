@@ -17,7 +17,7 @@ from netpart.choices import LOCAL_LAUNCHERS
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
-from netpart.graph.passes.serve import add_job_servers
+from netpart.graph.passes.server_pieces import add_job_servers
 from netpart.graph.ready import check_training_run
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.framing import refuse_garbled
@@ -29,14 +29,14 @@ from netpart.launch.control.worker_devices import assign_devices, requested_plac
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.coordinator.summary import summarise_run
-from netpart.launch.coordinator.watch import MemberRecord
+from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.teams.meeting import Meeting
 from netpart.launch.teams.team import TeamPlan
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.kernels import record_kernel_choice
+from netpart.program.kernel_choice import record_kernel_choice
 from netpart.proto.cluster import cluster_of
 from netpart.proto.limits import EXTENT
 from netpart.updaters import AVERAGE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain_ops
-from netpart.layers.combination import BroadcastLayer
+from netpart.layers.broadcast_layer import BroadcastLayer
 from netpart.layers.layer import MemoryReuse
 from netpart.layers.part import Call, Cost
 from netpart.layers.weights import wanted_gradient

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from netpart.data.image import crop_images
+from netpart.data.crop_images import crop_images
 from netpart.kernels.op import Array, Op
 from netpart.kernels.philox import UniformDraws, stream_key
 from netpart.layers.checks import at_least, fault, one_source

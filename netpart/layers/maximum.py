@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain_ops
+from netpart.layers.broadcast_layer import BroadcastLayer
 from netpart.layers.checks import fault
-from netpart.layers.combination import BroadcastLayer
 from netpart.layers.part import Call, Cost
 from netpart.layers.weights import wanted_gradient
 from netpart.spec import Region, Shape, Spec, extent, size

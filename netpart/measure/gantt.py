@@ -15,7 +15,7 @@ from html import escape
 from itertools import groupby
 from math import ceil, log10
 
-from netpart.draw.letters import FAMILY, text_width, truncate_text
+from netpart.draw.font_metrics import FAMILY, text_width, truncate_text
 from netpart.measure.timeline import (
     BACKWARD,
     FORWARD,

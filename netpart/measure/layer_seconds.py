@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from netpart.graph.uncut import partition_uncut
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.job_pb2 import JobProto
 from netpart.worker.ensemble import Ensemble
 from netpart.worker.trace import TracedAction

@@ -16,7 +16,7 @@ from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
 from netpart.measure.traces import decode_memory_plan, decode_trace
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.kernels import record_kernel_choice
+from netpart.program.kernel_choice import record_kernel_choice
 from netpart.proto.cluster import single_group_job
 from netpart.worker.initial_values import restored_names
 

@@ -22,7 +22,7 @@ from netpart.measure.traces import player_memory_plan
 from netpart.plan.price.cost import part_cost
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.updaters import build_updater
 from netpart.worker.initial_values import initialise_players
 from netpart.worker.player import Player

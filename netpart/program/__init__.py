@@ -9,7 +9,7 @@ __all__ = [
     "gradient_norm",
     "group_average",
     "instructions",
-    "kernels",
+    "kernel_choice",
     "metrics",
     "peak",
     "program",

@@ -13,7 +13,7 @@ from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, item_size
 from netpart.program.exchange import Blocks, Exchange, plan_exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way
-from netpart.program.orders import order_for_shape
+from netpart.program.memory_orders import order_for_shape
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Collectives, JobProto
 from netpart.spec import FLOAT, Region, contains, extent, whole_region

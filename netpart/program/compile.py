@@ -18,7 +18,7 @@ from netpart.program.backward import BackwardCompiler
 from netpart.program.buffer_table import BufferTable
 from netpart.program.forward import ForwardCompiler
 from netpart.program.instructions import PHASE_CODES, Instruction
-from netpart.program.kernels import product_precision
+from netpart.program.kernel_choice import product_precision
 from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
 from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part

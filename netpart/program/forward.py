@@ -22,7 +22,7 @@ from netpart.program.instructions import (
     Send,
     Way,
 )
-from netpart.program.orders import memory_orders, order_for_shape
+from netpart.program.memory_orders import memory_orders, order_for_shape
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage

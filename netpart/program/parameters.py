@@ -13,7 +13,7 @@ from netpart.program.accumulate import Accumulator
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import FIXED, Order, View
 from netpart.program.instructions import Accumulate, Copy, Instruction, Zero
-from netpart.program.orders import channels_last_order
+from netpart.program.memory_orders import channels_last_order
 from netpart.spec import FLOAT, Region, contains, extent, size
 
 Key = tuple[int, int, int]

@@ -11,7 +11,7 @@ from typing import cast
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from netpart.proto.words import FIELDS, VALUES, plain_word, same_word
+from netpart.proto.synonyms import FIELDS, VALUES, plain_word, same_word
 
 FEW = 12
 """Up to this many names are all listed if none is close to the wrong one."""

@@ -30,8 +30,8 @@ from netpart.proto.fields import (
 )
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.synonyms import FIELDS, plain_word
 from netpart.proto.values import read_value, value_hint
-from netpart.proto.words import FIELDS, plain_word
 
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 

@@ -15,6 +15,7 @@ from google.protobuf import text_format
 
 from netpart.errors import ConfigError, FaultList, FieldPath, JobError, Position, os_error_text
 from netpart.files import read_file
+from netpart.proto.all_mistakes import collect_mistakes
 from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.fields import message_descriptor, nearest_hint
 from netpart.proto.job_pb2 import JobProto
@@ -24,7 +25,6 @@ from netpart.proto.override import apply_overrides
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import field_positions
 from netpart.proto.ranges import find_out_of_range
-from netpart.proto.slips import collect_mistakes
 from netpart.proto.worker_count import default_workers
 
 _LONE_RETURN = re.compile("\r(?!\n)")  # the line end of old Macs; protobuf would not end a comment at it

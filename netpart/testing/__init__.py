@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netpart.layers.layer import Layer
     from netpart.spec import Shape, Spec
     from netpart.testing.cuts import RandomCut
-    from netpart.testing.play import LayerData
+    from netpart.testing.play_part import LayerData
 
 LAWS = ("shape", "cost", "gradient", "cut")
 
@@ -40,12 +40,12 @@ def check_layer(
     """
     from google.protobuf import text_format
 
-    from netpart.layers.foreign import find_conf_errors
+    from netpart.layers.conf_errors import find_conf_errors
     from netpart.proto.job_pb2 import LayerProto
     from netpart.spec import Spec
     from netpart.testing.cuts import random_cut
     from netpart.testing.laws import cost_law, cut_law, gradient_law, shape_law
-    from netpart.testing.play import make_layer_data
+    from netpart.testing.play_part import make_layer_data
 
     specs = tuple(source if isinstance(source, Spec) else Spec(source) for source in sources)
     user_type = "" if "type:" in conf else f'user_type: "{kind.types[0]}"'

@@ -11,7 +11,7 @@ from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer
 from netpart.spec import INT, whole_region
 from netpart.testing.cuts import RandomCut
-from netpart.testing.play import (
+from netpart.testing.play_part import (
     KERNELS,
     LayerData,
     PlayedPart,

@@ -14,13 +14,13 @@ from netpart.errors import ConfigError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net, Node, Source
 from netpart.graph.partition import MicroBatch, Partition, partition_net, uncut_placements
-from netpart.graph.passes.synchronise import plan_parameters
+from netpart.graph.passes.sum_gradients import plan_parameters
 from netpart.kernels.device import array_module
-from netpart.layers.inputs.given import InputPlaceholder
+from netpart.layers.inputs.placeholder import InputPlaceholder
 from netpart.layers.score import Score
 from netpart.program.buffers import View
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.program import Program
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto, LayerType

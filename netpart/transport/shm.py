@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netpart.errors import TransportError
-from netpart.transport.bell import RANK_BITS, Doorbell
+from netpart.transport.doorbell import RANK_BITS, Doorbell
 from netpart.transport.frames import RUN_ID_BYTES, Array, Channel, FrameHeader
 from netpart.transport.host_memory import (
     create_shared_memory,

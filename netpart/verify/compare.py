@@ -19,7 +19,7 @@ from netpart.kernels.choose import kernel_class
 from netpart.kernels.reference import Kernels
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.ledger import compute_ledger
-from netpart.program.kernels import choose_job_kernels
+from netpart.program.kernel_choice import choose_job_kernels
 from netpart.proto.job_pb2 import JobProto
 from netpart.verify.bench import ComparisonBench
 from netpart.verify.report import VerifyReport

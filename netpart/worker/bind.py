@@ -28,8 +28,8 @@ from netpart.worker.actions import RUN, START, WAIT, Action, BoundProgram
 from netpart.worker.layer_calls import LayerCalls
 from netpart.worker.machine import Machine
 from netpart.worker.memory_access import MemorySpan, memory_span
-from netpart.worker.messages import MessageBinder
-from netpart.worker.updates import UpdateBinder
+from netpart.worker.message_binder import MessageBinder
+from netpart.worker.update_binder import UpdateBinder
 from netpart.worker.workspaces import op_scratch_bytes
 
 if TYPE_CHECKING:

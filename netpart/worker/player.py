@@ -17,9 +17,9 @@ from netpart.program.program import WorkerProgram
 from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, BoundProgram, run_kernel_action
 from netpart.worker.array_transfer import ArrayTransfer
 from netpart.worker.bind import bind_phase
+from netpart.worker.flow_control import WINDOW, FlowControl
 from netpart.worker.gpu.graph_capture import replay_bound_turns
 from netpart.worker.machine import Machine
-from netpart.worker.pace import WINDOW, FlowControl
 from netpart.worker.parameters import WorkerParameters
 from netpart.worker.running_collectives import CollectiveRunner
 from netpart.worker.trace import PHRASES, STEP, WorkerTrace

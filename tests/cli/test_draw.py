@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.draw.letters import widest_text
+from netpart.draw.font_metrics import widest_text
 from netpart.draw.schedule import TEXT
 from tests.cli.conftest import Netpart
 

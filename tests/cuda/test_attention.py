@@ -17,7 +17,7 @@ from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.reader import read_job
 from tests.cuda.agreement import DTYPES, ORDERS, afresh, agree, fast, play
 from tests.cuda.module import cupy, provide

@@ -13,7 +13,7 @@ from netpart.kernels.arguments import (
     MomentNormArguments,
     MomentNormGradientArguments,
 )
-from netpart.kernels.cuda.columns import ColumnTile
+from netpart.kernels.cuda.column_kernels import ColumnTile
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, play

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.kernels.cuda.choices import ChoiceCache
+from netpart.kernels.cuda.choice_cache import ChoiceCache
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, near, play
 from tests.cuda.module import ON_GPU, cupy
 from tests.kernels.harness import normal, rubbish
-from tests.kernels.test_onednn_convolution import Case, cases
+from tests.kernels.onednn.test_convolution import Case, cases
 
 ACTIVATIONS: list[Kind | None] = [None, "relu", "tanh"]
 FLOAT32 = 2e-4

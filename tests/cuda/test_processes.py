@@ -14,7 +14,7 @@ from netpart.launch.control.worker_devices import set_devices
 from netpart.launch.report.events import Event, Started, Summary
 from netpart.launch.run import run_job
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.job_pb2 import Collectives, JobProto, Scheme, Sharding
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble

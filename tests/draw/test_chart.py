@@ -19,7 +19,7 @@ from netpart.draw.chart import (
     line_chart,
     marked_chart,
 )
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 from netpart.draw.schedule import TEXT, TITLE, schedule_svg
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.schedules.delayed_rehearsal import simulate_schedule
+from netpart.program.schedules.delayed_pipeline import simulate_schedule
 from tests.draw.conftest import job_of
 
 SVG = "{http://www.w3.org/2000/svg}"

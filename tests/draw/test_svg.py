@@ -13,7 +13,7 @@ import pytest
 from netpart.choices import DRAWING_FORMATS
 from netpart.draw import render
 from netpart.draw.dot import SMALL
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 from netpart.draw.svg import finish_svg, run_graphviz, to_svg
 from netpart.errors import NetpartError
 from netpart.graph.graph import Graph

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 from netpart.draw.svg import to_svg
 from netpart.draw.titles import EDGE, arrow_boxes, path_points, place_titles
 

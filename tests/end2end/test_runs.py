@@ -15,7 +15,7 @@ from netpart.graph.partition import partition_job
 from netpart.launch.report.events import Event, Measured, Saved, Summary
 from netpart.launch.report.predicted_volumes import predict_bytes_by_edge
 from netpart.launch.run import run_job
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job, read_job_text
 from netpart.worker.ensemble import Ensemble

@@ -14,10 +14,10 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import WorkerFailed
-from netpart.graph.passes.serve import add_job_servers
+from netpart.graph.passes.server_pieces import add_job_servers
 from netpart.launch.control.seats import HEART, KNOCK, VOICE, WorkerSeats, socket_identity
 from netpart.launch.coordinator import coordinator as coordinator_module
-from netpart.launch.coordinator import watch
+from netpart.launch.coordinator import watchdog as watch
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.member.control_client import ControlClient
 from netpart.launch.run import make_run_options, run_job

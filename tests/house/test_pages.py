@@ -8,14 +8,14 @@ import struct
 from math import log10
 
 from netpart.families import UPDATERS
-from netpart.launch.coordinator import watch
+from netpart.launch.coordinator import watchdog as watch
 from netpart.launch.member.control_client import BEAT_SECONDS
 from netpart.launch.teams import team
 from netpart.program.instructions import PHASE_CODES, Way
 from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
 from netpart.verify import difference, report
-from netpart.worker.pace import WINDOW
+from netpart.worker.flow_control import WINDOW
 from tests.house.tree import ROOT
 
 WIRE = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")

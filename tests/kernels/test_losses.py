@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from netpart.errors import NetpartError
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
-from tests.kernels import onednn, surprise
+from tests.kernels import onednn_kernels as onednn
+from tests.kernels import surprise
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 Case = tuple[Array, Array, Array | None, int]

@@ -125,7 +125,7 @@ def test_a_computation_longer_than_any_heartbeat_is_no_failure(tmp_path: Path, m
             for _ in range(60):
                 square @= np.eye(700)
 
-    monkeypatch.setattr("netpart.launch.coordinator.watch.SILENT_SECONDS", 0.2)
+    monkeypatch.setattr("netpart.launch.coordinator.watchdog.SILENT_SECONDS", 0.2)
     disturb(monkeypatch, "softmax_loss", compute)
     assert run(mlp(tmp_path), tmp_path / "run").steps == 12
 

@@ -16,7 +16,7 @@ from random import Random
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Graph, Part, PartInput
 from netpart.graph.partition import Partition
-from netpart.graph.passes.collect import mark_collectives
+from netpart.graph.passes.mark_collectives import mark_collectives
 from netpart.spec import FLOAT, Region, contains, extent, size
 from netpart.verify.report import ACTIVATION, GRADIENT, PARAMETER_GRADIENT
 

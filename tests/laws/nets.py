@@ -7,7 +7,7 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from netpart.graph.passes.shard import whole_update_reason
+from netpart.graph.passes.update_sharding import whole_update_reason
 from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.makers import (

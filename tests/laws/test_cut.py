@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.testing.laws import cut_law
-from netpart.testing.play import make_layer_data
+from netpart.testing.play_part import make_layer_data
 from tests.laws.cases import ALL
 from tests.laws.cuts import cuts
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from netpart.kernels.onednn.kernels import Kernels
 from netpart.kernels.onednn.library import missing_onednn
 from netpart.testing.laws import cut_law, gradient_law, shape_law
-from netpart.testing.play import make_layer_data
+from netpart.testing.play_part import make_layer_data
 from tests.laws.cases import ALL, OBJECTIVES
 from tests.laws.cuts import cuts
 

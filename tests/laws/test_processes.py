@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 from netpart.kernels.onednn.library import missing_onednn
 from netpart.launch.run import run_job
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.job_pb2 import JobProto, KernelSet, Scheme
 from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netpart.layers import layer_class, layer_type_names
 from netpart.testing.laws import has_backward, needs_law, shape_law
-from netpart.testing.play import make_layer_data
+from netpart.testing.play_part import make_layer_data
 from tests.laws.cases import ALL, CASES, INPUTS, NO_GRADIENT
 
 

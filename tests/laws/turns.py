@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.serve import add_job_servers
+from netpart.graph.passes.server_pieces import add_job_servers
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
-from netpart.launch.member.group_averages import AverageSchedule
+from netpart.launch.member.average_schedule import AverageSchedule
 from netpart.program.compile import compile_worker
 from netpart.program.server import compile_server
 from netpart.proto.cluster import Cluster
@@ -20,8 +20,8 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.spec import relative_slices, whole_region
 from netpart.transport.memory import MemoryHub
 from netpart.updaters import build_updater
+from netpart.worker.flow_control import done_channel
 from netpart.worker.group_averaging import GroupAveraging
-from netpart.worker.pace import done_channel
 from netpart.worker.player import Player
 from netpart.worker.server_player import AppliedUpdate, ServerPlayer
 from netpart.worker.wait_reasons import WaitReason

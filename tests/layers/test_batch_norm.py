@@ -12,7 +12,7 @@ from netpart.graph.partition import partition_job
 from netpart.layers.batch_norm import BatchNorm
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import Spec
-from netpart.testing.play import LayerData, make_layer_data, play_part
+from netpart.testing.play_part import LayerData, make_layer_data, play_part
 from netpart.worker.ensemble import Ensemble
 from tests.graph.expanded import normed
 from tests.laws.cases import layer_proto, params

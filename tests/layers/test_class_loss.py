@@ -9,7 +9,7 @@ import pytest
 
 from netpart.layers.softmax_loss import SoftmaxLoss
 from netpart.spec import INT, Spec
-from netpart.testing.play import LayerData, make_layer_data, play_part
+from netpart.testing.play_part import LayerData, make_layer_data, play_part
 from tests.laws.cases import layer_proto
 
 ROWS = 3

@@ -15,7 +15,7 @@ from netpart.kernels.confusion import BINS, PER_UNIT
 from netpart.layers.confusion import Confusion
 from netpart.layers.part import Call
 from netpart.spec import INT, Spec
-from netpart.testing.play import KERNELS, run_poisoned
+from netpart.testing.play_part import KERNELS, run_poisoned
 from tests.laws.cases import layer_proto
 
 ROWS = 40

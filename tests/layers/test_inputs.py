@@ -20,7 +20,7 @@ from netpart.layers.layer import Layer
 from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
-from netpart.testing.play import poisoned_array, run_poisoned
+from netpart.testing.play_part import poisoned_array, run_poisoned
 from tests.datasets.samples import scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 

@@ -11,7 +11,7 @@ from netpart.kernels.op import Clock
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call
 from netpart.spec import INT, Spec
-from netpart.testing.play import KERNELS, LayerData, play_part, poisoned_array, run_poisoned
+from netpart.testing.play_part import KERNELS, LayerData, play_part, poisoned_array, run_poisoned
 from tests.laws.cases import Case, params
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from netpart.layers.transposed_convolution import TransposedConvolution
 from netpart.spec import Spec
-from netpart.testing.play import make_layer_data, play_part
+from netpart.testing.play_part import make_layer_data, play_part
 from tests.laws.cases import layer_proto, params
 
 

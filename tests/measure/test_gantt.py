@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from netpart.draw.letters import text_width
+from netpart.draw.font_metrics import text_width
 from netpart.measure.gantt import LANE, LEFT, RIGHT, WIDTH, GanttChart, draw_gantt, tick_spacing
 from netpart.measure.timeline import Timeline, TimelineEvent
 

@@ -13,7 +13,7 @@ from netpart.measure.simulate import PricedSimulation, Simulation, simulate_part
 from netpart.measure.simulated_clocks import SimulatedClocks, simulated_transports
 from netpart.measure.timeline import STEP, TimelineEvent
 from netpart.program.instructions import Channel, Way
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import LENET, partition
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.graph.passes.shard import LARGE
+from netpart.graph.passes.update_sharding import LARGE
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
 from netpart.proto.reader import read_job
 from netpart.resources import zoo_folder

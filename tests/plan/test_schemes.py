@@ -23,7 +23,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.scheme import parse_scheme_name
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.ledger import compute_ledger
-from netpart.plan.schemes.data_then import hybrid_scheme
+from netpart.plan.schemes.hybrid import hybrid_scheme
 from netpart.plan.text.advice import partition_warnings
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.instructions import Way

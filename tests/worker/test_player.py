@@ -15,7 +15,7 @@ from netpart.spec import Region, size, split_box
 from netpart.transport.memory import MemoryHub
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
-from netpart.worker.pace import WINDOW
+from netpart.worker.flow_control import WINDOW
 from netpart.worker.player import Player
 from tests.worker.jobs import LENET, in_threads, partition, players, step, steps
 

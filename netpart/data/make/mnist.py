@@ -14,8 +14,8 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.gzip_length import checked_file_length, refuse_short_file
 from netpart.data.make.image_store import LabelledImages, write_image_folder
-from netpart.data.packed import checked_file_length, refuse_short_file
 from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 from netpart.spec import Shape

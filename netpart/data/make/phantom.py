@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.atomic import atomic_file
+from netpart.data.atomic_file import atomic_file
 from netpart.data.make.anatomy import Anatomy, Disease, Volume
 from netpart.data.scans.nifti import save_volume
 from netpart.data.synthetic import draw_normal, stream_bits

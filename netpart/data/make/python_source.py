@@ -5,7 +5,7 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
-from netpart.data.atomic import atomic_file
+from netpart.data.atomic_file import atomic_file
 from netpart.errors import DataError
 
 ADDED = ("site-packages", "dist-packages")

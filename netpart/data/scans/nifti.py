@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.packed import checked_file_length, refuse_short_file
+from netpart.data.gzip_length import checked_file_length, refuse_short_file
 from netpart.errors import LONGEST, DataError, MissingData, NetpartError, os_error_text
 from netpart.spec import Region, Shape, size
 
@@ -71,7 +71,7 @@ def voxel_spacing(affine: NDArray[Any]) -> tuple[float, ...]:
 
 def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
     """Writes a volume of three axes as a NIfTI file, gzipped if its name ends in .gz. The write is atomic."""
-    from netpart.data.atomic import atomic_file
+    from netpart.data.atomic_file import atomic_file
 
     image = _import_nibabel().Nifti1Image(values, affine)
     content = image.to_bytes()

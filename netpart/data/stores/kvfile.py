@@ -14,7 +14,7 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.atomic import atomic_file
+from netpart.data.atomic_file import atomic_file
 from netpart.data.file_bytes import FileBytes, ReadAhead
 from netpart.data.signatures import HEAD, guess_file_kind
 from netpart.data.stores.record_store import RecordStore

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.order import Permutation, RecordOrder
-from netpart.data.source import RowOutputs, RowSource
+from netpart.data.record_order import Permutation, RecordOrder
+from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.stores.cache import RecordCache, Records
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.record_store import RecordStore

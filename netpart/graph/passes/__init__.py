@@ -2,17 +2,17 @@
 
 __all__ = [
     "agree",
-    "collect",
     "connect",
-    "cuts",
     "expand",
-    "listed",
+    "listed_shards",
+    "mark_collectives",
     "norm",
     "place",
     "placer",
-    "serve",
-    "shard",
-    "synchronise",
+    "server_pieces",
+    "sum_gradients",
     "teams",
     "totals",
+    "uneven_cuts",
+    "update_sharding",
 ]

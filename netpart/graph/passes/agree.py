@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from netpart.graph.net import Net
 from netpart.graph.passes.ask import Demand, ShardDemands
-from netpart.graph.passes.gradients import GradientPlan, merge_demands, reader_class
+from netpart.graph.passes.replica_gradients import GradientPlan, merge_demands, reader_class
 from netpart.spec import Placement
 
 

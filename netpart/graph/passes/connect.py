@@ -15,8 +15,8 @@ from typing import TypeVar
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SPLIT, SUM, Graph, Part, PartInput
 from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Demand, InputDemands, ShardDemands
-from netpart.graph.passes.gradients import GradientPlan
-from netpart.graph.passes.live import mark_live_parts
+from netpart.graph.passes.live_parts import mark_live_parts
+from netpart.graph.passes.replica_gradients import GradientPlan
 from netpart.spec import Placement, Region, contains, hull, remaining_boxes, size
 
 T = TypeVar("T")

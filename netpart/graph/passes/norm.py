@@ -13,7 +13,7 @@ from netpart.collectives import cut_into_blocks
 from netpart.graph.holdings import Holding, ParameterCell
 from netpart.graph.net import Parameter
 from netpart.graph.passes.cells import disjoint_cells
-from netpart.graph.passes.synchronise import cell_holders
+from netpart.graph.passes.sum_gradients import cell_holders
 from netpart.spec import Region, size
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, FieldPath
 from netpart.graph.net import Node
-from netpart.graph.passes.cuts import GridCut, LayerCuts
-from netpart.graph.passes.listed import ListedShards
+from netpart.graph.passes.listed_shards import ListedShards
+from netpart.graph.passes.partition_dim import GridCut, LayerCuts
 from netpart.layers.layer import INPUT
 from netpart.proto.phase import counts_in_phase
 from netpart.spec import RECORD, Placement, Region, Shard, whole_region

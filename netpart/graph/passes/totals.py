@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.passes.ask import ShardDemands, collect_demands
 from netpart.graph.passes.connect import merge_contained_boxes
-from netpart.graph.passes.cuts import cut_extent
-from netpart.graph.passes.gradients import GradientPlan, plan_gradients
+from netpart.graph.passes.replica_gradients import GradientPlan, plan_gradients
+from netpart.graph.passes.uneven_cuts import cut_extent
 from netpart.layers.identity import Identity
 from netpart.proto.job_pb2 import LayerProto
 from netpart.proto.layer_pb2 import LayerType

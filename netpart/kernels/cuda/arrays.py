@@ -11,7 +11,7 @@ from netpart.kernels.activation import Kind
 from netpart.kernels.cuda.launch import BLOCK, MOST, KernelLaunch, LaunchScratch
 from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.cuda.operand import row_major_steps
-from netpart.kernels.cuda.several import DescribedArray, pack_views, view_batches
+from netpart.kernels.cuda.packed_views import DescribedArray, pack_views, view_batches
 from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING

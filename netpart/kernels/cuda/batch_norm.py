@@ -14,7 +14,7 @@ from netpart.kernels.arguments import (
     MomentNormArguments,
     MomentNormGradientArguments,
 )
-from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, count_rows, with_places
+from netpart.kernels.cuda.column_kernels import ColumnTile, ColumnVerbs, count_rows, with_places
 from netpart.kernels.cuda.launch import KernelLaunch
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING

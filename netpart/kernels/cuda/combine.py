@@ -11,7 +11,7 @@ from netpart.kernels.combine import stretched_axes
 from netpart.kernels.cuda.launch import BLOCK, KernelLaunch, LaunchScratch
 from netpart.kernels.cuda.launch import MOST as MOST_BLOCKS
 from netpart.kernels.cuda.moves import MoveVerbs
-from netpart.kernels.cuda.several import MOST, pack_views, select_axes, view_batches
+from netpart.kernels.cuda.packed_views import MOST, pack_views, select_axes, view_batches
 from netpart.kernels.cuda.view import StridedView, collapsed_views
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING

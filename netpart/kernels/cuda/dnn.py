@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from netpart.errors import NetpartError
-from netpart.kernels.cuda.choices import ChoiceCache
+from netpart.kernels.cuda.choice_cache import ChoiceCache
 from netpart.kernels.cuda.device import CudaDevice
 from netpart.kernels.cuda.launch import LaunchScratch
 from netpart.kernels.cuda.operand import ALIGNED, ScratchMemory, align_workspace, needed_scratch, operand_address

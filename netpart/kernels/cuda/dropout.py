@@ -6,7 +6,7 @@ from math import ceil, prod
 
 from netpart.kernels import dropout
 from netpart.kernels.cuda.launch import CudaVerbs
-from netpart.kernels.cuda.several import DescribedArray, pack_views
+from netpart.kernels.cuda.packed_views import DescribedArray, pack_views
 from netpart.kernels.cuda.view import collapsed_views
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.philox import UniformDraws

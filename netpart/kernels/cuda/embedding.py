@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels import embedding
 from netpart.kernels.cuda.moves import MoveVerbs
-from netpart.kernels.cuda.rows import RowVerbs
+from netpart.kernels.cuda.row_kernels import RowVerbs
 from netpart.kernels.embedding import describe_bad_token
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING, as_matrix

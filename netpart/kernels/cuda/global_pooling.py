@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.kernels import global_pooling as reference
-from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, with_places
+from netpart.kernels.cuda.column_kernels import ColumnTile, ColumnVerbs, with_places
 from netpart.kernels.op import Array, Op
 from netpart.kernels.pooling import Method
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from netpart.kernels import losses
 from netpart.kernels.cuda.launch import CudaVerbs, KernelLaunch, LaunchScratch
-from netpart.kernels.cuda.rows import RowVerbs
+from netpart.kernels.cuda.row_kernels import RowVerbs
 from netpart.kernels.cuda.softmax import Softmax
 from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import describe_bad_label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels import lrn as reference
 from netpart.kernels.arguments import LrnFactors
-from netpart.kernels.cuda.columns import with_places
+from netpart.kernels.cuda.column_kernels import with_places
 from netpart.kernels.cuda.launch import CudaVerbs
 from netpart.kernels.op import Array, Op
 

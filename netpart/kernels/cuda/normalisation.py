@@ -9,7 +9,7 @@ import numpy as np
 
 from netpart.kernels import normalisation as reference
 from netpart.kernels.arguments import NormaliseArguments
-from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs
+from netpart.kernels.cuda.column_kernels import ColumnTile, ColumnVerbs
 from netpart.kernels.cuda.launch import MOST, KernelLaunch
 from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.cuda.view import collapsed_views

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels import pooling as reference
-from netpart.kernels.cuda.columns import FEW, Struct, spatial_places
+from netpart.kernels.cuda.column_kernels import FEW, Struct, spatial_places
 from netpart.kernels.cuda.launch import CudaVerbs, check_kernel_size
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.pooling import Method

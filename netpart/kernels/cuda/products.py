@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda.columns import ColumnTile, ColumnVerbs, count_rows, places_struct
+from netpart.kernels.cuda.column_kernels import ColumnTile, ColumnVerbs, count_rows, places_struct
 from netpart.kernels.cuda.epilogues import biased_product, summed_product
 from netpart.kernels.cuda.moves import MoveVerbs
 from netpart.kernels.inner_product import features_by_outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.kernels import softmax
-from netpart.kernels.cuda.rows import RowVerbs
+from netpart.kernels.cuda.row_kernels import RowVerbs
 from netpart.kernels.op import Array, Op
 from netpart.kernels.softmax import group_rows
 from netpart.kernels.verbs import NOTHING

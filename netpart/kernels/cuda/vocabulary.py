@@ -10,7 +10,7 @@ from netpart.kernels import vocabulary
 from netpart.kernels.arguments import ClassLossArguments
 from netpart.kernels.cuda.launch import MOST, LaunchScratch
 from netpart.kernels.cuda.losses import add_to_metrics, bad_label_slot
-from netpart.kernels.cuda.rows import RowVerbs, row_threads
+from netpart.kernels.cuda.row_kernels import RowVerbs, row_threads
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, as_matrix
 from netpart.kernels.vocabulary import count_block_figures

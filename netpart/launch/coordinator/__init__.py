@@ -1,3 +1,3 @@
 """Starts, watches and ends the workers of a run."""
 
-__all__ = ["conversation", "coordinator", "crowded_hosts", "summary", "watch"]
+__all__ = ["conversation", "coordinator", "oversubscribed_hosts", "summary", "watchdog"]

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clip_text
-from netpart.launch.coordinator.watch import MemberRecord, describe_moment
+from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
 from netpart.launch.teams.team import Team
 from netpart.proto.cluster import Cluster
 

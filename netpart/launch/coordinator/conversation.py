@@ -14,15 +14,15 @@ from typing import Any
 from netpart.checkpoint.steps import list_checkpoints, updater_file
 from netpart.errors import TrainingDiverged
 from netpart.graph.partition import Partition
-from netpart.graph.subgraph import encode_partition
+from netpart.graph.partition_codec import encode_partition
 from netpart.launch.control.communication_codec import decode_communications
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.worker_devices import assign_devices
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
-from netpart.launch.coordinator.crowded_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.metric_book import MetricBook
-from netpart.launch.coordinator.watch import MemberRecord
+from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
+from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks

@@ -27,7 +27,7 @@ from netpart.launch.control.signals import defer_signals
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import LAST_WORDS_SECONDS, Blame
 from netpart.launch.coordinator.conversation import Conversation, RunOptions
-from netpart.launch.coordinator.watch import FailureVerdict, MemberRecord, Watchdog
+from netpart.launch.coordinator.watchdog import FailureVerdict, MemberRecord, Watchdog
 from netpart.launch.report.events import Hearer, Joined, Noticed
 from netpart.launch.teams.team import Team
 from netpart.proto.control_pb2 import ControlProto, JoinedProto

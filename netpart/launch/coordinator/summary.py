@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator.conversation import RunOptions
-from netpart.launch.coordinator.watch import MemberRecord
+from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Measured, Summary
 from netpart.launch.report.predicted_volumes import MessageVolume, predict_bytes_by_edge, predict_volumes
 from netpart.launch.report.run_record import RunRecord

@@ -20,13 +20,13 @@ from netpart.launch.control.due_steps import barrier_steps, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
-from netpart.launch.member.patience import LOOK_UP_SECONDS, DeadlineWaiter
+from netpart.launch.member.deadline_waiter import LOOK_UP_SECONDS, DeadlineWaiter
 from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player
 
 if TYPE_CHECKING:
-    from netpart.launch.member.group_averages import AverageSchedule
+    from netpart.launch.member.average_schedule import AverageSchedule
     from netpart.proto.job_pb2 import JobProto
     from netpart.transport.transport import Transport
     from netpart.worker.server_player import AppliedUpdate

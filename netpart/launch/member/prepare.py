@@ -33,7 +33,7 @@ def prepare_loop(
     Relative data paths start in ``folder``; ``files`` opens checkpoints. The other arguments are those of
     ``member.run_member``.
     """
-    from netpart.graph.subgraph import decode_partition
+    from netpart.graph.partition_codec import decode_partition
     from netpart.kernels.device import array_module
     from netpart.launch.control.communication_codec import encode_communications
     from netpart.program.messages.communication import list_communications
@@ -81,7 +81,7 @@ def _compile_programs(partition: Partition, number: int, group: int, slots: int,
 
         return compile_server(partition, number, slots)
     from netpart.program.compile import compile_worker
-    from netpart.program.kernels import job_kernel_class
+    from netpart.program.kernel_choice import job_kernel_class
 
     # With servers, the workers only compute gradients: the updater's state is kept on the servers.
     own = 0 if partition.servers else slots
@@ -106,7 +106,7 @@ def _make_loop(
         return ServerLoop(player, transport, control, job, welcome, files, cluster)
     loop = WorkerLoop(player, transport, control, job, welcome, files, cluster)
     if cluster.averages:
-        from netpart.launch.member.group_averages import AverageSchedule
+        from netpart.launch.member.average_schedule import AverageSchedule
         from netpart.worker.group_averaging import GroupAveraging
 
         averaging = GroupAveraging(player, transport, cluster, control.rank)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netpart.launch.coordinator.crowded_hosts import OversubscribedHost
+    from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
     from netpart.worker.server_player import AppliedUpdate
 
 

@@ -1,3 +1,3 @@
 """Layers that read data."""
 
-__all__ = ["given", "nifti", "rows"]
+__all__ = ["nifti", "placeholder", "rows"]

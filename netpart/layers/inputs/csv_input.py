@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.row_source import RowSource
 from netpart.data.signatures import HEAD, guess_file_kind, is_text
-from netpart.data.source import RowSource
 from netpart.data.stores.decode import csv_decoder
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.store import open_store

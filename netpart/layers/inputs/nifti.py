@@ -7,11 +7,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.prefetch import PrefetchedRows
+from netpart.data.prefetched_rows import PrefetchedRows
+from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan
-from netpart.data.scans.scans import LabelledScan, ScanRows, read_scan_table
-from netpart.data.source import RowSource
+from netpart.data.scans.resampled_scans import ScanRows
+from netpart.data.scans.scan_table import LabelledScan, read_scan_table
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.source import RowSource
+from netpart.data.row_source import RowSource
 from netpart.data.stores.decode import record_decoder, record_shape
 from netpart.data.stores.mean import read_mean, read_std
 from netpart.layers.inputs.rows import RowInput

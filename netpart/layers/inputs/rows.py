@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.source import RowSource
+from netpart.data.row_source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import check_sources, fault
 from netpart.layers.layer import Layer

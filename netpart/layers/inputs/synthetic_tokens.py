@@ -7,8 +7,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.repeated import repeat_batches
-from netpart.data.source import RowSource
+from netpart.data.repeated_rows import repeat_batches
+from netpart.data.row_source import RowSource
 from netpart.data.synthetic_tokens import SyntheticTokenRows as Rows
 from netpart.layers.checks import fault
 from netpart.layers.inputs.rows import RowInput

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from netpart.data.corpus import Corpus, find_text_files
-from netpart.data.source import RowSource
+from netpart.data.row_source import RowSource
 from netpart.data.text_windows import TextWindows, phase_spans
 from netpart.errors import DataError
 from netpart.kernels import philox

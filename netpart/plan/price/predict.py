@@ -32,7 +32,7 @@ from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, compute_ledger
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.schedules.schedule import DELAYED, schedule_order
 from netpart.program.schedules.stages import StageGraph

@@ -17,7 +17,7 @@ from netpart.plan.price.cost import (
     traffic_by_layer,
 )
 from netpart.plan.price.ledger import LedgerEntry, compute_ledger
-from netpart.program.kernels import job_kernel_class
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.spec import Region, Shard
 from netpart.updaters import build_updater
 

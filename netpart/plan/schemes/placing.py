@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netpart.graph.net import Net, Node
-from netpart.graph.passes.cuts import Ranges, cut_extent
+from netpart.graph.passes.uneven_cuts import Ranges, cut_extent
 from netpart.layers.layer import INPUT
 from netpart.spec import RECORD, Placement, Shard, whole_region
 

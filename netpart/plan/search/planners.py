@@ -11,7 +11,7 @@ import numpy as np
 from netpart.choices import MAKESPAN, PROFIT
 from netpart.families import PLANNERS, SCHEMES
 from netpart.plan.schemes.data import data_parallel_by_speed
-from netpart.plan.schemes.data_then import hybrid_scheme
+from netpart.plan.schemes.hybrid import hybrid_scheme
 from netpart.plan.schemes.on_workers import restrict_scheme, scheme_from_workers
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.blocks import group_layers

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from netpart.graph.graph import LAYER
+from netpart.graph.ineffective_settings import ineffective_warnings
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.graph.ready import find_training_faults
-from netpart.graph.unheeded import ineffective_warnings
-from netpart.plan.text.balance import uneven_warnings
+from netpart.plan.text.uneven_advice import uneven_warnings
 from netpart.plan.text.write_plan import planned_workers
 from netpart.proto.reader import Job
 from netpart.units import plural_text, ranges_text

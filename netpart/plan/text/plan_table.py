@@ -15,7 +15,7 @@ from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.price.worker_shares import flops_and_memory, sum_by_layer, sum_by_worker
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.compile import compile_worker
-from netpart.program.kernels import choose_job_kernels, job_kernel_class
+from netpart.program.kernel_choice import choose_job_kernels, job_kernel_class
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.program.messages.wire_memory import wire_bytes

@@ -11,7 +11,7 @@ from math import prod
 from netpart.errors import ConfigError, NetpartError
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.graph.passes.listed import region_bounds
+from netpart.graph.passes.listed_shards import region_bounds
 from netpart.graph.passes.placer import LayerPlacer
 from netpart.graph.scheme import is_cut_by_user
 from netpart.plan.text.cut_text import axis_sizes

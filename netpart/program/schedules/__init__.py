@@ -1,3 +1,3 @@
 """The order of micro-batches and stages."""
 
-__all__ = ["delayed_rehearsal", "delays", "schedule", "stages"]
+__all__ = ["delayed_pipeline", "delays", "schedule", "stages"]

@@ -26,7 +26,7 @@ from netpart.data.make.phantom import (
     shuffled_quantiles,
 )
 from netpart.data.scans.nifti import NiftiScan
-from netpart.data.scans.scans import read_scan_table
+from netpart.data.scans.scan_table import read_scan_table
 from netpart.spec import whole_region
 
 pytest.importorskip("nilearn")

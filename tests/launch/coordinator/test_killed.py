@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from netpart.launch.coordinator.blame import Blame
-from netpart.launch.coordinator.watch import MemberRecord
+from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.teams.processes import ProcessTeam
 from netpart.proto.cluster import Cluster
 

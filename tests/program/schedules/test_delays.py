@@ -15,8 +15,8 @@ from netpart.kernels.op import Clock
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.program.compile import compile_worker
-from netpart.program.schedules.delayed_rehearsal import simulate_delayed as delayed_run
-from netpart.program.schedules.delayed_rehearsal import simulate_schedule
+from netpart.program.schedules.delayed_pipeline import simulate_delayed as delayed_run
+from netpart.program.schedules.delayed_pipeline import simulate_schedule
 from netpart.program.schedules.delays import align_delays, parameter_delays
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.job_pb2 import JobProto, Schedule

@@ -1,0 +1,14 @@
+"""The exit codes of every verb.
+
+0         success
+1         failure: of the run, or the answer "no" of verify and diff
+2         a wrong job or command line
+128 + N   ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
+"""
+
+from __future__ import annotations
+
+SUCCESS = 0
+WRONG = 1
+REFUSED = 2
+SIGNALLED = 128

@@ -1,0 +1,190 @@
+"""Texts of a run: its events while it goes on, and its summary at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
+    from netpart.launch.report.events import Event, Staleness, Started, Summary
+    from netpart.launch.report.speedup import Speedup
+
+THROUGH = {
+    "memory": "this process's memory", "mpi": "MPI", "shm": "shared memory", "zeromq": "ZeroMQ",
+    "cuda-ipc": "memory of the GPUs",
+}  # fmt: skip
+"""Names of transports in the first line of a run."""
+HERE = ("memory", "shm")
+"""Transports of runs that are on one host."""
+LARGE = 1e9
+"""Metrics of at least this size are shown with an exponent."""
+SHOWN = 8
+"""Maximum number of histogram counts that are printed, apart from the last."""
+
+
+@contextmanager
+def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
+    """Yield the listener that prints the events of a run: with a progress bar on a terminal, else as plain lines."""
+    if not sys.stdout.isatty():
+        yield lambda event: print(event_line(event), flush=True)  # flush: the reader of a pipe follows the run
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from netpart.launch.report.events import Measured
+
+    console = Console(highlight=False)
+    columns = (
+        TextColumn("step {task.completed:.0f}/{task.total:.0f}"), BarColumn(), TextColumn("{task.description}"),
+        TimeRemainingColumn(), TextColumn("left"),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("starting", total=steps)
+
+        def show(event: Event) -> None:
+            if isinstance(event, Measured) and event.phase == "train":
+                progress.update(
+                    task, completed=event.step, description=f"{_metrics_line(event.metrics)}  {_training_speed(event)}"
+                )
+            else:
+                console.print(event_line(event))
+
+        yield show
+
+
+def event_line(event: Event) -> str:
+    """The line that reports one event."""
+    from netpart.launch.report.events import Invited, Joined, Measured, Noticed, Saved
+    from netpart.units import bytes_text, plural_text
+
+    if isinstance(event, Measured):
+        speed = f"  {_training_speed(event)}" if event.phase == "train" else ""
+        name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
+        return f"{name} @ step {event.step}  {_metrics_line(event.metrics)}{speed}"
+    if isinstance(event, Saved):
+        return f"Saved {event.path}"
+    if isinstance(event, Invited):
+        needs = f" (with {event.needs})" if event.needs else ""
+        return f"waiting for {_ranks_text(event.missing)}; on another host, for each{needs}: {event.command}"
+    if isinstance(event, Noticed):
+        return f"note: {event.text}"
+    if isinstance(event, Joined):
+        rest = f"; waiting for {_ranks_text(event.missing)}" if event.missing else "; all workers have joined"
+        return f"worker {event.rank} joined ({event.where}){rest}"
+    devices = ", ".join(sorted(set(event.devices)))
+    memory = " + ".join(bytes_text(m) for m in event.memory) + _memory_excess_text(event)
+    threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
+    threads += "".join(map(_oversubscription_text, event.crowds))
+    start = f" from step {event.first_step}" if event.first_step else ""
+    who = event.cluster or plural_text(event.workers, "worker")
+    return (
+        f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
+        f"batch {event.batch}, {plural_text(event.steps, 'step')}{start}; memory {memory}; "
+        f"tensors through {THROUGH[event.transport]}{_idle_workers_text(event)}"
+    )
+
+
+def _idle_workers_text(event: Started) -> str:
+    """A remark on workers that have nothing to compute, "" if there are none."""
+    if not event.idle:
+        return ""
+    have = "has" if len(event.idle) == 1 else "have"
+    return f"; {_ranks_text(event.idle)} {have} nothing to do: `netpart check` explains why"
+
+
+def _memory_excess_text(event: Started) -> str:
+    """A remark on workers that together need more memory than their host or container has, "" if it suffices.
+
+    Only for runs on one host: of other hosts the limit is not known here.
+    """
+    from netpart.units import bytes_text
+    from netpart.worker.memory_limit import host_memory_limit
+
+    has = host_memory_limit() if event.transport in HERE and set(event.devices) == {"cpu"} else None
+    if has is None or sum(event.memory) <= has:
+        return ""
+    return (
+        f", more than the {bytes_text(has)} that their host allows, so one may be killed; take fewer rows or more hosts"
+    )
+
+
+def _oversubscription_text(crowd: OversubscribedHost) -> str:
+    """A remark on workers of one host that have more threads than it has cores."""
+    from netpart.units import plural_text
+
+    cores = plural_text(crowd.cores, "core")
+    ranks = _ranks_text(crowd.ranks)
+    return f", too many for the {cores} of {ranks}: use --threads {crowd.share}"
+
+
+def _ranks_text(missing: tuple[int, ...]) -> str:
+    """Workers as text: "worker 1", "workers 1, 2"."""
+    return f"worker{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+
+
+def _metrics_line(metrics: dict[str, float]) -> str:
+    """Metrics in the format of SINGA: LAYER/METRIC = value."""
+    return ", ".join(f"{name} = {_metric_text(value)}" for name, value in metrics.items())
+
+
+def _metric_text(value: float) -> str:
+    """``value`` with six digits after the point; large values, of diverged training, with an exponent."""
+    return f"{value:.6e}" if abs(value) >= LARGE else f"{value:.6f}"
+
+
+def _training_speed(event: Any) -> str:
+    """The training speed as text."""
+    return f"{event.samples_per_second:,.0f} samples/s"
+
+
+def summary_text(summary: Summary) -> str:
+    """The summary as text, one line per topic."""
+    from netpart.checkpoint.steps import step_file
+    from netpart.units import bytes_text, seconds_text
+
+    agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    members = "workers and servers" if "server" in summary.cluster else "workers"
+    untrained = Path(summary.checkpoint).name == step_file(Path(), 0).name
+    rows = {
+        "test": _metrics_line(summary.test) if summary.test else "",
+        "validation": _metrics_line(summary.validation) if summary.validation else "",
+        "train": _metrics_line(summary.train) if summary.train else "",
+        "time": f"{seconds_text(summary.seconds)}, {seconds_text(summary.train_seconds)} of it in training at"
+        f" {summary.samples_per_second:,.0f} samples/s",
+        "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
+        "staleness": staleness_text(summary.staleness) if summary.staleness else "",
+        "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
+    }
+    lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
+    return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
+
+
+def staleness_text(found: Staleness) -> str:
+    """The staleness of updates in one line; a long histogram is shortened to its first SHOWN counts and the last."""
+    counts = [f"{stale}: {count:,}" for stale, count in found.histogram.items()]
+    counts = [*counts[:SHOWN], "...", counts[-1]] if len(counts) > SHOWN + 1 else counts
+    return f"{found.mean:.2f} on average, {found.most} at most, of {found.updates:,} updates ({', '.join(counts)})"
+
+
+def confusion_text(name: str, table: list[list[int]]) -> str:
+    """A confusion matrix as text, one line per class."""
+    wide = max(len(str(count)) for row in table for count in (*row, len(row)))
+    lines = (f"{f'class {k}':>10}  {' '.join(f'{count:>{wide}}' for count in row)}" for k, row in enumerate(table))
+    return "\n".join([f"{name} of the test: rows are true classes, columns predicted ones", *lines])
+
+
+def speedup_text(found: Speedup, accuracy: float) -> str:
+    """The speed-up as text: in training time, and by equation 13 with its three factors."""
+
+    def text(value: float | None) -> str:
+        return "unknown" if value is None else f"{value:.2f}"
+
+    factors = f"{text(found.step)} a step x {text(found.steps)} steps an epoch x {text(found.epochs)} epochs"
+    return (
+        f"  speed-up  {text(found.training)} in training time\n"
+        f"    eq. 13  {text(found.equation_13)} = {factors} to an accuracy of {accuracy:g}"
+    )

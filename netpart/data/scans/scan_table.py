@@ -1,0 +1,59 @@
+"""The table of labelled scans: a CSV file of paths and labels."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from netpart.errors import DataError, MissingData, os_error_text
+from netpart.files import read_file
+
+HEAD = ["path", "label"]
+TABLE = 64 << 20
+"""Largest number of bytes of a table."""
+MOST = (1 << 31) - 1
+"""Highest class: labels are int32."""
+DIGITS = len(str(MOST))
+
+
+@dataclass(frozen=True)
+class LabelledScan:
+    """A scan of a table and its class."""
+
+    path: Path
+    label: int
+
+
+def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
+    """Reads the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
+
+    Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
+    """
+    try:
+        text = read_file(path, TABLE).decode()
+        lines = [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row and row != HEAD]
+    except FileNotFoundError:
+        hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
+        raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+    except OSError as error:
+        raise DataError(f"{path}: expected a table of scans, got {os_error_text(error)}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: expected a table of scans, lines `path,label` in UTF-8, got {error}") from error
+    if not lines:
+        raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
+    return [_parse_scan_row(path, n, row, classes) for n, row in lines]
+
+
+def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None) -> LabelledScan:
+    digits = row[1].strip() if len(row) == 2 else ""
+    if not digits.isdecimal() or len(digits) > DIGITS:
+        got = repr(",".join(row)[:80])
+        raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}")
+    label = int(digits)
+    most = MOST if classes is None else classes - 1
+    if label > most:
+        hint = "correct it, or give the layer below the loss as many outputs as there are classes"
+        raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
+    return LabelledScan(path.parent / row[0].strip(), label)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netpart.kernels.activation import Kind
+from netpart.kernels.op import Array
+from tests.kernels.harness import normal, play, rubbish
+from tests.kernels.onednn_kernels import ORDERS, REFERENCE, fast, lying, near, needed
+
+pytestmark = needed
+
+KINDS: list[Kind] = list(get_args(Kind))
+SHAPES = st.lists(st.integers(0, 9), min_size=2, max_size=5)
+
+
+def results(kind: Kind, x: Array, dy: Array, slope: float) -> tuple[Array, Array]:
+    """What the reference says."""
+    x, dy = lying("plain", x), lying("plain", dy)
+    y, dx = lying("plain", rubbish(*x.shape)), lying("plain", rubbish(*x.shape))
+    play(REFERENCE.activation(kind, x, y, slope))
+    play(REFERENCE.activation_gradient(kind, x, y, dy, dx, slope))
+    return y, dx
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(KINDS), SHAPES, ORDERS, ORDERS, st.sampled_from([0.0, 0.1, 1.5, -0.2]))
+def test_agrees_with_the_reference(kind: Kind, shape: list[int], first: str, second: str, slope: float) -> None:
+    x = 3 * normal(1, *shape)
+    dy = normal(2, *shape)
+    kernels = fast()
+    wanted_y, wanted_dx = results(kind, x, dy, slope)
+    source, y = lying(first, x), lying(second, rubbish(*shape))
+    play(kernels.activation(kind, source, y, slope))
+    near(y, wanted_y)
+    upper, dx = lying(first, dy), lying(first, rubbish(*shape))
+    play(kernels.activation_gradient(kind, source, lying(second, wanted_y), upper, dx, slope))
+    near(dx, wanted_dx)
+
+
+@pytest.mark.parametrize("kind", ["relu", "relu6", "sigmoid", "tanh", "stanh"])
+def test_works_in_place(kind: Kind) -> None:
+    x = normal(1, 2, 8, 3, 5)
+    dy = normal(2, 2, 8, 3, 5)
+    kernels = fast()
+    wanted_y, wanted_dx = results(kind, x, dy, 0.0)
+    y, dx = lying("last", x), lying("last", dy)
+    play(kernels.activation(kind, y, y))
+    play(kernels.activation_gradient(kind, y, y, dx, dx))
+    near(y, wanted_y)
+    near(dx, wanted_dx)
+    assert not kernels.refusals
+
+
+def test_arrays_with_gaps_stay_with_the_reference() -> None:
+    whole, kernels = normal(1, 4, 6).astype("float32"), fast()
+    y = np.empty((4, 3), "float32")
+    play(kernels.activation("relu", whole[:, :3], y))
+    near(y, np.maximum(whole[:, :3], 0))
+    assert kernels.refusals

@@ -1,0 +1,164 @@
+"""oneDNN's verbs on rows of features agree with the reference."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
+from netpart.kernels.onednn.calls import Calls, PrimitiveStream
+from netpart.kernels.onednn.memory import DnnlMemory
+from netpart.kernels.onednn.softmax import add_stepwise_gradient
+from netpart.kernels.op import Array, Op
+from tests.kernels.harness import play
+from tests.kernels.onednn_kernels import REFERENCE, fast, near, needed
+
+pytestmark = needed
+
+EXTENT = st.integers(0, 9)
+WHOLE = slice(None)
+
+
+def normal(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype("float32")
+
+
+def rubbish(*shapes: tuple[int, ...]) -> list[Array]:
+    return [np.full(shape, np.nan, "float32") for shape in shapes]
+
+
+def agree(bind: Callable[..., Op], *shapes: tuple[int, ...]) -> list[Array]:
+    """Plays ``bind(kernels, *outputs)`` with both kernels; returns oneDNN's outputs."""
+    wanted, got = rubbish(*shapes), rubbish(*shapes)
+    play(bind(REFERENCE, *wanted))
+    play(bind(fast(), *got))
+    for g, w in zip(got, wanted, strict=True):
+        near(g, w)
+    return got
+
+
+@given(EXTENT, EXTENT, EXTENT, st.booleans(), st.booleans())
+def test_inner_product(rows: int, features: int, outputs: int, transpose: bool, biased: bool) -> None:
+    x = normal(1, rows, features, 2)
+    dy = normal(2, rows, outputs)
+    b = normal(3, outputs)
+    shape = (features, 2, outputs) if transpose else (outputs, features, 2)
+    w, bias = normal(4, *shape), b if biased else None
+    agree(lambda k, y: k.inner_product(x, w, bias, y, transpose), dy.shape)
+    agree(lambda k, dx: k.inner_product_data(dy, w, dx, transpose), x.shape)
+    agree(lambda k, dw, db: k.inner_product_weights(x, dy, dw, db, transpose), shape, b.shape)
+
+
+@given(st.lists(EXTENT, min_size=0, max_size=2), EXTENT, EXTENT, EXTENT, st.booleans(), st.booleans())
+def test_matmul(lead: list[int], rows: int, inner: int, columns: int, ta: bool, tb: bool) -> None:
+    a = normal(1, *lead, *((inner, rows) if ta else (rows, inner)))
+    b = normal(2, *lead, *((columns, inner) if tb else (inner, columns)))
+    agree(lambda k, y: k.matmul(a, b, y, ta, tb), (*lead, rows, columns))
+
+
+@given(EXTENT, st.integers(1, 3), EXTENT)
+def test_softmax(rows: int, groups: int, features: int) -> None:
+    x, dy = normal(1, rows, groups, features), normal(2, rows, groups, features)
+    (y,) = agree(lambda k, y: k.softmax(x, y, groups), x.shape)
+    agree(lambda k, dx: k.softmax_gradient(y, dy, dx, groups), x.shape)
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 300), st.sampled_from(["y", "dy", "none"]))
+def test_the_gradient_of_softmax_in_steps(lead: list[int], features: int, onto: str) -> None:
+    y, dy = np.abs(normal(1, *lead, features)), normal(2, *lead, features)
+    wanted = y * (dy - (y * dy).sum(-1, keepdims=True))
+    dx = {"y": y, "dy": dy}.get(onto, np.empty_like(y))
+    calls = Calls(PrimitiveStream())
+    add_stepwise_gradient(calls, *(DnnlMemory.of(array) for array in (y, dy, dx)))
+    play(calls.op())
+    near(dx, wanted)
+
+
+@given(st.integers(1, 150), st.integers(1, 150), st.sampled_from([None, 0, 1, 70]), st.integers(1, 5))
+def test_attention(queries: int, keys: int, first: int | None, width: int) -> None:
+    q = normal(1, 2, 3, queries, 4)
+    k = normal(2, 2, 3, keys, 4)
+    v = normal(3, 2, 3, keys, width)
+    dy, p = normal(4, 2, 3, queries, width), (2, 3, queries, keys)
+
+    def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
+        (weights,) = rubbish(p)
+        play(kernels.attention(AttentionArguments(q, k, v, y, weights, 0.3, first)))
+        return kernels.attention_gradient(AttentionArguments(q, k, v, y, weights, 0.3, first), dy, dq, dk, dv)  # type: ignore[no-any-return]
+
+    agree(both, dy.shape, q.shape, k.shape, v.shape)
+
+
+@pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2)])
+def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> None:
+    q, k, v, dy = (normal(i, 2, 100, 4) for i in range(4))
+    weights, found = np.abs(normal(5, 2, 100, 100)), []
+    for leave in ((), tuple(i for i in range(3) if i not in wanted)):
+        dq, dk, dv = gradients = [None if i in leave else g for i, g in enumerate(rubbish(*[q.shape] * 3))]
+        play(fast().attention_gradient(AttentionArguments(q, k, v, dy, weights.copy(), 0.5, 0), dy, dq, dk, dv))
+        found.append(gradients)
+    assert all(b is None or np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@given(EXTENT, st.integers(1, 9), st.booleans(), st.booleans(), st.booleans())
+def test_layer_norm(rows: int, features: int, scaled: bool, shifted: bool, centred: bool) -> None:
+    x = normal(1, rows, 2, features)
+    dy = normal(2, rows, 2, features)
+    own = (WHOLE,) * 3
+    w, b = (normal(i, 1, 1, features) if there else None for i, there in ((3, scaled), (4, shifted)))
+    moments = rows * 2, 1
+    _, unit, rstd = agree(
+        lambda k, y, unit, rstd: k.normalise(NormaliseArguments(x, w, b, y, unit, rstd, rows * 2, own, 0.01, centred)),
+        *(x.shape, x.shape, moments),
+    )
+    agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, centred), x.shape)
+
+
+@pytest.mark.parametrize("own", [(WHOLE, WHOLE, WHOLE), (WHOLE, slice(1, 4), slice(0, 2))])
+def test_group_norm(own: tuple[slice, ...]) -> None:
+    x = normal(1, 3, 4, 5)
+    dy = normal(2, *x[own].shape)
+    w = normal(3, 1, x[own].shape[1], 1)
+    b = normal(4, 1, x[own].shape[1], 1)
+    _, unit, rstd = agree(
+        lambda k, y, unit, rstd: k.normalise(NormaliseArguments(x, w, b, y, unit, rstd, 6, own, 0.01, True)),
+        dy.shape,
+        x.shape,
+        (6, 1),
+    )
+    agree(lambda k, dx: k.normalise_gradient(unit, rstd, w, dy, dx, own, True), x.shape)
+
+
+def test_none_of_them_is_refused() -> None:
+    kernels = fast()
+    x = normal(1, 2, 100, 8)
+    w = normal(2, 8, 8)
+    p = normal(3, 2, 100, 100)
+    unit, rstd = rubbish(x.shape, (200, 1))
+    rows = x.reshape(200, 8)
+    kernels.inner_product(rows, w, None, unit.reshape(200, 8), False)
+    kernels.inner_product_data(rows, w, unit.reshape(200, 8), False)
+    kernels.inner_product_weights(rows, rows, w, None, False)
+    kernels.matmul(x, w[None].repeat(2, 0), x)
+    kernels.softmax(x, x, 100)
+    kernels.softmax_gradient(x, x, x, 100)
+    kernels.attention(AttentionArguments(x, x, x, x, p, 0.3, 0))
+    kernels.attention_gradient(AttentionArguments(x, x, x, x, p, 0.3, 0), x, x, x, x)
+    kernels.normalise(NormaliseArguments(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True))
+    kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
+    assert not kernels.refusals
+
+
+@pytest.mark.parametrize("isa", ["SSE41", "AVX2", "AVX512_CORE"])
+def test_older_processors_refuse_none_of_them(isa: str) -> None:
+    """oneDNN reads the variable once, so each takes a process of its own; newer than this one, it changes nothing."""
+    code = f"from {__name__} import test_none_of_them_is_refused as test; test()"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "ONEDNN_MAX_CPU_ISA": isa}, check=True)
