@@ -25,7 +25,8 @@ Examples that noticed, of 200 jobs and of 255 placements:
     replicas that round differently not summed              0           0  passes/agree
 
 The last one differs in the last bit of rare cases; tests/graph/passes/test_sum_gradients.py holds it. The one before
-was no mutation: netpart had it until it showed in 2 000 examples (profile "hunt"); tests/program/test_backward.py holds it.
+was no mutation: netpart had it until it showed in 2 000 examples (profile "hunt"); tests/program/test_backward.py
+holds it.
 """
 
 from __future__ import annotations
