@@ -129,6 +129,9 @@ draw-zoo: env ## draw graphs/**: the drawings of pages to docs/images, all other
 layers-page: env ## regenerate docs/layers.md and its drawings
 	$(BIN)/python -m tools.gen_layers_page
 
+language-page: env ## regenerate the table of updaters in docs/language.md
+	$(BIN)/python -m tools.updater_page
+
 speed-page: env ## write the tables of docs/speed-results.md anew from benchmarks/results
 	$(BIN)/python -m tools.speed_page
 

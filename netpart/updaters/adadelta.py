@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdaDelta(Updater):
-    """h <- rho h + (1 - rho) g²; s = g sqrt(u + delta) / sqrt(h + delta); u <- rho u + (1 - rho) s²; w <- w - lr s."""
+    """h ← ρ·h + (1 − ρ)·g²; s = g·√(u + delta) / √(h + delta); u ← ρ·u + (1 − ρ)·s²; w ← w − lr·s."""
 
     slots = ("square_mean", "update_square_mean")
     temporaries = 2

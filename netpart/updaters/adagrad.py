@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_positive
 
 
 class AdaGrad(Updater):
-    """h <- h + g²; w <- w - lr g / sqrt(h + delta)."""
+    """h ← h + g²; w ← w − lr·g / √(h + delta)."""
 
     slots = ("square_sum",)
     temporaries = 1

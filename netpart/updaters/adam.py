@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction, check_positive
 
 
 class Adam(Updater):
-    """m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g²; w <- w - lr m / sqrt(v + delta).
+    """m ← β₁·m + (1 − β₁)·g; v ← β₂·v + (1 − β₂)·g²; w ← w − lr·m / √(v + delta).
 
     With bias correction, the update of w divides m by 1 - beta1^t and v by 1 - beta2^t, t = 1, 2, ...
     """

@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdamMax(Updater):
-    """m <- beta1 m + (1 - beta1) g; u <- max(beta2 u, |g|) + delta; w <- w - lr m / u."""
+    """m as kAdam; u ← max(β₂·u, abs(g)) + delta; w ← w − lr·m / u."""
 
     slots = ("mean", "largest")
     temporaries = 1

@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction, check_positive
 
 
 class AdamW(Updater):
-    """m and v as in Adam, divided by 1 - beta1^t and 1 - beta2^t; w <- w - lr decay w - lr m / (sqrt(v) + delta).
+    """m, v as kAdam, of g without weight decay; w ← w − lr·d·w − lr·m̂ / (√v̂ + delta).
 
     As in PyTorch, the decay is multiplied by the learning rate, and delta is added outside of the root.
     """

@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction
 
 
 class Nesterov(Updater):
-    """p <- momentum h; h <- p + lr g; w <- w - ((1 + momentum) h - p)."""
+    """p ← m·h; h ← p + lr·g; w ← w − ((1 + m)·h − p)."""
 
     slots = ("momentum",)
     temporaries = 2

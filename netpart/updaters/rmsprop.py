@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction, check_positive, require_fiel
 
 
 class RMSProp(Updater):
-    """h <- rho h + (1 - rho) g²; w <- w - lr g / sqrt(h + delta)."""
+    """h ← ρ·h + (1 − ρ)·g²; w ← w − lr·g / √(h + delta)."""
 
     slots = ("square_mean",)
     temporaries = 1

@@ -13,7 +13,7 @@ from netpart.updaters.checks import check_fraction
 
 
 class SGD(Updater):
-    """h <- momentum h - lr g; w <- w + h. Without momentum w <- w - lr g, and no state."""
+    """w ← w − lr·g, or with momentum m: h ← m·h − lr·g, w ← w + h. Without momentum there is no state."""
 
     slots: tuple[str, ...] = ("momentum",)
     temporaries = 1

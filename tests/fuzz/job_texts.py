@@ -87,7 +87,8 @@ UPDATERS = {
 
 def updater(kind: str, rate: str) -> str:
     """An updater and a learning rate with their confs."""
-    return f"updater {{ type: {kind} {UPDATERS[kind]} learning_rate {{ type: {rate} base_lr: 0.1 {RATES[rate]} }} }}\n"
+    own = UPDATERS.get(kind, ""), RATES.get(rate, "")
+    return f"updater {{ type: {kind} {own[0]} learning_rate {{ type: {rate} base_lr: 0.1 {own[1]} }} }}\n"
 
 
 def net(layers: str, fields: str = "") -> str:

@@ -7,7 +7,6 @@ import re
 import struct
 from math import log10
 
-from netpart.families import UPDATERS
 from netpart.launch.coordinator import watchdog as watch
 from netpart.launch.member.control_client import BEAT_SECONDS
 from netpart.launch.teams import team
@@ -75,15 +74,6 @@ def test_the_times() -> None:
     assert f"as soon as {watch.SILENT_SECONDS:g} s pass without a heartbeat" in WIRE
     assert f"points at its log | {team.START_SECONDS:g} s |" in WIRE
     assert f"have finished step s − {WINDOW}" in WIRE
-
-
-def test_the_states_of_the_updaters() -> None:
-    said = {
-        name: tuple(re.findall(r"`(\w+)`", row[1]))
-        for row in table(CHECKPOINTS, "updater")
-        for name in re.findall(r"`(k\w+)`", row[0])
-    }
-    assert said == {name: UPDATERS.get(name).slots for name in UPDATERS.names()}
 
 
 def test_the_bounds_of_verify() -> None:

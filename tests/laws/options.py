@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from netpart.families import UPDATERS
 from netpart.proto.job_pb2 import Collectives, Phase, Schedule, Sharding
 from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
@@ -135,10 +136,7 @@ JOB: Options = {
 """Of the job and its net."""
 
 UPDATER: Options = {
-    "updater.type": (
-        UpdaterType.kSGD, UpdaterType.kNesterov, UpdaterType.kAdaGrad, UpdaterType.kRMSProp, UpdaterType.kAdaDelta,
-        UpdaterType.kAdam, UpdaterType.kAdamMax, UpdaterType.kAdamW, UpdaterType.kAdam,
-    ),
+    "updater.type": tuple(UpdaterType.Value(name) for name, _ in UPDATERS.items()),
     "updater.momentum": (0.9, None), "updater.weight_decay": (0.01, None), "updater.delta": (0.1,),
     "updater.clip_low": (None, -0.05), "updater.clip_high": (None, 0.05), "updater.clip_norm": (None, 0.1, 10.0),
     "updater.ema_decay": (None, 0.5, 0.5), "updater.ema_eval": BOTH, "updater.ema_warmup": BOTH,
