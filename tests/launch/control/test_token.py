@@ -53,5 +53,5 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected a file with the run's token, got nothing there; the run says"):
+    with pytest.raises(ConfigError, match="expected a file with the run's token, got nothing there; the run prints"):
         find_token({}, tmp_path / "token")
