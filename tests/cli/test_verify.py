@@ -52,7 +52,7 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
     assert answer.code == 1
     *_, differ, first, hint, command = answer.out.splitlines()
-    assert differ.startswith("They differ: 4 of 17 tensors by more than 1e-05 or 8 times what the uncut net errs ")
+    assert differ.startswith("They differ: 4 of 17 tensors by more than 1e-05 or 8 times the uncut net's own error ")
     begin = "First difference that the order of addition does not explain: conv: parameter w in train step 0: error "
     assert first.startswith(begin)
     assert answer.out.count("semantic") == 2
