@@ -39,13 +39,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--steps", type=parse_positive, default=STEPS, metavar="K", help=f"training steps to compare (default: {STEPS})"
     )
-<<<<<<< HEAD
-    parser.add_argument(
-        "--schemes", metavar="A,B", help=f"verify these schemes one after the other, or every scheme with {ALL}"
-    )
-=======
     parser.add_argument("--schemes", metavar="A,B", help=f"verify these schemes one after the other; {ALL}: every one")
->>>>>>> 93a3201 (Tests follow the words of verify)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every comparison to FILE as JSON")
     return parser
 
