@@ -24,7 +24,7 @@ from netpart.program.exchange import Exchange, plan_exchange
 from netpart.program.messages.wire_memory import AHEAD
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Array, Channel
-from netpart.worker.collective_player import CollectiveProgress
+from netpart.worker.collective_progress import CollectiveProgress
 
 RUN = b"reduces!"
 SIZES = {1 << 10: 500, 1 << 16: 200, 1 << 20: 40, 64 << 20: 4}

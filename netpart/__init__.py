@@ -62,9 +62,9 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
     """
     from netpart.errors import ConfigError
     from netpart.graph.build import build_net
-    from netpart.proto.phase import PHASES
+    from netpart.proto.phase import PHASE_VALUES
 
-    if phase not in PHASES:
+    if phase not in PHASE_VALUES:
         raise ConfigError("phase", "train, val or test", repr(phase))
     job = _read(job)
     with job.explaining():

@@ -1,7 +1,7 @@
 """Families of things that a job or an option chooses by name, and the module of each member that netpart brings.
 
 A new member takes a file and one line here. Packages add members without a line here, as entry points of the group
-``netpart.FAMILY`` in the same form, ``module:attribute``; docs/writing-a-layer.md has an example. Members are named by
+``netpart.FAMILY`` in the same form, ``module:attribute``; docs/extending.md has an example. Members are named by
 text and not imported, so that a command loads only the ones that it uses.
 """
 

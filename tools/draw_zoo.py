@@ -66,7 +66,7 @@ def fresh(conf: Path, scheme: str | None) -> str:
     """The drawing of a job, cut over as many workers as it asks for."""
     from netpart.draw import render
     from netpart.draw.cluster import groups_svg
-    from netpart.graph.passes.server_pieces import add_job_servers
+    from netpart.graph.server_pieces import add_job_servers
     from netpart.plan.partition import partition_by_scheme
     from netpart.proto.reader import read_job
     from netpart.proto.worker_count import default_workers

@@ -41,7 +41,7 @@ def call(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
-    from netpart.graph.passes.server_pieces import add_job_servers
+    from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.price.group_traffic import predict_group_traffic

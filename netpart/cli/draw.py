@@ -92,7 +92,7 @@ def _format_hint(output: Path) -> str:
 def _draw_groups(job: Job, workers: int) -> str:
     """The SVG of the worker groups and their servers. Raises ConfigError as the partition does."""
     from netpart.draw.cluster import groups_svg
-    from netpart.graph.passes.server_pieces import add_job_servers
+    from netpart.graph.server_pieces import add_job_servers
     from netpart.plan.partition import partition_by_scheme
 
     with job.explaining():

@@ -76,8 +76,8 @@ def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAltern
         PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]
     ).print()
     _print_helper_reasons("before it", explanation.before)
-    _print_helper_reasons("after it", explanation.behind)
-    if explanation.before or explanation.behind:
+    _print_helper_reasons("after it", explanation.after)
+    if explanation.before or explanation.after:
         print(f"\n{BACKWARD}")
     moves = [f"{bytes_text(nbytes)} {kind}" for kind, nbytes in explanation.moves.items()]
     print(f"\nIts output and gradients move, in a training step: {', '.join(moves) or 'nothing'}.")

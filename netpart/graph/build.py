@@ -14,7 +14,7 @@ from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
 from netpart.layers.conf_errors import find_conf_errors, refuse_surplus_params
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase
 from netpart.proto.phase_pb2 import Phase
 from netpart.spec import RECORD, Spec
 
@@ -171,11 +171,11 @@ def _several_names_hint(names: str) -> str:
 
 def _other_phases_hint(name: str, phase: str, every: Sequence[LayerProto]) -> str:
     """Hint if layers called ``name`` exist only in other phases than ``phase``; "" otherwise."""
-    value = Phase.Name(PHASES[phase])
+    value = Phase.Name(PHASE_VALUES[phase])
     named = [conf for conf in every if conf.name == name]
     if not named:
         return ""
-    phases = [other for other in PHASES if any(in_phase(conf, other) for conf in named)]
+    phases = [other for other in PHASE_VALUES if any(in_phase(conf, other) for conf in named)]
     if any(conf.exclude for conf in named):
         return f"{name} is only in phase {' and '.join(phases)}; drop its exclude"
     return f"{name} is only in phase {' and '.join(phases)}; drop its include, or add include: {value}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from netpart.graph.scheme import overruled_warning, scheme_name
 from netpart.proto.job_pb2 import JobProto, LayerProto, Schedule
-from netpart.proto.phase import PHASES, counts_in_phase, in_phase
+from netpart.proto.phase import PHASE_VALUES, counts_in_phase, in_phase
 
 
 def ineffective_warnings(job: JobProto) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _untested_warnings(job: JobProto) -> Iterator[str]:
 
 def _is_cut_twice(layer: LayerProto) -> bool:
     """True if ``cut`` replaces the partition_dim of ``layer`` in every phase that it is in."""
-    phases = [phase for phase in PHASES if in_phase(layer, phase)] if layer.HasField("partition_dim") else []
+    phases = [phase for phase in PHASE_VALUES if in_phase(layer, phase)] if layer.HasField("partition_dim") else []
     return bool(phases) and all(any(counts_in_phase(cut, phase) for cut in layer.cut) for phase in phases)
 
 

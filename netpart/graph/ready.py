@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netpart import initialisers
 from netpart.errors import ConfigError, FaultList, JobError, combine_faults
 from netpart.graph.build import locate_errors
-from netpart.proto.phase import PHASES
+from netpart.proto.phase import PHASE_VALUES
 from netpart.spec import INT
 from netpart.updaters import build_updater
 
@@ -60,7 +60,7 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raises ConfigError or DataError."""
-    node.layer.check_data(PHASES[net.phase])
+    node.layer.check_data(PHASE_VALUES[net.phase])
     for classes in _label_classes(net, node):
         node.layer.check_labels(classes)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netpart.errors import ConfigError
 from netpart.layers.slice import Slice
-from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase
 
 if TYPE_CHECKING:
     from netpart.graph.net import Node
@@ -46,7 +46,7 @@ class SliceAssignment:
         self.parts: dict[str, list[Node]] = {}
         self.phases: dict[str, dict[SliceReading, set[str]]] = {}
         for i, conf in enumerate(layers):
-            phases = {each for each in PHASES if in_phase(conf, each)}
+            phases = {each for each in PHASE_VALUES if in_phase(conf, each)}
             for reading in self.readings(i, conf):
                 found = self.phases.setdefault(reading.source, {}).setdefault(reading, set())
                 found |= phases
@@ -75,7 +75,7 @@ class SliceAssignment:
     def assign_parts(self, node: Node) -> dict[SliceReading, int]:
         """The part of the kSlice ``node`` that each layer reads; reads of its labels are omitted if it has labels."""
         labelled = len(node.layer.outputs) > 1
-        taken = {phase: set[int]() for phase in PHASES}
+        taken = {phase: set[int]() for phase in PHASE_VALUES}
         numbers = {}
         for reading, phases in self.phases.get(node.name, {}).items():
             if not (labelled and reading.wanted == "label"):
@@ -154,8 +154,8 @@ def _slice_part_name(name: str, number: int) -> str:
     return f"{name}[{number}]" if number else name
 
 
-def _slice_part(node: Node, behind: int, number: int) -> Node:
-    """Part ``number`` of the kSlice whose first part is ``node``, as the node ``behind`` places after it."""
+def _slice_part(node: Node, offset: int, number: int) -> Node:
+    """Part ``number`` of the kSlice whose first part is ``node``, as the node ``offset`` places after it."""
     assert isinstance(node.layer, Slice)
     layer = node.layer.part(_slice_part_name(node.name, number), number)
-    return replace(node, index=node.index + behind, layer=layer, inserted=True)
+    return replace(node, index=node.index + offset, layer=layer, inserted=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.proto.phase import PHASES, in_phase, runs_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase, runs_phase
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
@@ -19,7 +19,7 @@ STEPS = {"train": "train_steps", "val": "validate_steps", "test": "test_steps"}
 def uncomputed_warnings(job: Job) -> Iterator[str]:
     """A warning, with its place, for each layer that no running phase includes and that netpart could not compute."""
     for i, layer in enumerate(job.proto.neuralnet.layer):
-        idle = [STEPS[phase] for phase in PHASES if in_phase(layer, phase)]
+        idle = [STEPS[phase] for phase in PHASE_VALUES if in_phase(layer, phase)]
         if not _is_in_run_phase(job.proto, layer) and not _is_computed(layer):
             place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
             unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"
@@ -30,7 +30,7 @@ def uncomputed_warnings(job: Job) -> Iterator[str]:
 
 def _is_in_run_phase(job: JobProto, layer: LayerProto) -> bool:
     """True if ``layer`` is in a phase that the job runs."""
-    return any(runs_phase(job, phase) and in_phase(layer, phase) for phase in PHASES)
+    return any(runs_phase(job, phase) and in_phase(layer, phase) for phase in PHASE_VALUES)
 
 
 def _is_computed(layer: LayerProto) -> bool:

@@ -17,8 +17,8 @@ from netpart.choices import LOCAL_LAUNCHERS
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
-from netpart.graph.passes.server_pieces import add_job_servers
 from netpart.graph.ready import check_training_run
+from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
@@ -34,7 +34,7 @@ from netpart.launch.report.events import Listener, Summary
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.teams.meeting import Meeting
-from netpart.launch.teams.team import TeamPlan
+from netpart.launch.teams.team import Team, TeamPlan
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.kernel_choice import record_kernel_choice
 from netpart.proto.cluster import cluster_of
@@ -88,20 +88,20 @@ def run_job(
     # This writes the choice into ``cut.job``, which every worker receives with its plan. So it must come before the
     # workers start.
     settle_collectives(cut, places)
-    notes = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
+    record = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
         remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
         with ExitStack() as stack:
-            notes.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
-            members = lead_workers(cut, options, launcher, notes, meeting, hosts)
+            record.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
+            members = lead_workers(cut, options, launcher, record, meeting, hosts)
         seconds = time.monotonic() - began
-        notes.refuse_removal()
+        record.refuse_removal()
         with refuse_garbled("finished", "a worker "):
-            return summarise_run(cut, options, members, notes, seconds)
+            return summarise_run(cut, options, members, record, seconds)
     finally:
-        notes.close()
+        record.close()
 
 
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
@@ -117,22 +117,24 @@ def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) 
 
 
 def lead_workers(
-    partition: Partition, options: RunOptions, launcher: str, notes: RunRecord, meeting: Meeting | None = None,
+    partition: Partition, options: RunOptions, launcher: str, record: RunRecord, meeting: Meeting | None = None,
     hosts: Path | None = None,
 ) -> list[MemberRecord]:  # fmt: skip
     """Start the workers and serve them to the end of the job; return the final record of each worker."""
     context: zmq.Context[Any] = zmq.Context()
     threads = requested_threads(partition.job)
     plan = TeamPlan(partition.cluster.size, options.workspace, context, threads, meeting, hosts)
-    team = LAUNCHERS.get(launcher)(plan)
+    team: Team | None = None
+    token = meeting.token if meeting else None
     try:
+        team = LAUNCHERS.get(launcher)(plan)
+        address = team.control_address()  # before the coordinator has a socket, for which term would wait
         with interrupt_on_signals():
-            token = meeting.token if meeting else None
-            return Coordinator(partition, options, context, notes.hear, token).run(team, team.control_address())
+            return Coordinator(partition, options, context, record.hear, token).run(team, address)
     finally:
         # ``term`` blocks until every socket of the context is closed. A worker thread that still runs (ThreadTeam
         # cannot kill it) holds sockets open, so the context is then left to the end of the process.
-        if not team.running():
+        if team is None or not team.running():
             context.term()
 
 

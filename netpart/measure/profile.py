@@ -63,17 +63,19 @@ def profile_job(
         options = replace(make_run_options(job, Path(folder)), trace=True)
         proto = single_group_job(job.proto)
         proto.train_steps = options.first_step + WARM_UP + steps
-        cut = partition_by_scheme(proto, workers or job.worker_count, job.folder, phases=("train",))
+        cut = partition_by_scheme(
+            proto, job.worker_count if workers is None else workers, job.folder, phases=("train",)
+        )
         check_ready(cut, restored_names(options.restore))
         record_kernel_choice(cut.job)
         places = local_devices(options, cut, launcher)
         options = replace(options, transport=choose_transport(transport, launcher, places))
         settle_collectives(cut, places)
-        notes = RunRecord(options.workspace, None)
+        record = RunRecord(options.workspace, None)
         try:
-            members = lead_workers(cut, options, launcher, notes)
+            members = lead_workers(cut, options, launcher, record)
         finally:
-            notes.close()
+            record.close()
     events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)
     timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
     return ProfiledRun(StepProfiler(cut, timeline).profile(decode_memory_plan(m.trace) for m in members), timeline)

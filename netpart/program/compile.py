@@ -88,7 +88,7 @@ class PhaseCompiler:
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_by_part(micros, worker)
         self.before: list[Instruction] = []
-        self.behind: list[Instruction] = []
+        self.after: list[Instruction] = []
 
     def compile(self, keep: bool) -> Program:
         """The Program of the phase; ``keep`` as in ``compile_worker``."""
@@ -129,7 +129,7 @@ class PhaseCompiler:
             for t, i in found
         ]
         if self.trains:
-            self.behind = self.updates.finish(self.code)
+            self.after = self.updates.finish(self.code)
         return found
 
     def forward(self, micro: int, stages: StageGraph) -> ForwardCompiler:
@@ -142,7 +142,7 @@ class PhaseCompiler:
         """The instructions of a step with these ``passes``."""
         buffers = self.memory.buffers
         played = (postpone_weight_gradients(buffers, i, self.layers) if turn.backward else i for turn, i in passes)
-        found = [*self.before, *chain.from_iterable(played), *self.behind]
+        found = [*self.before, *chain.from_iterable(played), *self.after]
         if self.kernels.branches:
             found = list(split_backward(found, self.layers))
         if not self.trains:

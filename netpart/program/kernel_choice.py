@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netpart.choices import AUTO, CUDA, REFERENCE
-from netpart.kernels import reference_channels_last as beside
 from netpart.kernels.choose import KernelChoice, check_precision, choose_kernels, kernel_class
 from netpart.kernels.reference import Kernels
+from netpart.kernels.reference_channels_last import ChannelsLastKernels
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto, KernelSet, Products
 
@@ -30,7 +30,7 @@ def job_kernel_class(job: JobProto, device: str = "") -> type[Kernels]:
     if device != "cpu" or _requested_kernels(job) != CUDA:
         return kernel_class(choose_kernels(_requested_kernels(job), _element_dtype(job), device).name)
     found = choose_kernels(AUTO, _element_dtype(job), device).name
-    return beside.ChannelsLastKernels if found == REFERENCE else kernel_class(found)
+    return ChannelsLastKernels if found == REFERENCE else kernel_class(found)
 
 
 def record_kernel_choice(job: JobProto) -> KernelChoice:

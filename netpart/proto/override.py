@@ -29,7 +29,7 @@ from netpart.proto.fields import (
     value_kind,
 )
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase
 from netpart.proto.synonyms import FIELDS, plain_word
 from netpart.proto.values import read_value, value_hint
 
@@ -237,7 +237,7 @@ def _layers_by_key(job: JobProto) -> dict[str, list[OverrideTarget]]:
     found: dict[str, list[OverrideTarget]] = {}
     for i, layer in enumerate(job.neuralnet.layer):
         at = ("neuralnet", "layer", i)
-        phases = [f"{layer.name}@{phase}" for phase in PHASES if in_phase(layer, phase, at)]
+        phases = [f"{layer.name}@{phase}" for phase in PHASE_VALUES if in_phase(layer, phase, at)]
         for key in (layer.name, *phases):
             found.setdefault(key, []).append(OverrideTarget(layer, at))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import CutProto, JobProto, LayerProto, NetProto, Phase, ShardProto
 
-PHASES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
+PHASE_VALUES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
 """The name of each phase on the command line -> its value in ``include`` and ``exclude``."""
 
 _HINT = "use include alone: exclude is deprecated"
@@ -19,13 +19,13 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
     if layer.include and layer.exclude:
         raise ConfigError(layer.name, "include or exclude", "both", _HINT, at=(*at, "exclude"))
     if layer.include:
-        return PHASES[phase] in layer.include
-    return PHASES[phase] not in layer.exclude
+        return PHASE_VALUES[phase] in layer.include
+    return PHASE_VALUES[phase] not in layer.exclude
 
 
 def counts_in_phase(block: CutProto | ShardProto, phase: str) -> bool:
     """True if a cut or shard applies in ``phase``; one without a phase applies in all."""
-    return not block.HasField("phase") or block.phase == PHASES[phase]
+    return not block.HasField("phase") or block.phase == PHASE_VALUES[phase]
 
 
 def runs_phase(job: JobProto, phase: str) -> bool:

@@ -27,7 +27,7 @@ from netpart.layers.inputs.nifti import NiftiInput
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.layer import Layer
 from netpart.proto.layer_pb2 import LayerType
-from netpart.proto.phase import PHASES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase
 from netpart.spec import Shape
 from netpart.trained.input_lattice import interpolate_map, layer_lattice
 from netpart.trained.session import PHASE, Session, Values
@@ -210,5 +210,5 @@ def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
         raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number))
     data = np.empty((1, *source.output.shape[1:]), np.float32)
     label = np.zeros(1, np.int32)
-    source.open(1, seed, PHASES[PHASE]).read(number, 0, 1, data, label)
+    source.open(1, seed, PHASE_VALUES[PHASE]).read(number, 0, 1, data, label)
     return data, int(label[0])

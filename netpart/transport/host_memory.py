@@ -4,7 +4,7 @@ Its address is its descriptor as the kernel shows it, /proc/PID/fd/N, which only
 nothing listens, and no other process can connect. A rank has one piece for all messages that it expects, and one for
 each block of ``allocate``. The first piece begins with what all peers need:
 
-    0       bell                   rung by every sender (bell.py)
+    0       bell                   rung by every sender (doorbell.py)
     64      run id
     128     table of lanes         offset and bytes, one row per rank
             lanes                  of each rank, in whole pages (lane.py)

@@ -5,7 +5,7 @@ message that stays in such memory of its sender is not copied at all: the receiv
 
     rank 0 ──writes──▶ lane 0│
     rank 2 ──writes──▶ lane 2│ memory of rank 1 ──▶ mailbox ──▶ worker        (lane.py: slots, headers, counts)
-              ──rings──▶ bell│                                                (bell.py: wakes the worker)
+              ──rings──▶ bell│                                                (doorbell.py: wakes the worker)
 
 Each rank shares one piece of memory without a name for all messages that it expects (host_memory.py).
 """

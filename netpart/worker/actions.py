@@ -11,7 +11,7 @@ import numpy as np
 from netpart.kernels.op import Array, Clock, Op
 from netpart.program.instructions import Channel
 from netpart.program.program import Program
-from netpart.worker.collective_player import CollectiveProgress
+from netpart.worker.collective_progress import CollectiveProgress
 from netpart.worker.memory_access import Spans
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run_kernel_action(action: Action, device: Any, clock: Clock, traced: bool) -
     if device is None:
         return action.run()
     # A replayed graph repeats the arguments of its capture, so values that change by step are in device memory.
-    device.tell(clock.step)
+    device.write_step(clock.step)
     action.run()
     if traced:
         device.stream.synchronize()

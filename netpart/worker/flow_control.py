@@ -65,7 +65,7 @@ class FlowControl:
                 yield WaitReason("the end of an earlier step", peer, phase, step, channel)
             self.trace.note(f"wait for worker {peer} to finish an earlier step", began)
 
-    def tell(self, phase: str, step: int) -> None:
+    def report_step(self, phase: str, step: int) -> None:
         """Report to each worker that sends to this one that this worker has finished ``step``."""
         for peer, channel in self.writers[phase]:
             assert self.transport is not None

@@ -20,7 +20,7 @@ from netpart.kernels.op import Array, chain_ops
 from netpart.program.group_average import AVERAGE, averaging_exchange
 from netpart.program.messages.wire_memory import messages_ahead
 from netpart.worker.actions import RunningCollective
-from netpart.worker.collective_player import CollectiveProgress
+from netpart.worker.collective_progress import CollectiveProgress
 from netpart.worker.player import Player
 from netpart.worker.wait_reasons import WaitReason
 

@@ -21,7 +21,7 @@ from netpart.program.messages.wire_memory import (
 )
 from netpart.program.program import Program
 from netpart.worker.actions import RECEIVE, SEND, Action, RunningCollective
-from netpart.worker.collective_player import CollectiveProgress
+from netpart.worker.collective_progress import CollectiveProgress
 from netpart.worker.gpu.nccl_collectives import NcclCall
 from netpart.worker.machine import Machine, PhaseArrays
 

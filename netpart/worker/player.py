@@ -126,7 +126,7 @@ class Player:
             if traced:
                 name = PHRASES.get(action.kind, "") + action.name
                 trace.note(name, started, action.channel, delay - late, action.micro)
-        self.pace.tell(phase, number)
+        self.pace.report_step(phase, number)
         self.marks.make()
         self.sequence[phase] = number + 1
 

@@ -34,7 +34,7 @@ from netpart.collectives.kinds import (
 from netpart.collectives.price import SWAPPED, bytes_by_block, cheapest_algorithm
 from netpart.errors import TransportError
 from netpart.program.messages.wire_memory import AHEAD
-from netpart.worker.collective_player import CollectiveProgress, OutgoingMessage
+from netpart.worker.collective_progress import CollectiveProgress, OutgoingMessage
 
 Blocks = list[np.ndarray | None]
 SIZES = st.lists(st.integers(0, 6), min_size=100, max_size=100)

@@ -24,16 +24,16 @@ def test_slots_have_the_values_of_the_step_that_is_told() -> None:
     device = kernels().device
     rates = [device.slot(lambda step, k=k: k + step / 8) for k in range(SLOTS_PER_LAUNCH + 2)]
     for step in (3, 4, 4):
-        device.tell(step)
+        device.write_step(step)
         assert [float(rate.get()[0]) for rate in rates] == [k + step / 8 for k in range(SLOTS_PER_LAUNCH + 2)]
 
 
 def test_equal_functions_share_a_slot_and_new_ones_are_told() -> None:
     device = kernels().device
     first = device.slot(float)
-    device.tell(5)
+    device.write_step(5)
     second = device.slot(lambda step: 2.0 * step)
-    device.tell(5)
+    device.write_step(5)
     assert device.slot(float).data.ptr == first.data.ptr != second.data.ptr
     assert (float(first.get()[0]), float(second.get()[0])) == (5, 10)
 

@@ -38,7 +38,7 @@ def test_the_masks_are_those_of_the_cpu(
         draw = UniformDraws(kernels.xp, KEY, rows, tuple(box), tuple(shape), PHASE)
         op = kernels.dropout(x, y, mask, draw, ratio, Clock(STEP))
         if kernels.xp is cupy():
-            kernels.device.tell(STEP)
+            kernels.device.write_step(STEP)
         return chain_ops(op, kernels.dropout_gradient(y, mask, dx))
 
     agree(both, normal(1, *extents), *(rubbish(*extents) for _ in range(3)), dtype=dtype, order=order)
@@ -52,7 +52,7 @@ def test_each_step_draws_its_own_mask_with_the_same_op() -> None:
     op = kernels.dropout(x, y, mask, UniformDraws(cupy(), KEY, (0, 4), ((0, 33),), (33,), PHASE), 0.5, Clock())
     seen = []
     for step in (0, 1, 0):
-        kernels.device.tell(step)
+        kernels.device.write_step(step)
         play(op)
         seen.append(mask.get())
     assert np.array_equal(seen[0], seen[2])

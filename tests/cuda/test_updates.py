@@ -64,7 +64,7 @@ class Pair:
             self.norm[0] = np.square(self.g.astype("float64")).sum()
             self.put(self.device_norm, self.norm)
         self.host.run(*[np.empty(shape, kind) for shape, kind in self.host.scratch])
-        fast(self.dtype).device.tell(number)
+        fast(self.dtype).device.write_step(number)
         play(self.op)
 
     @staticmethod
@@ -149,7 +149,7 @@ def test_what_is_not_a_number_is_not_hidden() -> None:
     )
     pair.put(pair.device[1], np.array([np.nan, 1.0]))
     pair.put(pair.device_norm, np.array([np.nan]))
-    fast("float64").device.tell(0)
+    fast("float64").device.write_step(0)
     play(pair.op)
     assert np.isnan(pair.device[0].get()).all()
 

@@ -8,7 +8,7 @@ import pytest
 
 from netpart.draw.cluster import cluster_svg, groups_svg
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.server_pieces import add_job_servers
+from netpart.graph.server_pieces import add_job_servers
 from netpart.proto.cluster import Cluster
 from netpart.proto.reader import read_job_text
 from tests.worker.jobs import LENET

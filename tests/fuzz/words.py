@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import WorkerFailed
-from netpart.graph.passes.server_pieces import add_job_servers
+from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.seats import HEART, KNOCK, VOICE, WorkerSeats, socket_identity
 from netpart.launch.coordinator import coordinator as coordinator_module
 from netpart.launch.coordinator import watchdog as watch

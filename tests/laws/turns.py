@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.server_pieces import add_job_servers
+from netpart.graph.server_pieces import add_job_servers
 from netpart.kernels.device import array_module
 from netpart.kernels.reference import Kernels
 from netpart.launch.member.average_schedule import AverageSchedule

@@ -1,8 +1,8 @@
 """LayerPlacer: the placement of one layer, from its short form or its long form.
 
 Short form: ``partition_dim`` and ``location``. Long form: ``cut`` blocks; several of them make a grid. Placements that
-neither can express are listed shard by shard (``listed.py``). A cut that names a phase counts only in that phase. A cut
-written on a layer is applied or refused; an inherited cut that the layer cannot take falls back.
+neither can express are listed shard by shard (``listed_shards.py``). A cut that names a phase counts only in that
+phase. A cut written on a layer is applied or refused; an inherited cut that the layer cannot take falls back.
 """
 
 from __future__ import annotations

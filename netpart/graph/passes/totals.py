@@ -113,24 +113,24 @@ def _is_all_reduce(placement: Placement, sent: list[CrossingTransfer]) -> bool:
     return alike and len(workers) == len(placement.shards) and sorted((s, t) for s, t, *_ in sent) == everyone
 
 
-def _insert_placed_totals(net: Net, placements: list[Placement], behind: Sequence[int]) -> tuple[Net, list[Placement]]:
-    """``net`` with totals after the nodes in ``behind``, and the placements: totals evenly over the workers that read
+def _insert_placed_totals(net: Net, placements: list[Placement], summed: Sequence[int]) -> tuple[Net, list[Placement]]:
+    """``net`` with totals after the nodes in ``summed``, and the placements: totals evenly over the workers that read
     them."""
-    grown = insert_totals(net, behind)
+    grown = insert_totals(net, summed)
     placed = iter(placements)
     spread = iter(
         [
             even_placement(net.nodes[i].layer.output.shape, _addend_readers(net, placements, net.nodes[i]))
-            for i in behind
+            for i in summed
         ]
     )
     return grown, [next(spread if is_total(node) else placed) for node in grown.nodes]
 
 
-def insert_totals(net: Net, behind: Sequence[int]) -> Net:
-    """``net`` with a total after each node whose index is in ``behind``; readers of the node read the total instead."""
+def insert_totals(net: Net, summed: Sequence[int]) -> Net:
+    """``net`` with a total after each node whose index is in ``summed``; readers of the node read the total instead."""
     nodes: list[Node] = []
-    index = {node.index: node.index + sum(other < node.index for other in behind) for node in net.nodes}
+    index = {node.index: node.index + sum(other < node.index for other in summed) for node in net.nodes}
     read: dict[int, int] = {}
     owned: dict[Parameter, Parameter] = {}
     for node in net.nodes:
@@ -140,10 +140,10 @@ def insert_totals(net: Net, behind: Sequence[int]) -> Net:
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(read[s.node], s.output) for s in node.sources)
         nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
-        if node.index in behind:
+        if node.index in summed:
             read[node.index] = len(nodes)
             nodes.append(_total_node(net, nodes[-1]))
-    return replace(net, nodes=nodes, totals=tuple(behind))
+    return replace(net, nodes=nodes, totals=tuple(summed))
 
 
 def _total_node(net: Net, node: Node) -> Node:

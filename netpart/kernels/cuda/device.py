@@ -40,7 +40,7 @@ class CudaDevice:
         self.stream = thread_stream(xp)
         self.values: list[Callable[[int], float]] = []
         self.slots: list[Array] = []
-        self.told: int | None = None
+        self.written_step: int | None = None
         self.held = 0
         self.complaints = Complaints(xp)
         self.use()
@@ -65,15 +65,15 @@ class CudaDevice:
             if len(self.values) == SLOTS_PER_LAUNCH * len(self.slots):
                 self.slots.append(self.xp.zeros(SLOTS_PER_LAUNCH, np.float64))
             self.values.append(value)
-            self.told = None  # the next ``tell`` has to set the new slot, even in the same step
+            self.written_step = None  # the next ``write_step`` has to set the new slot, even in the same step
         at = self.values.index(value)
         return self.slots[at // SLOTS_PER_LAUNCH][at % SLOTS_PER_LAUNCH :][:1]
 
-    def tell(self, step: int) -> None:
+    def write_step(self, step: int) -> None:
         """Enqueues writing the values of ``step`` to all slots, unless they hold them already."""
-        if step == self.told:
+        if step == self.written_step:
             return
-        self.told = step
+        self.written_step = step
         for first, slots in zip(range(0, len(self.values), SLOTS_PER_LAUNCH), self.slots, strict=True):
             values = [value(step) for value in self.values[first : first + SLOTS_PER_LAUNCH]]
             given = np.zeros((), [("value", np.float64, SLOTS_PER_LAUNCH)])

@@ -18,11 +18,11 @@ from netpart.proto.limits import WORKERS as MEMBERS
 
 def encode_communications(phases: Phases) -> Iterator[SpokenProto]:
     """Encode the communications, one message per phase."""
-    for phase, spoken in phases.items():
+    for phase, announced in phases.items():
         # Many collectives share a schedule, so each distinct one is sent once and referred to by number.
         numbers: dict[tuple[Leg, ...], int] = {}
         message = SpokenProto(phase=phase)
-        message.communication.extend(_encode_communication(c, numbers) for c in spoken)
+        message.communication.extend(_encode_communication(c, numbers) for c in announced)
         message.legs.extend(LegsProto(number=[n for leg in legs for n in leg]) for legs in numbers)
         yield message
 

@@ -15,9 +15,9 @@ LAST_WORDS_SECONDS = 0.1
 """A process may have sent a message before it died. That message may arrive slightly after the news of its death."""
 WORDS = 2000
 """Maximum number of characters shown of a worker's error text."""
-TOLD: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
+REPORTED_ERRORS: dict[str, type[NetpartError]] = {"MemoryRefused": MemoryRefused, "DataError": DataError}
 """Errors of a worker that keep their class. Their messages need no log."""
-PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *TOLD)
+PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartError", *REPORTED_ERRORS)
 """Errors whose messages are clear without the name of their class."""
 
 
@@ -33,7 +33,7 @@ class Blame:
         self.team = team
         self.certain: int | None = None
 
-    def hear(self, member: MemberRecord, failed: Any) -> None:
+    def report_failure(self, member: MemberRecord, failed: Any) -> None:
         """Raise the error that ends the run when a worker reports that it has failed."""
         if self.certain in (None, member.rank):
             raise self.failure(member, failed)
@@ -48,8 +48,8 @@ class Blame:
         reason = failed.message.removeprefix(f"worker {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
-        if failed.kind in TOLD:
-            return TOLD[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
+        if failed.kind in REPORTED_ERRORS:
+            return REPORTED_ERRORS[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
         if failed.kind == "Overdue":
             text += "".join(
                 f"\n{self.cluster.name(m.rank)} was last heard in {m.last_moment()}"

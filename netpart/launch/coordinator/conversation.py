@@ -132,7 +132,7 @@ class Conversation:
         if any(m.address is None for m in self.members):
             return
         with refuse_garbled("ready"):
-            self.rehearse()
+            self.check_for_deadlock()
         go = ControlProto()
         go.go.SetInParent()
         for m in self.members:
@@ -152,17 +152,17 @@ class Conversation:
             )
         )  # fmt: skip
 
-    def rehearse(self) -> None:
+    def check_for_deadlock(self) -> None:
         """Check before the first step that what the workers of each group, and the servers, have compiled cannot
         deadlock.
 
         Raises ProgramRefused.
         """
         for group in range(self.cluster.groups):
-            spoken = [self.members[rank].communications for rank in self.cluster.ranks(group)]
-            for number in range(self.cluster.workers, len(spoken)):
-                spoken[number] = {"train": spoken[number][server_group_phase(group)]}
-            check_deadlocks(spoken, together=self.partition.job.collectives == Collectives.NCCL)
+            announced = [self.members[rank].communications for rank in self.cluster.ranks(group)]
+            for number in range(self.cluster.workers, len(announced)):
+                announced[number] = {"train": announced[number][server_group_phase(group)]}
+            check_deadlocks(announced, together=self.partition.job.collectives == Collectives.NCCL)
         for m in self.members:
             # These lists are large, and nothing needs them after the check.
             m.communications = {}

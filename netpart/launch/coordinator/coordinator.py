@@ -237,7 +237,7 @@ class Coordinator:
             team.note_process(member.rank, message.hello.pid)
             self.stop(member) if self.leaving else self.talk.welcome(member)
         elif kind == "failed" and not self.leaving:
-            self.blame.hear(member, message.failed)
+            self.blame.report_failure(member, message.failed)
         elif not self.leaving:
             self.talk.hear(member, kind, getattr(message, kind))
 

@@ -72,13 +72,13 @@ class CheckpointShare:
 
     def restore(self, path: Path) -> None:
         """Read this worker's regions of a checkpoint, and the updater's state if it lies next to the checkpoint."""
-        beside = self.welcome.restore_updater if self.states() else ""
-        if beside:
-            self.read(Path(beside), self.states())
+        updater_path = self.welcome.restore_updater if self.states() else ""
+        if updater_path:
+            self.read(Path(updater_path), self.states())
         # Parameters are read last. The average of a running statistic shares the statistic's memory, and older
         # checkpoints store a different value for that average: the parameter must overwrite it.
         self.read(path, {self.welcome.restore_suffix: self.player.parameters.values})
-        if not beside:
+        if not updater_path:
             self.player.parameters.begin_state()
 
     def read(self, path: Path, targets: dict[str, ArrayOf]) -> None:

@@ -34,7 +34,7 @@ class ShardExplanation:
 
 @dataclass(frozen=True)
 class LayerExplanation:
-    """One layer of the training net: its shards, the helpers ``before`` and ``behind`` (after) it, and its sums.
+    """One layer of the training net: its shards, the helpers ``before`` and ``after`` it, and its sums.
 
     ``moves`` are the bytes of a step that carry its output and gradients, by kind.
     """
@@ -44,7 +44,7 @@ class LayerExplanation:
     cut: str
     pieces: tuple[ShardExplanation, ...]
     before: tuple[HelperReason, ...]
-    behind: tuple[HelperReason, ...]
+    after: tuple[HelperReason, ...]
     sums: tuple[str, ...]
     moves: dict[str, int]
 
@@ -61,7 +61,7 @@ def explain_layer(partition: Partition, name: str) -> LayerExplanation:
         name, type_name(node.conf).removeprefix("k"),
         place_text(node.layer, partition.graph.placements[node.index]),
         tuple(_explain_shard(around, part) for part in around.shards(node)), tuple(reasons.of(around.before(node))),
-        tuple(reasons.of(around.behind(node))), tuple(_describe_sums(partition, node)), _moved_by_kind(partition, name),
+        tuple(reasons.of(around.after(node))), tuple(_describe_sums(partition, node)), _moved_by_kind(partition, name),
     )  # fmt: skip
 
 

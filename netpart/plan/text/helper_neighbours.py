@@ -35,7 +35,7 @@ class HelperNeighbours:
                 waiting += [feed.part for feed in part.feeds]
         return [found[index] for index in sorted(found) if found[index].kind != BRIDGE_SRC]
 
-    def behind(self, node: Node) -> list[Part]:
+    def after(self, node: Node) -> list[Part]:
         """The helpers that carry a layer's output, and its total, without the sending halves of bridges."""
         nodes = {node.index, *(n.index for n in inserted_totals(self.graph, node))}
         return [p for p in self.graph.parts if p.node in nodes and self.helps(p) and p.kind != BRIDGE_SRC]

@@ -17,7 +17,7 @@ from netpart.graph.scheme import is_cut_by_user
 from netpart.plan.text.cut_text import axis_sizes
 from netpart.proto.cut_pb2 import CutProto, Remainder
 from netpart.proto.job_pb2 import LayerProto, NetProto
-from netpart.proto.phase import PHASES
+from netpart.proto.phase import PHASE_VALUES
 from netpart.proto.writer import CUT
 from netpart.spec import RECORD, Placement
 
@@ -145,7 +145,7 @@ def _phased_form(
             return
         found.cut[0].location.extend(found.location)
         for cut in found.cut:
-            cut.phase = PHASES[phase]
+            cut.phase = PHASE_VALUES[phase]
         conf.cut.extend(found.cut)
     yield conf
 
@@ -181,7 +181,7 @@ def _listed_form(base: LayerProto, places: Sequence[WantedPlacement]) -> LayerPr
                 worker=shard.worker, region=region_bounds(shard.region), term=region_bounds(shard.term or ())
             )
             if differ:
-                made.phase = PHASES[place.phase]
+                made.phase = PHASE_VALUES[place.phase]
                 made.rows = place.rows
     return conf
 

@@ -51,37 +51,37 @@ def check_deadlocks(workers: Sequence[Phases], together: bool = False) -> None:
     forever.
     """
     for phase in dict.fromkeys(phase for each in workers for phase in each):
-        spoken = [each.get(phase, []) for each in workers]
-        found = pairing_faults(spoken)
+        announced = [each.get(phase, []) for each in workers]
+        found = pairing_faults(announced)
         mistakes = list(islice(found, SHOWN))
         if mistakes:
             more = sum(1 for _ in found)
             lines = [*mistakes, f"and {more} more"] if more else mistakes
             raise ProgramRefused("\n  ".join([f"{phase}: the workers' Programs do not fit together; {REPORT}", *lines]))
-        DeadlockCheck(spoken, together=together).play(phase)
+        DeadlockCheck(announced, together=together).play(phase)
 
 
 class DeadlockCheck:
     """All workers of one phase: the position of each, the events counted, and the workers that sleep until an event."""
 
     def __init__(
-        self, spoken: Sequence[list[Communication]], steps: int = AHEAD + 1, together: bool = False
+        self, announced: Sequence[list[Communication]], steps: int = AHEAD + 1, together: bool = False
     ) -> None:  # fmt: skip
         self.together = together
-        self.steps = steps + max((c.lag for each in spoken for c in each), default=0)
-        self.members = {channel: [w for w, _ in found] for channel, found in started_collectives(spoken).items()}
-        self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(spoken)]
-        self.step = [0] * len(spoken)
-        self.at = [0] * len(spoken)
+        self.steps = steps + max((c.lag for each in announced for c in each), default=0)
+        self.members = {channel: [w for w, _ in found] for channel, found in started_collectives(announced).items()}
+        self.acts = [list(self.acts_of(worker, found)) for worker, found in enumerate(announced)]
+        self.step = [0] * len(announced)
+        self.at = [0] * len(announced)
         self.counts = Counter[Channel | int]()
         self.sleepers: dict[Channel | int, list[int]] = {}
 
-    def acts_of(self, worker: int, spoken: list[Communication]) -> Iterator[CounterAction]:
+    def acts_of(self, worker: int, announced: list[Communication]) -> Iterator[CounterAction]:
         """The actions of one step of a worker."""
-        sent = {c.peer for c in spoken if c.verb == MessageVerb.SEND}
-        sent |= {leg.peer for c in spoken for leg in c.legs if leg.sent}
+        sent = {c.peer for c in announced if c.verb == MessageVerb.SEND}
+        sent |= {leg.peer for c in announced for leg in c.legs if leg.sent}
         yield from (CounterAction(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
-        for c in spoken:
+        for c in announced:
             if c.verb == MessageVerb.RECEIVE:
                 yield CounterAction(c.channel, 1, c.lag, c)
                 continue

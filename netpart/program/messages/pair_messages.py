@@ -19,12 +19,12 @@ MemberLegs = tuple[tuple[int, tuple[Leg, ...]], ...]
 """(worker, legs) of every member of a collective."""
 
 
-def pairing_faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def pairing_faults(announced: Sequence[list[Communication]]) -> Iterator[str]:
     """Texts of the faults among the workers of one phase: a message without its other end, with another one than it
     names, or with a channel that is used twice."""
-    yield from _repeated_channels(spoken)
-    sent = _channel_ends(spoken, MessageVerb.SEND)
-    received = _channel_ends(spoken, MessageVerb.RECEIVE)
+    yield from _repeated_channels(announced)
+    sent = _channel_ends(announced, MessageVerb.SEND)
+    received = _channel_ends(announced, MessageVerb.RECEIVE)
     for channel, (worker, send) in sent.items():
         if channel not in received:
             yield f"worker {worker}: {_describe_communication(send)} to worker {send.peer}, but no worker receives it"
@@ -34,15 +34,15 @@ def pairing_faults(spoken: Sequence[list[Communication]]) -> Iterator[str]:
         if channel not in sent:
             text = _describe_communication(receive)
             yield f"worker {worker}: {text} from worker {receive.peer}, but no worker sends it"
-    yield from _unfinished_collectives(spoken)
-    yield from _disagreeing_members(spoken)
+    yield from _unfinished_collectives(announced)
+    yield from _disagreeing_members(announced)
 
 
-def _repeated_channels(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _repeated_channels(announced: Sequence[list[Communication]]) -> Iterator[str]:
     """Texts of channels used twice in a step: by two senders or receivers, twice by one member, or by two kinds."""
     users = Counter[tuple[Channel, MessageVerb, int]]()
     kinds: dict[Channel, bool] = {}
-    for worker, found in enumerate(spoken):
+    for worker, found in enumerate(announced):
         for c in found:
             bridge = c.verb in (MessageVerb.SEND, MessageVerb.RECEIVE)
             # A bridge has one sender and one receiver in all; each member of a collective uses its channel once.
@@ -53,9 +53,9 @@ def _repeated_channels(spoken: Sequence[list[Communication]]) -> Iterator[str]:
                 yield f"worker {worker}: {text}, but something else uses its channel in the same step"
 
 
-def _channel_ends(spoken: Sequence[list[Communication]], verb: MessageVerb) -> ChannelEnds:
+def _channel_ends(announced: Sequence[list[Communication]], verb: MessageVerb) -> ChannelEnds:
     """(worker, communication) of every channel's sender, or of its receiver."""
-    return {c.channel: (worker, c) for worker, found in enumerate(spoken) for c in found if c.verb == verb}
+    return {c.channel: (worker, c) for worker, found in enumerate(announced) for c in found if c.verb == verb}
 
 
 def _mismatched_ends(sender: int, send: Communication, receiver: int, receive: Communication) -> Iterator[str]:
@@ -70,9 +70,9 @@ def _mismatched_ends(sender: int, send: Communication, receiver: int, receive: C
         yield f"worker {sender}: {_describe_communication(send)} to worker {receiver}, {expects}"
 
 
-def _unfinished_collectives(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _unfinished_collectives(announced: Sequence[list[Communication]]) -> Iterator[str]:
     """Texts of collectives that a worker starts and does not await, or awaits and has not started."""
-    for worker, found in enumerate(spoken):
+    for worker, found in enumerate(announced):
         started: dict[Channel, Communication] = {}
         for c in found:
             if c.verb == MessageVerb.START:
@@ -82,9 +82,9 @@ def _unfinished_collectives(spoken: Sequence[list[Communication]]) -> Iterator[s
         yield from (f"worker {worker}: {_describe_communication(c)}, but never waits for it" for c in started.values())
 
 
-def _disagreeing_members(spoken: Sequence[list[Communication]]) -> Iterator[str]:
+def _disagreeing_members(announced: Sequence[list[Communication]]) -> Iterator[str]:
     """Texts of collectives whose members do not agree."""
-    for members in started_collectives(spoken).values():
+    for members in started_collectives(announced).values():
         _, first = members[0]
         for worker, c in members:
             if (c.shape, c.dtype) != (first.shape, first.dtype):
@@ -95,10 +95,10 @@ def _disagreeing_members(spoken: Sequence[list[Communication]]) -> Iterator[str]
             yield f"{_describe_communication(first)}: {wrong}"
 
 
-def started_collectives(spoken: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
+def started_collectives(announced: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:
     """(worker, start) of all members of each collective, by its channel."""
     found: dict[Channel, list[tuple[int, Communication]]] = {}
-    for worker, each in enumerate(spoken):
+    for worker, each in enumerate(announced):
         for c in each:
             if c.verb == MessageVerb.START:
                 found.setdefault(c.channel, []).append((worker, c))

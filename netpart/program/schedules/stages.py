@@ -114,12 +114,12 @@ class StageGraph:
             return 1
         first = self.of_team[team][0]
         own = len(self.of_team[team])
-        return -(-self.behind[first] // own)
+        return -(-self.path_length[first] // own)
 
     def delay(self, stage: TeamStage) -> int:
         """Mini-batches by which backward of a stage is later than its forward: 0 at the end of the net, K - 1 at the
         first of a chain of K stages."""
-        return self.behind[stage] - 1 if self.delayed else 0
+        return self.path_length[stage] - 1 if self.delayed else 0
 
     @property
     def depth(self) -> int:
@@ -127,7 +127,7 @@ class StageGraph:
         return max(map(self.delay, self.before), default=0)
 
     @cached_property
-    def behind(self) -> dict[TeamStage, int]:
+    def path_length(self) -> dict[TeamStage, int]:
         """The number of stages on the longest path from each stage, itself included, to the end of the net."""
         longest: dict[TeamStage, int] = {}
         # From the highest level down: what follows a stage has a higher level, so it is known.

@@ -63,8 +63,8 @@ class GraphReplay:
             return self.captured(self.play)
         for lane in range(max(self.branches.lanes), -1, -1):  # makes the streams now, as a capture cannot
             self.device.turn(lane)
-        beside = self.captured(partial(self.branches.enqueue, self.device, self.runs))
-        return GraphTrial(self.device.xp, [beside, self.captured(self.play)])
+        concurrent = self.captured(partial(self.branches.enqueue, self.device, self.runs))
+        return GraphTrial(self.device.xp, [concurrent, self.captured(self.play)])
 
     def captured(self, play: Callable[[], None]) -> Any:
         """The graph of everything that ``play`` enqueues. Nothing is executed yet."""

@@ -12,7 +12,7 @@ import zmq
 from netpart.checkpoint.steps import step_file
 from netpart.errors import WorkerFailed
 from netpart.graph.partition import partition_job
-from netpart.graph.passes.server_pieces import add_job_servers
+from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.proto.control_pb2 import BeatProto

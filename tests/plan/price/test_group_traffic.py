@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.server_pieces import add_job_servers
+from netpart.graph.server_pieces import add_job_servers
 from netpart.plan.price.group_traffic import predict_group_traffic
 from netpart.plan.price.ledger import compute_ledger
 from netpart.program.instructions import Way

@@ -40,11 +40,11 @@ def check_helpers(found: Partition) -> None:
     helpers = {part.name for part in parts if part.kind != BRIDGE_SRC}
     helpers |= {f"{whole.kind} of {whole.name}" for whole in found.graph.collectives}
     assert {r.helper for e in told.values() for r in e.before} == helpers
-    assert {r.helper for e in told.values() for r in e.behind} == helpers
+    assert {r.helper for e in told.values() for r in e.after} == helpers
     sent = sum(
         entry.nbytes for entry in compute_ledger(found).entries if entry.channel.way in (Way.FORWARD, Way.BACKWARD)
     )
-    assert sum(r.forward + r.backward for r in {r for e in told.values() for r in e.behind}) == sent
+    assert sum(r.forward + r.backward for r in {r for e in told.values() for r in e.after}) == sent
     assert sum(sum(e.moves.values()) for e in told.values()) == pytest.approx(compute_ledger(found).total, abs=99)
 
 
@@ -71,7 +71,7 @@ def test_totals_are_helpers_of_the_layer_whose_addends_they_sum() -> None:
     three = ("tanh2.cut[0].over=REPLICA", "tanh2.cut[0].parts=3")
     found = cut("schemes/five-layers", 4, "neuralnet.scheme=COLUMN_ROW", *three)
     check_helpers(found)
-    assert {r.helper: r.why for r in explain_layer(found, "fc2").behind}["total-fc2-00"] == (
+    assert {r.helper: r.why for r in explain_layer(found, "fc2").after}["total-fc2-00"] == (
         "total-fc2 [0:2, :] is added up here, once, and then sent to all who need it"
     )
     assert explain_layer(found, "tanh2").pieces[0].needs[0].endswith("(from concate-tanh2-00)")
@@ -80,14 +80,14 @@ def test_totals_are_helpers_of_the_layer_whose_addends_they_sum() -> None:
 def test_a_collective_has_the_bytes_of_its_pieces() -> None:
     found = explain_layer(cut("mnist/conv", 3), "pool2")
     nbytes = 2 * 64 * 50 * 4 * 4 * 4
-    assert reason(found.behind, "all-gather of pool2") == HelperReason(
+    assert reason(found.after, "all-gather of pool2") == HelperReason(
         "all-gather of pool2",
         "0, 1, 2",
         "carries pool2 [:, :, :, :]; the bytes are those of all its messages; the gradient returns by reduce-scatter",
         nbytes,
         nbytes,
     )
-    pieces = [r for r in found.behind if "→" in r.where]
+    pieces = [r for r in found.after if "→" in r.where]
     assert len(pieces) == 6
     assert all(r.why.endswith("; a piece of the all-gather of pool2 among workers 0, 1, 2") for r in pieces)
     assert not any(r.forward or r.backward for r in pieces)
@@ -134,7 +134,7 @@ def test_addends_and_labels() -> None:
     assert found.pieces[1].computes == "[:, :] of inputs 64:128"
     assert found.before == ()
     assert found.pieces[1].needs[0] == "tanh1 [:, 64:128] (held here)"
-    assert any("2 addends from workers 0, 1" in r.why for r in found.behind)
+    assert any("2 addends from workers 0, 1" in r.why for r in found.after)
     loss = explain_layer(cut("mnist/conv", 3), "loss")
     assert any("data.label" in need for need in loss.pieces[1].needs)
 

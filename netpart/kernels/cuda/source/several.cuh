@@ -1,4 +1,4 @@
-// Up to 8 views of one shape in one parameter, packed by several.py.
+// Up to 8 views of one shape in one parameter, packed by packed_views.py.
 #pragma once
 #include "each.cuh"
 

@@ -7,7 +7,7 @@ import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.partition_codec import decode_partition, encode_partition
-from netpart.graph.passes.server_pieces import add_job_servers, add_servers
+from netpart.graph.server_pieces import add_job_servers, add_servers
 from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
 from netpart.spec import contains, relative_slices, size, whole_region
