@@ -14,8 +14,6 @@ PROFIT, MAKESPAN = OBJECTIVES = "profit", "makespan"
 ``makespan``: the time until the last device has finished, to be minimised."""
 SECONDS = "seconds"
 """The objective of a whole plan, as opposed to an allocation: the predicted time of a step."""
-LOCAL_LAUNCHERS = "local", "threads"
-"""Launchers whose workers are all on this host and that need no other program."""
 ENV_LAUNCHER = "env"
 """The launcher value for processes that another program (mpirun, srun) has started: netpart starts none."""
 REFERENCE, ONEDNN, CUDA = "reference", "onednn", "cuda"
@@ -24,8 +22,11 @@ KERNELS = AUTO, REFERENCE, ONEDNN, CUDA
 PRECISIONS = "float32", "tf32", "bfloat16"
 """Formats to which the factors of float32 products are rounded on a GPU."""
 DTYPES = "float32", "float64"
-SCHEDULES = "1f1b", "gpipe", "delayed"
-"""Orders of forward and backward passes, in the order of the values of Schedule.Order in proto/job.proto."""
+ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
+SCHEDULES = {"1f1b": ONE_F_ONE_B, "gpipe": GPIPE, "delayed": DELAYED}
+"""Orders of forward and backward passes: the option -> its name in the language. Backward first, with as many
+micro-batches in flight as keep a team busy; all forward passes first; forward of a mini-batch together with backward of
+an earlier one."""
 SHARDING = AUTO, "yes", "no"
 DIRECT, DOUBLING, RING, TREE = ALGORITHMS = "direct", "doubling", "ring", "tree"
 """Algorithms of collectives, in order of preference: of two with the same predicted cost the earlier one is used."""
@@ -35,3 +36,12 @@ COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, NCCL
 DRAWING_FORMATS = "dot", "json", "svg", "txt"
 CAM_METHODS = "gradcam", "hirescam"
 """Methods that compute class activation maps."""
+CPU = "cpu"
+DEVICES = AUTO, CPU, CUDA
+"""Kinds of devices; a GPU is also chosen by its number, cuda:N."""
+LOCAL, THREADS, MPI, JOIN = "local", "threads", "mpi", "join"
+"""The launchers of netpart; netpart.families has where they live."""
+MEMORY, ZEROMQ, SHM, CUDA_IPC = "memory", "zeromq", "shm", "cuda-ipc"
+"""The transports of netpart, with "mpi". The launchers threads and mpi have one each, which no option chooses."""
+LOCAL_LAUNCHERS = LOCAL, THREADS
+"""Launchers whose workers are all on this host, and that need no other program."""

@@ -1,6 +1,7 @@
 """Families of things that a job or an option chooses by name, and the module of each member that netpart brings.
 
-A new member takes a file and one line here. Packages add members without a line here, as entry points of the group
+A new member takes a file and one line here; a planner has its line in plan/search/planners.py, next to the planners
+that are made from schemes. Packages add members without a line here, as entry points of the group
 ``netpart.FAMILY`` in the same form, ``module:attribute``; docs/extending.md has an example. Members are named by
 text and not imported, so that a command loads only the ones that it uses.
 """

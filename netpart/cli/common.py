@@ -200,7 +200,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
 def _set_pipeline(job: Job, args: argparse.Namespace) -> None:
     """Set the pipeline of ``job`` from the options; --stages and --replicas select the scheme pipeline."""
     from netpart.graph.scheme import set_scheme
-    from netpart.proto.job_pb2 import Schedule
+    from netpart.proto.job_pb2 import NetProto
 
     net = job.proto.neuralnet
     for name in ("stages", "replicas", "micro_batches", "recompute"):
@@ -209,7 +209,7 @@ def _set_pipeline(job: Job, args: argparse.Namespace) -> None:
     if (args.stages or args.replicas) and args.scheme is None:
         set_scheme(job.proto, "pipeline")
     if args.schedule is not None:
-        net.schedule = (Schedule.ONE_F_ONE_B, Schedule.GPIPE, Schedule.DELAYED)[SCHEDULES.index(args.schedule)]
+        net.MergeFrom(NetProto(schedule=SCHEDULES[args.schedule]))
 
 
 def _check_seed(number: int | None) -> int | None:

@@ -101,10 +101,11 @@ def _draw_groups(job: Job, workers: int) -> str:
 
 def _draw_schedule(job: Job, workers: int) -> str:
     """The SVG of the training schedule. Raises ConfigError as the partition does."""
+    from netpart.choices import DELAYED, GPIPE
     from netpart.draw.schedule import schedule_svg
     from netpart.plan.partition import partition_by_scheme
     from netpart.program.schedules.delayed_pipeline import simulate_schedule
-    from netpart.program.schedules.schedule import DELAYED, GPIPE, schedule_order
+    from netpart.program.schedules.schedule import schedule_order
 
     with job.explaining():
         cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from netpart.choices import ENV_LAUNCHER
+from netpart.choices import ENV_LAUNCHER, JOIN, LOCAL, MPI
 
 if TYPE_CHECKING:
     from netpart.launch.teams.meeting import Meeting
@@ -27,7 +27,7 @@ def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     if args.launcher == ENV_LAUNCHER:
         return _launched_setting(args, job)
     meeting = _listen_meeting(args, job)
-    return RunSetting(args.launcher or ("join" if meeting else "local"), job.worker_count, meeting)
+    return RunSetting(args.launcher or (JOIN if meeting else LOCAL), job.worker_count, meeting)
 
 
 def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
@@ -35,9 +35,9 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     from netpart.errors import ConfigError
     from netpart.units import plural_text
 
-    if args.launcher not in (None, "join", "mpi") and args.listen:
+    if args.launcher not in (None, JOIN, MPI) and args.listen:
         raise ConfigError("--listen", "--launcher join or mpi", args.launcher, "omit one of them")
-    if args.launcher == "join" and not args.listen:
+    if args.launcher == JOIN and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if args.local and not args.listen:
         raise ConfigError(
@@ -63,11 +63,11 @@ def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     from netpart.errors import ConfigError
     from netpart.launch.teams.launcher_environment import require_launched_rank
     from netpart.launch.teams.meeting import Meeting
-    from netpart.proto.cluster import cluster_of
+    from netpart.proto.cluster import cluster_of, has_groups_or_servers
 
     adopted = require_launched_rank(os.environ)
     # With several groups or servers the number of ranks does not determine the workers per group: the job does.
-    several = cluster_of(job.proto, 1).size > 1
+    several = has_groups_or_servers(job.proto)
     workers = job.worker_count if several else args.workers or adopted.size
     if workers is None:
         expected = f"--workers, as {adopted.launcher} does not report how many there are"
@@ -78,7 +78,7 @@ def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
         got = f"{members.size} ({members})" if several else str(workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
     meeting = Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
-    return RunSetting("join", workers, meeting)
+    return RunSetting(JOIN, workers, meeting)
 
 
 def play_other_rank(args: argparse.Namespace) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from netpart import choices
 from netpart.cli.common import parse_count
 from netpart.proto.limits import THREADS
 
@@ -58,5 +59,5 @@ def set_job_threads(job: Job, args: argparse.Namespace) -> None:
 
     if args.threads is not None:
         job.proto.num_openblas_threads = args.threads
-    if args.launcher == "threads":
+    if args.launcher == choices.THREADS:
         limit_threads(job.cluster.size, requested_threads(job.proto))

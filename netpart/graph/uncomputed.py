@@ -6,20 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
-from netpart.proto.phase import PHASE_VALUES, in_phase, runs_phase
+from netpart.proto.phase import PHASE_VALUES, STEP_FIELDS, in_phase, runs_phase
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto, LayerProto
     from netpart.proto.reader import Job
 
-STEPS = {"train": "train_steps", "val": "validate_steps", "test": "test_steps"}
-"""Field of the job that sets the number of steps of each phase."""
-
 
 def uncomputed_warnings(job: Job) -> Iterator[str]:
     """A warning, with its place, for each layer that no running phase includes and that netpart could not compute."""
     for i, layer in enumerate(job.proto.neuralnet.layer):
-        idle = [STEPS[phase] for phase in PHASE_VALUES if in_phase(layer, phase)]
+        idle = [STEP_FIELDS[phase] for phase in PHASE_VALUES if in_phase(layer, phase)]
         if not _is_in_run_phase(job.proto, layer) and not _is_computed(layer):
             place = job.explain(ConfigError("", "", "", at=("neuralnet", "layer", i, "type"))).position
             unset = f"as it has no {' or '.join(idle)}" if idle else "as the layer is in no phase"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from netpart.choices import DEVICES
 from netpart.errors import NetpartError
 
 INSTALL = "in a clone of netpart run pip install -e '.[cuda13]' (cuda12 for older drivers)"
-DEVICES = "auto", "cpu", "cuda"
 
 
 def array_module(device: str) -> tuple[Any, str]:

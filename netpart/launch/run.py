@@ -13,7 +13,7 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_partial_files, updater_file
-from netpart.choices import LOCAL_LAUNCHERS
+from netpart.choices import JOIN, LOCAL, LOCAL_LAUNCHERS, MPI
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
@@ -107,11 +107,11 @@ def run_job(
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
     """Raise ConfigError for an unknown launcher, and for a meeting or a host file that is missing or has no use."""
     LAUNCHERS.get(launcher, who="--launcher")
-    if hosts is not None and launcher != "mpi":
+    if hosts is not None and launcher != MPI:
         raise ConfigError("--hosts", "--launcher mpi", launcher, "omit one of them; see docs/mpi.md")
-    if launcher == "mpi" and meeting is not None and hosts is None:
+    if launcher == MPI and meeting is not None and hosts is None:
         raise ConfigError("--listen", "--hosts with --launcher mpi", "none", "name a host file; see docs/mpi.md")
-    if launcher in (*LOCAL_LAUNCHERS, "join") and (launcher == "join") != (meeting is not None):
+    if launcher in (*LOCAL_LAUNCHERS, JOIN) and (launcher == JOIN) != (meeting is not None):
         got = "none" if meeting is None else "one"
         raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
@@ -167,7 +167,7 @@ def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
 def local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank if all ranks are processes of this host. Empty otherwise: other hosts' GPUs are not known
     here."""
-    return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == "local" else []
+    return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == LOCAL else []
 
 
 def _check_averages(restore: Path | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
+from netpart.choices import DELAYED
 from netpart.graph.partition import MicroBatch, Partition
 from netpart.kernels.reference import Kernels
 from netpart.program.arena import align_to_arena, buffer_lifetimes, plan_arena
@@ -29,7 +30,7 @@ from netpart.program.passes.recompute import TurnInstructions, choose_recomputat
 from netpart.program.passes.update_early import update_early
 from netpart.program.program import Program, WorkerProgram
 from netpart.program.schedules.delays import BufferCopies, count_buffer_copies
-from netpart.program.schedules.schedule import DELAYED, schedule_order, worker_turns
+from netpart.program.schedules.schedule import schedule_order, worker_turns
 from netpart.program.schedules.stages import StageGraph, stage_graphs
 from netpart.program.updates import UpdateCompiler
 from netpart.proto.element import float_size

@@ -142,6 +142,11 @@ def cluster_of(job: JobProto, workers: int) -> Cluster:
     return found
 
 
+def has_groups_or_servers(job: JobProto) -> bool:
+    """True if several groups train ``job``, or servers keep its parameters, however many workers a group has."""
+    return cluster_of(job, 1).size > 1
+
+
 def single_group_job(job: JobProto) -> JobProto:
     """A copy of ``job`` for one group that keeps its parameters itself."""
     copy = type(job)()

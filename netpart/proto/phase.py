@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from netpart.choices import TEST, TRAIN, VALIDATION
 from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import CutProto, JobProto, LayerProto, NetProto, Phase, ShardProto
 
-PHASE_VALUES = {"train": Phase.kTrain, "val": Phase.kVal, "test": Phase.kTest}
+PHASE_VALUES = {TRAIN: Phase.kTrain, VALIDATION: Phase.kVal, TEST: Phase.kTest}
 """The name of each phase on the command line -> its value in ``include`` and ``exclude``."""
+
+STEP_FIELDS = {TRAIN: "train_steps", VALIDATION: "validate_steps", TEST: "test_steps"}
+"""The name of each phase -> the field of the job that sets its number of steps."""
 
 _HINT = "use include alone: exclude is deprecated"
 
@@ -30,8 +34,8 @@ def counts_in_phase(block: CutProto | ShardProto, phase: str) -> bool:
 
 def runs_phase(job: JobProto, phase: str) -> bool:
     """True if ``job`` runs ``phase``: train always, val and test if they have steps and layers."""
-    steps = {"train": 1, "val": job.validate_steps, "test": job.test_steps}[phase]
-    return phase == "train" or (steps > 0 and any(in_phase(layer, phase) for layer in job.neuralnet.layer))
+    steps = getattr(job, STEP_FIELDS[phase])
+    return phase == TRAIN or (steps > 0 and any(in_phase(layer, phase) for layer in job.neuralnet.layer))
 
 
 def check_phases(net: NetProto) -> None:

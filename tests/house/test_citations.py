@@ -28,6 +28,7 @@ POINT = re.compile(r"\bD(\d{1,2})\b")
 DECISION = re.compile(r"\bdecisions?(?:\.md)?[\s(#]*\[?(\d+)(?:\s*[-–]\s*(\d+))?", re.IGNORECASE)
 RECORD_FILE = re.compile(r"\bdecisions/(\d{4}[\w-]*\.md)")
 LABELLED_LINK = re.compile(r"\[decision (\d+)\]\(\S*?(\d{4})-[\w-]+\.md\)", re.IGNORECASE)
+MODULE = re.compile(r"(?<![\w/.{<-])((?:\w+/)*[a-z]\w*\.py)\b(?!\w|[({])")
 PAGE = re.compile(r'(?<![\w/-])((?:docs/)?[\w-]+\.md)\b(?:,\s+"([^"]+)")?')
 
 
@@ -81,6 +82,20 @@ def dead_pages(text: str) -> list[str]:
     return [f"{page} {section}".strip() for page, section in PAGE.findall(text) if not page_exists(page, section)]
 
 
+def dead_modules(text: str) -> list[str]:
+    """Modules of netpart that are cited as "passes/connect.py" or "doorbell.py" and are not there."""
+    return [
+        cited for cited in MODULE.findall(text) if not any(f"/{path}".endswith(f"/{cited}") for path in module_paths())
+    ]
+
+
+@cache
+def module_paths() -> tuple[str, ...]:
+    """Every Python file of the project, from its root."""
+    folders = ("netpart", "tests", "tools", "benchmarks")
+    return tuple(path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
 def page_exists(page: str, section: str) -> bool:
     path = next((found for folder in (ROOT, DOCS) if (found := folder / page).exists()), None)
     return path is not None and (not section or " ".join(section.split()) in headings(path))
@@ -90,6 +105,10 @@ def page_exists(page: str, section: str) -> bool:
 def test_citations_lead_somewhere(path: Path) -> None:
     text = written_words(path)
     found = [*dead_points(text), *dead_decisions(text)]
+    if path.is_relative_to(ROOT / "netpart"):
+        found += dead_modules(text)
+    elif path.suffix == ".md":  # a page has examples of a reader's own modules, which lie in no folder of netpart
+        found += [cited for cited in dead_modules(text) if "/" in cited]
     assert [*found, *(dead_pages(text) if path.suffix == ".py" else ())] == []
 
 
@@ -106,5 +125,6 @@ def test_dead_citations_are_seen() -> None:
     ]
     text = 'docs/none.md and regions.md, "Invariants worth\n    asserting" and house.md, "No such section"'
     assert dead_pages(text) == ["docs/none.md", "house.md No such section"]
+    assert dead_modules("passes/none.py, passes/connect.py, doorbell.py and (bell.py)") == ["passes/none.py", "bell.py"]
     module = "'''D1'''\nX = 'D2'\n'''D3'''\n# D4"
     assert [*docstrings(ast.parse(module)), *comments(module)] == ["D1", "D3", "# D4"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
 from netpart.graph.holdings import Holding, ParameterCell, ReadyCell, home_regions
-from netpart.proto.cluster import cluster_of
+from netpart.proto.cluster import has_groups_or_servers
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import Schedule, Sharding
 from netpart.spec import Region, size
@@ -59,7 +59,7 @@ def whole_update_reason(job: JobProto) -> tuple[str, str] | None:
         return "updater.ema_eval", why
     if job.neuralnet.schedule == Schedule.DELAYED:
         return "neuralnet.schedule: DELAYED", "a delayed stage makes each version of its parameters from the one before"
-    if cluster_of(job, 1).size > 1:
+    if has_groups_or_servers(job):
         return "several groups or servers", "groups push gradients, or average parameters, whole"
     return None
 

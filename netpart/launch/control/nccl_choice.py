@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from warnings import catch_warnings
 
+from netpart.choices import CPU
 from netpart.errors import ConfigError, ProgramRefused
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
-from netpart.launch.control.worker_devices import CPU
 from netpart.proto.job_pb2 import Collectives
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
+from netpart.choices import CPU, CUDA, DEVICES
 from netpart.errors import ConfigError
-from netpart.kernels.device import DEVICES, count_gpus
+from netpart.kernels.device import count_gpus
 from netpart.proto.job_pb2 import JobProto
 
 if TYPE_CHECKING:
     from netpart.proto.cluster import Cluster
 
-CPU, CUDA = "cpu", "cuda"
 HINT = 'write auto, cpu, cuda or cuda:NUMBER, or several with commas between them: "cpu,cuda:0"'
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netpart.launch.control.worker_devices import CPU
+from netpart.choices import CPU
 from netpart.launch.coordinator.watchdog import MemberRecord
 
 

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from netpart.choices import DELAYED
 from netpart.collectives.price import schedule_seconds as price_of
 from netpart.collectives.schedule import BlockMessage
 from netpart.graph.graph import LAYER, Graph
@@ -34,7 +35,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
-from netpart.program.schedules.schedule import DELAYED, schedule_order
+from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
 from netpart.spec import size

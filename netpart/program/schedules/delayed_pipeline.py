@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from netpart.choices import DELAYED
 from netpart.graph.partition import Partition
 from netpart.program.schedules.schedule import (
     BACKWARD_COST,
-    DELAYED,
     FORWARD_COST,
     ScheduleSimulation,
     TimedTurn,

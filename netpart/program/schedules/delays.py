@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
+from netpart.choices import DELAYED
 from netpart.graph.partition import Partition
 from netpart.program.arena import owning_buffer
 from netpart.program.buffers import Buffer, View
 from netpart.program.instructions import Instruction, Update
-from netpart.program.schedules.schedule import DELAYED, schedule_order
+from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph, TeamStage
 
 BufferCopies = dict[int, int]

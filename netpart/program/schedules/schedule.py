@@ -14,12 +14,10 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from netpart.choices import DELAYED, GPIPE
 from netpart.program.schedules.stages import StageGraph, TeamStage
 from netpart.proto.job_pb2 import JobProto, Schedule
 
-ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
-"""Orders: backward first, with as many micro-batches in flight as keep a team busy; all forward passes first; forward
-of a mini-batch together with backward of an earlier one (``delays.py``)."""
 FORWARD_COST, BACKWARD_COST = 1, 2
 """The time that a stage takes in a simulation: backward has two products for each of forward."""
 

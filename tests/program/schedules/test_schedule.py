@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.choices import GPIPE, ONE_F_ONE_B
 from netpart.graph.partition import Partition, partition_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward
-from netpart.program.schedules.schedule import GPIPE, ONE_F_ONE_B, ScheduleSimulation, TimedTurn
+from netpart.program.schedules.schedule import ScheduleSimulation, TimedTurn
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.job_pb2 import JobProto, Schedule
 from tests.graph.jobs import data, job, layer, product
