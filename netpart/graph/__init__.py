@@ -1,16 +1,3 @@
 """The layer graph of a job, and its partition."""
 
-__all__ = [
-    "build",
-    "graph",
-    "holdings",
-    "ineffective_settings",
-    "net",
-    "notebook_display",
-    "partition",
-    "partition_codec",
-    "ready",
-    "scheme",
-    "uncomputed",
-    "uncut",
-]
+__all__ = ["build", "graph", "holdings", "ineffective_settings", "net", "notebook_display", "partition", "partition_codec", "ready", "scheme", "server_pieces", "uncomputed", "uncut"]
