@@ -1,3 +1,16 @@
 """Data: where the rows of a mini-batch come from."""
 
-__all__ = ["atomic_file", "corpus", "crop_images", "prefetched_rows", "repeated_rows", "resize", "row_source", "signatures", "synthetic", "synthetic_masks", "synthetic_tokens", "text_windows"]
+__all__ = [
+    "atomic_file",
+    "corpus",
+    "crop_images",
+    "prefetched_rows",
+    "repeated_rows",
+    "resize",
+    "row_source",
+    "signatures",
+    "synthetic",
+    "synthetic_masks",
+    "synthetic_tokens",
+    "text_windows",
+]

@@ -1,3 +1,17 @@
 """The layer graph of a job, and its partition."""
 
-__all__ = ["build", "graph", "holdings", "ineffective_settings", "net", "notebook_display", "partition", "partition_codec", "ready", "scheme", "server_pieces", "uncomputed", "uncut"]
+__all__ = [
+    "build",
+    "graph",
+    "holdings",
+    "ineffective_settings",
+    "net",
+    "notebook_display",
+    "partition",
+    "partition_codec",
+    "ready",
+    "scheme",
+    "server_pieces",
+    "uncomputed",
+    "uncut",
+]

@@ -1,3 +1,18 @@
 """One list of instructions per worker."""
 
-__all__ = ["arena", "buffers", "collective_instructions", "compile", "exchange", "gradient_norm", "group_average", "instructions", "kernel_choice", "metrics", "peak", "program", "server", "server_messages"]
+__all__ = [
+    "arena",
+    "buffers",
+    "collective_instructions",
+    "compile",
+    "exchange",
+    "gradient_norm",
+    "group_average",
+    "instructions",
+    "kernel_choice",
+    "metrics",
+    "peak",
+    "program",
+    "server",
+    "server_messages",
+]

@@ -1,3 +1,12 @@
 """Plays the Program of one worker."""
 
-__all__ = ["ensemble", "group_averaging", "initial_values", "memory_limit", "player", "server_player", "trace", "wait_reasons"]
+__all__ = [
+    "ensemble",
+    "group_averaging",
+    "initial_values",
+    "memory_limit",
+    "player",
+    "server_player",
+    "trace",
+    "wait_reasons",
+]

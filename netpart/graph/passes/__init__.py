@@ -1,3 +1,18 @@
 """Rewrites of the layer graph."""
 
-__all__ = ["agree", "cells", "connect", "expand", "listed_shards", "mark_collectives", "norm", "place", "placer", "sum_gradients", "teams", "totals", "uneven_cuts", "update_sharding"]
+__all__ = [
+    "agree",
+    "cells",
+    "connect",
+    "expand",
+    "listed_shards",
+    "mark_collectives",
+    "norm",
+    "place",
+    "placer",
+    "sum_gradients",
+    "teams",
+    "totals",
+    "uneven_cuts",
+    "update_sharding",
+]

@@ -1,3 +1,17 @@
 """What both ends of a run know."""
 
-__all__ = ["address", "communication_codec", "cores", "due_steps", "framing", "nccl_choice", "process_limits", "seats", "secure_link", "signals", "token", "transport_choice", "worker_devices"]
+__all__ = [
+    "address",
+    "communication_codec",
+    "cores",
+    "due_steps",
+    "framing",
+    "nccl_choice",
+    "process_limits",
+    "seats",
+    "secure_link",
+    "signals",
+    "token",
+    "transport_choice",
+    "worker_devices",
+]

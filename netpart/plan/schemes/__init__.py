@@ -3,4 +3,17 @@
 N workers, b rows, L products (inner products, convolutions) of widths d_1 to d_L. ``netpart.families`` lists them.
 """
 
-__all__ = ["altsplit", "chain", "column_row", "data", "gather_scatter", "hybrid", "naive", "on_workers", "one_weird_trick", "pipeline", "placing", "sequential"]
+__all__ = [
+    "altsplit",
+    "chain",
+    "column_row",
+    "data",
+    "gather_scatter",
+    "hybrid",
+    "naive",
+    "on_workers",
+    "one_weird_trick",
+    "pipeline",
+    "placing",
+    "sequential",
+]
