@@ -136,7 +136,7 @@ JOB: Options = {
 """Of the job and its net."""
 
 UPDATER: Options = {
-    "updater.type": tuple(UpdaterType.Value(name) for name, _ in UPDATERS.items()),
+    "updater.type": (*(UpdaterType.Value(name) for name, _ in UPDATERS.items()), UpdaterType.kAdam),
     "updater.momentum": (0.9, None), "updater.weight_decay": (0.01, None), "updater.delta": (0.1,),
     "updater.clip_low": (None, -0.05), "updater.clip_high": (None, 0.05), "updater.clip_norm": (None, 0.1, 10.0),
     "updater.ema_decay": (None, 0.5, 0.5), "updater.ema_eval": BOTH, "updater.ema_warmup": BOTH,
