@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 HELP = "give the reason for each helper around a layer, the cost of other cuts, and the effect of a change"
 EPILOG = "With --set, the job is explained as it is written and then compared with the job after that change."
-PIECES = ("part", ">worker", "computes", "needs")
+SHARDS = ("part", ">worker", "computes", "needs")
 REASONS = ("helper", "worker", "why", ">forward", ">backward")
 BACKWARD = """Backward, the same helpers run in reverse. A Slice adds into place, a Split sums, a Concate cuts, a Sum
 passes the gradient to every addend, and a bridge returns the gradient if one is needed. A bridge has the name of its
 receiving end (d-...); the sending end (s-...) is on the other worker. The bytes of a collective are in a row of their
-own, not in the rows of its pieces."""
+own, not in the rows of its bridges."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 
@@ -73,7 +73,7 @@ def _print_explanation(explanation: LayerExplanation, others: Sequence[CutAltern
 
     print(f"{explanation.layer}: {explanation.type}, {explanation.cut} (of {plural_text(workers, 'worker')})\n")
     TextTable(
-        PIECES, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]
+        SHARDS, [(p.name, str(p.worker), p.computes, "; ".join(p.needs) or "-") for p in explanation.pieces]
     ).print()
     _print_helper_reasons("before it", explanation.before)
     _print_helper_reasons("after it", explanation.after)

@@ -95,7 +95,7 @@ def _layer_placements(partition: Partition) -> dict[str, PlacedNode]:
 
 
 def _describe_change(a: PlacedNode | None, b: PlacedNode | None) -> tuple[str | None, str | None]:
-    """Both placements in words, with shapes if these differ, or box by box if the words are the same."""
+    """Both placements in words, with shapes if these differ, or region by region if the words are the same."""
     shapes = [placed and placed[0].layer.output.shape for placed in (a, b)]
     words = [placed and place_text(placed[0].layer, placed[1]) for placed in (a, b)]
     if a and b and shapes[0] != shapes[1]:

@@ -24,7 +24,7 @@ from netpart.spec import whole_region
 
 @dataclass(frozen=True)
 class ShardExplanation:
-    """One shard of the layer: the box that it computes, and the boxes of sources and parameters that it needs."""
+    """One shard of the layer: the region that it computes, and the regions of sources and parameters that it needs."""
 
     name: str
     worker: int
@@ -74,7 +74,7 @@ def _find_layer(partition: Partition, name: str) -> Node:
 
 
 def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
-    """The boxes that a shard computes and needs."""
+    """The regions that a shard computes and needs."""
     node = around.graph.net.nodes[part.node]
     placement = around.graph.placements[part.node]
     supplies = [f"(from {f.part.name})" if around.helps(f.part) else "(held here)" for f in part.feeds]

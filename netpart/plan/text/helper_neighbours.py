@@ -51,13 +51,13 @@ class HelperNeighbours:
         return [name for reader, _ in self.readers[part.index] for name in self.users(reader)]
 
     def held(self, held: Part | PartInput) -> str:
-        """The tensor (a layer's output, or its label) and the box of it that a part holds or a feed takes, in words."""
+        """The tensor (a layer's output, or its label) and the region that a part holds or a feed takes, in words."""
         part = held if isinstance(held, Part) else held.part
         layer = self.graph.net.nodes[part.node].layer
         return f"{layer.name}{f'.{layer.output_names[part.output]}' if part.output else ''} {self.box(held)}"
 
     def box(self, held: Part | PartInput) -> str:
-        """The box that a part holds or a feed takes, in words."""
+        """The region that a part holds or a feed takes, in words."""
         part = held if isinstance(held, Part) else held.part
         # A helper holds one output of its layer, so its feeds read output 0 of it; the larger number is that of the
         # tensor.

@@ -1,4 +1,4 @@
-"""Reasons for helpers, in words: the box that is needed, the worker that holds it, and the bytes sent."""
+"""Reasons for helpers, in words: the region that is needed, the worker that holds it, and the bytes sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netpart.program.instructions import Way
 class HelperReason:
     """A helper, its worker, the reason for it, and the bytes that it sends between workers, forward and backward.
 
-    A collective has a HelperReason of its own, with the bytes of all its messages; its pieces have no bytes.
+    A collective has a HelperReason of its own, with the bytes of all its messages; its parts have no bytes.
     """
 
     helper: str
@@ -39,7 +39,7 @@ class ReasonFinder:
         self.forward, self.backward = _crossing_bytes(partition)
 
     def of(self, parts: Sequence[Part]) -> Iterator[HelperReason]:
-        """The reasons for ``parts``; a collective comes before the first of its pieces."""
+        """The reasons for ``parts``; a collective comes before the first of its parts."""
         reported: set[Collective] = set()
         for part in parts:
             if part.collective is not None and part.collective not in reported:
@@ -48,7 +48,7 @@ class ReasonFinder:
             yield self.of_one(part)
 
     def of_whole(self, found: Collective, part: Part) -> HelperReason:
-        """The reason for a collective, of which ``part`` is a piece."""
+        """The reason for a collective, that ``part`` belongs to."""
         name = _collective_sentence(found)
         held = self.nodes[part.node].layer.outputs[part.output].whole
         why = f"carries {found.name} {region_text(found.region, held)}; the bytes are those of all its messages"
@@ -63,11 +63,11 @@ class ReasonFinder:
             SUM: self.why_join, LAYER: self.why_inserted,
         }[part.kind]  # fmt: skip
         where = f"{part.feeds[0].part.worker} → {part.worker}" if part.kind == BRIDGE_DST else str(part.worker)
-        piece = f"; a piece of the {_collective_sentence(part.collective)}" if part.collective else ""
-        return HelperReason(part.name, where, why(part) + piece, self.forward[part.name], self.backward[part.name])
+        member = f"; part of the {_collective_sentence(part.collective)}" if part.collective else ""
+        return HelperReason(part.name, where, why(part) + member, self.forward[part.name], self.backward[part.name])
 
     def why_cut(self, part: Part) -> str:
-        """For a Slice or a Split: the box that each reader needs of what one shard holds."""
+        """For a Slice or a Split: the region that each reader needs of what one shard holds."""
         wishes: dict[str, list[str]] = defaultdict(list)
         for reader, feed in self.around.readers[part.index]:
             # A sending half is here; its reader is on the worker of the other half.
@@ -80,15 +80,15 @@ class ReasonFinder:
         return f"{self.around.held(part)} is held here: {'; '.join(wanted)}"
 
     def why_bridge(self, part: Part) -> str:
-        """For a bridge: the reader of a box that another worker holds."""
+        """For a bridge: the reader of a region that another worker holds."""
         return f"{self.describe_need(part)}, held by worker {part.feeds[0].part.worker}"
 
     def why_join(self, part: Part) -> str:
         """For a Concate or a Sum: the reader of boxes that several shards hold."""
         origins = [f.part.feeds[0].part.worker if f.part.kind == BRIDGE_DST else f.part.worker for f in part.feeds]
         workers = ", ".join(map(str, sorted(set(origins))))
-        pieces = "addends" if part.kind == SUM else "pieces"
-        return f"{self.describe_need(part)}, {len(origins)} {pieces} from workers {workers}"
+        kind = "addends" if part.kind == SUM else "regions"
+        return f"{self.describe_need(part)}, {len(origins)} {kind} from workers {workers}"
 
     def why_inserted(self, part: Part) -> str:
         """For a total: the addends that it adds up once for all readers. For an inner layer: the parts that need its
@@ -99,7 +99,7 @@ class ReasonFinder:
         return f"{held} is what {', '.join(dict.fromkeys(self.around.users(part)))} must know about the input here"
 
     def describe_need(self, part: Part) -> str:
-        """The shards that a helper serves, and the box that they need."""
+        """The shards that a helper serves, and the region that they need."""
         return f"for {', '.join(dict.fromkeys(self.around.users(part)))}: {self.around.held(part)}"
 
 

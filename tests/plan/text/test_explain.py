@@ -89,7 +89,7 @@ def test_a_collective_has_the_bytes_of_its_pieces() -> None:
     )
     pieces = [r for r in found.after if "→" in r.where]
     assert len(pieces) == 6
-    assert all(r.why.endswith("; a piece of the all-gather of pool2 among workers 0, 1, 2") for r in pieces)
+    assert all(r.why.endswith("; part of the all-gather of pool2 among workers 0, 1, 2") for r in pieces)
     assert not any(r.forward or r.backward for r in pieces)
 
 
@@ -108,7 +108,7 @@ def test_a_halo() -> None:
         bridge.helper, "0 → 1", "for conv2-01: conv1 [:, :, 7:8, :], held by worker 0", row, row
     )
     assert reason(found.before, "concate-conv2-01").why == (
-        "for conv2-01: conv1 [:, :, 7:17, :], 3 pieces from workers 0, 1, 2"
+        "for conv2-01: conv1 [:, :, 7:17, :], 3 regions from workers 0, 1, 2"
     )
     assert reason(found.before, "slice-conv1-00").why == (
         "conv1 [:, :, 0:8, :] is held here: [:, :, 7:8, :] for conv2-01 on 1; [:, :, 0:8, :] for conv2-00 on 0"
