@@ -94,7 +94,7 @@ def run(
     steps: int | None = None, workspace: str | PathLike[str] | None = None, scheme: str | None = None,
     override: bool = False,
 ) -> Summary:  # fmt: skip
-    """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
+    """Train, test and save ``job``, and return a Summary: loss, accuracy, seconds, bytes moved.
 
     ``launcher``: "local" starts one process per worker, "threads" runs the workers in this process. ``listener`` is
     called with every event of the run. ``steps`` is the number of training steps (default: the job's). ``workspace`` is

@@ -132,7 +132,7 @@ class CheckpointWriter(TensorFile):
             _sync_folder(self._final.parent)  # only then is the new name durable
 
     def finish(self) -> None:
-        """Seals the file and renames it to its final name."""
+        """Seal the file and rename it to its final name."""
         self.seal()
         self.place()
 

@@ -101,7 +101,7 @@ def _parse_amount(text: str) -> float:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Plans; 0 when it is done."""
+    """Plan the job; return 0 when it is done."""
     from netpart.cli.plan_profile import plan_profile
     from netpart.errors import ConfigError
 

@@ -57,7 +57,7 @@ def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice
 
 
 def check_precision(precision: str, dtype: str, kernels: str) -> None:
-    """Raises NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
+    """Raise NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
     if precision == PRECISIONS[0]:
         return
     who = f"--precision {precision}"

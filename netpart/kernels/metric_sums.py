@@ -33,7 +33,7 @@ class MetricSums:
         self.xp.add(target, total, out=target)
 
     def in_bits(self) -> None:
-        """Sets the third metric, if there is one, to the first in bits."""
+        """Set the third metric, if there is one, to the first in bits."""
         if len(self.metrics) > 2:
             self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
 

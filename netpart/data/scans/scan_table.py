@@ -27,7 +27,7 @@ class LabelledScan:
 
 
 def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
-    """Reads the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
+    """Read the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
 
     Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
     """

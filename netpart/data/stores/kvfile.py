@@ -60,7 +60,7 @@ class KvStore(RecordStore):
         return start, start + length
 
     def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
-        """Returns the error of a malformed record; the hint depends on whether whole records precede it."""
+        """Return the error of a malformed record; the hint depends on whether whole records precede it."""
         kind, use = guess_file_kind(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:
             return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
@@ -78,7 +78,7 @@ class KvWriter:
         self._file = self._stack.enter_context(atomic_file(path))
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Appends a record. Raises DataError if the key exists already or the value is empty."""
+        """Append a record. Raises DataError if the key exists already or the value is empty."""
         if key in self._keys or not value:
             problem = "a key only once" if value else "a value"
             raise DataError(f"{self.path}: expected {problem}, got key {key!r} with {len(value)} bytes")

@@ -26,7 +26,7 @@ class OneDnnLibrary:
     """The loaded library and its CPU engine."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError if the library or what it needs (libgomp) cannot be loaded."""
+        """Raise OSError if the library or what it needs (libgomp) cannot be loaded."""
         self.path = path
         self.calls = ctypes.CDLL(path)
         self.execute = self.calls.dnnl_primitive_execute
@@ -35,7 +35,7 @@ class OneDnnLibrary:
         self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
 
     def call(self, name: str, *args: Any) -> None:
-        """Calls ``name``; raises OneDnnRefused if it is not implemented and NetpartError if it fails."""
+        """Call ``name``; raise OneDnnRefused if it is not implemented and NetpartError if it fails."""
         status = getattr(self.calls, name)(*args)
         # oneDNN returns either of these for a case that it does not support.
         if status in (DnnlStatus.UNIMPLEMENTED, DnnlStatus.INVALID_ARGUMENTS):

@@ -43,6 +43,6 @@ class InputPlaceholder(Layer):
         return kernels.feed(call.y, self.feed_values)
 
     def feed_values(self, *outputs: Array) -> None:
-        """Copies the current values to ``outputs``."""
+        """Copy the current values to ``outputs``."""
         for output, value in zip(outputs, self.values, strict=True):
             output[...] = value
