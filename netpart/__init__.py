@@ -65,7 +65,7 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
     from netpart.proto.phase import PHASES
 
     if phase not in PHASES:
-        raise ConfigError("phase", "train, val or test", repr(phase))
+        raise ConfigError("phase", "train, val or test", repr(phase), "pass one of them")
     job = _read(job)
     with job.explaining():
         return build_net(job.proto, phase, job.folder)
@@ -126,7 +126,7 @@ def _steps(steps: int) -> int:
 
     # train_steps is an int32 field: without this check protobuf would raise a ValueError that names no option.
     if not 0 <= (whole := _whole("steps", steps)) < 2**31:
-        raise ConfigError("steps", "a number from 0 to 2147483647", str(steps))
+        raise ConfigError("steps", "a number from 0 to 2147483647", str(steps), "pass another number")
     return whole
 
 

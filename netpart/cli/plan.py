@@ -110,7 +110,7 @@ def call(args: argparse.Namespace) -> int:
         hint = "name one of the two; --by profile times a job's layers here"
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
-        raise ConfigError("--states", "a --profile", "a JOB", "a job has an updater, whose state is counted")
+        raise ConfigError("--states", "a --profile", "a JOB", "omit it: the updater of the job defines its states")
     return plan_profile(args) if args.profile else _plan_job(args)
 
 

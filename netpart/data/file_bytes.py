@@ -57,7 +57,10 @@ class FileBytes:
         try:
             return os.pread(self._file.fileno(), count, start)
         except OSError as error:
-            raise DataError(f"{self.path}: byte {start}: expected {count} more, got {os_error_text(error)}") from error
+            place = f"{self.path}: byte {start}"
+            raise DataError(
+                f"{place}: expected {count} more, got {os_error_text(error)}; copy the file anew"
+            ) from error
 
     def _truncated(self, wanted: int) -> DataError:
         expected = max(wanted, self.size)
@@ -68,7 +71,7 @@ class FileBytes:
 
 
 class ReadAhead:
-    """Reads a few bytes at a time at rising offsets of ``file``, with few system calls."""
+    """Reader of a few bytes at a time at rising offsets of ``file``, with few system calls."""
 
     def __init__(self, file: FileBytes) -> None:
         self._file = file

@@ -37,4 +37,4 @@ def refuse_short_file(path: Path, least: int) -> None:
     # For a gzip file this is an upper bound: it detects gross truncation without unpacking anything.
     room = checked_file_length(path) * (DEFLATED if _is_gzipped(path) else 1)
     if least > room:
-        raise DataError(f"{path}: expected {least} bytes, got room for {room}: truncated? Copy the file anew")
+        raise DataError(f"{path}: expected {least} bytes, got room for {room}; copy the file anew")

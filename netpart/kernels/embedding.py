@@ -72,7 +72,8 @@ class Embedding(Verbs):
 
 def describe_bad_token(token: int, vocabulary: int) -> str:
     """The error text for ``token``."""
-    return f"token: expected 0 to {vocabulary - 1}, got {token}; check the store, or set vocab_size to what it has"
+    hint = "check the store, or set vocab_size to its number of different tokens"
+    return f"token: expected 0 to {vocabulary - 1}, got {token}; {hint}"
 
 
 def _add_at(xp: Any, dw: Array, rows: Array, dy: Array, *_: Array) -> None:

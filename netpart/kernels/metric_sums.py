@@ -9,7 +9,7 @@ from netpart.kernels.verbs import Verbs
 
 
 class MetricSums:
-    """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
+    """Adder of the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
     A row is owned if its first element is. ``scratch`` lists the column and its sum.
     """

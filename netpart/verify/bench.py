@@ -20,7 +20,7 @@ Row = tuple[str, str, str, int, TensorDifference, float]
 
 
 class ComparisonBench:
-    """Runs both nets and compares every tensor that both have; a tensor of the cut net is assembled from its parts.
+    """Comparison of all tensors that both nets have; a tensor of the cut net is assembled from its parts.
 
     If several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in a
     wider type: its difference from the uncut net is the rounding error of the uncut net itself.

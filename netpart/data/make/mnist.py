@@ -44,7 +44,8 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
         head = file.read(header) if checked_file_length(path) else b""
         if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
             magic = head[:4].hex() or "an empty file"
-            raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
+            wanted = f"an IDX file of {axes} axes (magic 0000080{axes})"
+            raise DataError(f"{path}: expected {wanted}, got {magic}; download it again")
         shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
         if not 0 < prod(shape) <= LARGEST:
             raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
@@ -75,7 +76,8 @@ def _read_labelled_images(folder: Path, part: str) -> LabelledImages:
     )
     if len(images) != len(labels):
         raise DataError(
-            f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels"
+            f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels; "
+            "download both files again"
         )
     return images, labels
 

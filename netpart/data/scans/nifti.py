@@ -100,7 +100,8 @@ def _load_nifti(path: Path) -> Any:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {os_error_text(error)}") from error
+        got = os_error_text(error)
+        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {got}; name a readable file") from error
     with _raise_as_data_error(path, "a NIfTI file (.nii or .nii.gz)"):
         return library.load(path, mmap=False)
 

@@ -19,7 +19,7 @@ FOLDER = "/var/tmp"
 
 
 class ScratchArrays:
-    """Keeps the first of ``count`` arrays of ``shape`` and ``dtype``, as many as fit into ``room`` bytes of disk.
+    """Store for the first of ``count`` arrays of ``shape`` and ``dtype``, as many as fit into ``room`` bytes of disk.
 
     The file has no name, so that it disappears however the process ends. Several threads may use it, if they put equal
     arrays under one number. Raises DataError if the disk is full or cannot be written.

@@ -64,7 +64,9 @@ def record_shape(store: RecordStore) -> Shape:
         raise DataError(f"{store.place(0)}: {error}") from error
     if not record.shape or prod(record.shape) != record.values.size:
         came = f"shape {_shape_text(record.shape)} with {record.values.size} elements"
-        raise DataError(f"{store.place(0)}: expected a shape that fits its elements, got {came}; is it a RecordProto?")
+        raise DataError(
+            f"{store.place(0)}: expected a shape that fits its elements, got {came}; check that it is a RecordProto"
+        )
     return record.shape
 
 

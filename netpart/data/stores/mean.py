@@ -23,7 +23,8 @@ def read_mean(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.f
         except DataError as error:
             raise DataError(f"{store.place(0)}: {error}") from error
     if values.size != prod(shape) or not np.isfinite(values).all():
-        raise DataError(f"{path}: expected {prod(shape)} finite floats for shape {shape}, got {values.size} elements")
+        wanted = f"{prod(shape)} finite floats for shape {shape}"
+        raise DataError(f"{path}: expected {wanted}, got {values.size} elements; compute it anew from this data set")
     return values.astype(np.float32).reshape(shape)
 
 

@@ -171,7 +171,7 @@ class Blas:
         """Call ``name``. Raises NetpartError if it fails."""
         status = getattr(self.calls, name)(*arguments)
         if status:
-            raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
+            raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}; try --kernels reference")
 
     def __repr__(self) -> str:
         return f"cuBLAS({self.precision})"

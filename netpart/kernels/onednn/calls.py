@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.kernels.onednn.library import IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
+from netpart.kernels.onednn.library import HINT, IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, DnnlStatus
 from netpart.kernels.onednn.primitive import PrimitiveDesc
@@ -149,7 +149,7 @@ class Calls:
             for execute in runs:
                 status = execute()
                 if status:
-                    raise NetpartError(f"oneDNN: expected a primitive to run, got {DnnlStatus(status).name}")
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {DnnlStatus(status).name}; {HINT}")
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
@@ -158,7 +158,7 @@ class Calls:
 def _run_each_row(
     memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]
 ) -> int:
-    """Call ``runs`` once for each of ``rows``, with ``memories`` moved there. Return the first failed status."""
+    """Call ``runs`` once for each of ``rows``, with ``memories`` moved there. Returns the first failed status."""
     for row in rows:
         for memory, array in zip(memories, row, strict=True):
             memory.move(array)
@@ -174,7 +174,7 @@ _Move = tuple[DnnlMemory, DnnlMemory, int, int]
 
 
 def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
-    """Call ``run`` ``times`` times, with ``moves`` one step further each time. Return the first failed status."""
+    """Call ``run`` ``times`` times, with ``moves`` one step further each time. Returns the first failed status."""
     place = load_onednn().place
     handle = ctypes.c_void_p
     for part, whole, *_ in stays:

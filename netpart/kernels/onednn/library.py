@@ -13,6 +13,7 @@ from netpart.kernels.onednn.names import DnnlStatus
 
 SONAME = "libdnnl.so.3"
 CPU, IN_ORDER = 1, 1
+HINT = "try --kernels reference"
 
 Handle = ctypes.c_void_p
 """Any of oneDNN's objects."""
@@ -39,9 +40,10 @@ class OneDnnLibrary:
         status = getattr(self.calls, name)(*args)
         # oneDNN returns either of these for a case that it does not support.
         if status in (DnnlStatus.UNIMPLEMENTED, DnnlStatus.INVALID_ARGUMENTS):
-            raise OneDnnRefused(f"oneDNN: {name} answered {DnnlStatus(status).name}")
+            raise OneDnnRefused(f"oneDNN: expected {name} to be supported, got {DnnlStatus(status).name}")
         if status != DnnlStatus.SUCCESS:
-            raise NetpartError(f"oneDNN: expected {name} to succeed, got {DnnlStatus(status).name} ({self.path})")
+            got = f"{DnnlStatus(status).name} ({self.path})"
+            raise NetpartError(f"oneDNN: expected {name} to succeed, got {got}; {HINT}")
 
     def create(self, name: str, *args: Any) -> Handle:
         """The object that ``name`` creates. Raises as ``call`` does."""
@@ -54,7 +56,7 @@ class OneDnnLibrary:
 
 
 class HandleOwner:
-    """Owns ``handle`` and destroys it with ``destroy`` when the last reference is gone."""
+    """Owner of ``handle``, which destroys it with ``destroy`` when the last reference is gone."""
 
     def __init__(self, handle: Handle, destroy: str) -> None:
         self.handle = handle

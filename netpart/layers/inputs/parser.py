@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RecordParser(Layer):
-    """Reads a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
+    """Reader of a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
 
     @abstractmethod
     def decoder(self, dtype: DTypeLike) -> Decode:
