@@ -65,7 +65,7 @@ def build(job: JobOrPath, phase: str = "train") -> Net:
     from netpart.proto.phase import PHASE_VALUES
 
     if phase not in PHASE_VALUES:
-        raise ConfigError("phase", "train, val or test", repr(phase))
+        raise ConfigError("phase", "train, val or test", repr(phase), "pass one of them")
     job = _read(job)
     with job.explaining():
         return build_net(job.proto, phase, job.folder)
@@ -94,7 +94,7 @@ def run(
     steps: int | None = None, workspace: str | PathLike[str] | None = None, scheme: str | None = None,
     override: bool = False,
 ) -> Summary:  # fmt: skip
-    """Trains, tests and saves ``job``, and returns a Summary: loss, accuracy, seconds, bytes moved.
+    """Train, test and save ``job``, and return a Summary: loss, accuracy, seconds, bytes moved.
 
     ``launcher``: "local" starts one process per worker, "threads" runs the workers in this process. ``listener`` is
     called with every event of the run. ``steps`` is the number of training steps (default: the job's). ``workspace`` is
@@ -126,7 +126,7 @@ def _steps(steps: int) -> int:
 
     # train_steps is an int32 field: without this check protobuf would raise a ValueError that names no option.
     if not 0 <= (whole := _whole("steps", steps)) < 2**31:
-        raise ConfigError("steps", "a number from 0 to 2147483647", str(steps))
+        raise ConfigError("steps", "a number from 0 to 2147483647", str(steps), "pass another number")
     return whole
 
 

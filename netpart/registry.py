@@ -93,7 +93,7 @@ class Registry(Generic[T]):
             return entry.load()
         except Exception as error:
             giver = (entry.dist and entry.dist.name) or entry.value.partition(":")[0]
-            hint = f"mend or uninstall {giver}"
+            hint = f"repair or uninstall {giver}"
             raise ConfigError(f"{self.noun} {entry.name}", f"{entry.value} to load", repr(error), hint) from error
 
     def _file(self, name: str, thing: T) -> T:

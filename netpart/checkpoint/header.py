@@ -67,7 +67,7 @@ def write_header(tensors: Mapping[str, tuple[str, Shape]], metadata: Mapping[str
     """
     for name, (dtype, _) in tensors.items():
         if dtype not in DTYPES:
-            raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r}")
+            raise DataError(f"{name}: expected dtype {', '.join(DTYPES)}, got {dtype!r}; convert it first")
     fields: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     at = 0
     # By name within a width: the layout does not depend on the order in which the caller lists the tensors.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint import checksums
 from netpart.checkpoint.header import write_header
-from netpart.checkpoint.tensor_file import TensorFile
+from netpart.checkpoint.tensor_file import OTHER, TensorFile
 from netpart.errors import FULL, DataError, os_error_text
 from netpart.spec import Region, Shape
 
@@ -40,7 +40,9 @@ class Checkpoint(TensorFile):
         """
         tensor = self.tensor(name, shape, box, out)
         if tensor.item.kind != out.dtype.kind:
-            raise DataError(f"{self.path}: {name}: expected a tensor that fits {out.dtype}, got {tensor.dtype}")
+            raise DataError(
+                f"{self.path}: {name}: expected a tensor that fits {out.dtype}, got {tensor.dtype}; {OTHER}"
+            )
         direct = out.flags.c_contiguous and out.dtype == tensor.item
         part = out if direct else np.empty(out.shape, tensor.item)
         self.transfer(self.fetch, tensor, box, part)
@@ -77,10 +79,10 @@ class Checkpoint(TensorFile):
         Another shape with as many elements is refused, as it may mean another order of the elements."""
         tensor = self.find_tensor(name)
         if tensor.item.kind != "f":
-            raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}")
+            raise DataError(f"{self.path}: {name}: expected F32 or F64, got {tensor.dtype}; {OTHER}")
         if _long_axes(tensor.shape) not in [_long_axes(shape) for shape in shapes]:
             wanted = " or ".join(str(list(shape)) for shape in sorted(set(shapes)))
-            mistake = f"expected shape {wanted}, got {list(tensor.shape)}; is it this net's checkpoint?"
+            mistake = f"expected shape {wanted}, got {list(tensor.shape)}; use this net's checkpoint"
             raise DataError(f"{self.path}: {name}: {mistake}")
 
 
@@ -99,7 +101,7 @@ class CheckpointWriter(TensorFile):
         """
         tensor = self.tensor(name, shape, box, array)
         if array.dtype != tensor.item:
-            raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}")
+            raise DataError(f"{self.path}: {name}: expected an array of {tensor.dtype}, got {array.dtype}; cast it")
         with _checkpoint_disk_errors(self._final):
             self.transfer(os.pwrite, tensor, box, np.ascontiguousarray(array, tensor.item))
 
@@ -132,7 +134,7 @@ class CheckpointWriter(TensorFile):
             _sync_folder(self._final.parent)  # only then is the new name durable
 
     def finish(self) -> None:
-        """Seals the file and renames it to its final name."""
+        """Seal the file and rename it to its final name."""
         self.seal()
         self.place()
 

@@ -20,6 +20,7 @@ from netpart.files import open_regular
 from netpart.spec import Region, Shape, extent
 
 Transfer = Callable[[int, memoryview, int], int]
+OTHER = "use another checkpoint"
 
 
 class TensorFile:
@@ -73,19 +74,19 @@ class TensorFile:
         stored = self.find_tensor(name)
         tensor = replace(stored, shape=stored.shape if shape is None else shape)
         if prod(tensor.shape) != prod(stored.shape):
-            mistake = f"expected shape {shape}, got {stored.shape}; is it this net's checkpoint?"
+            mistake = f"expected shape {shape}, got {stored.shape}; use this net's checkpoint"
             raise DataError(f"{self.path}: {name}: {mistake}")
         if not _box_fits(tensor.shape, box) or array.shape != extent(box):
             wanted = f"a region of shape {tensor.shape}"
             got = f"{box} with an array of {array.shape}"
-            raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}")
+            raise DataError(f"{self.path}: {name}: expected {wanted}, got {got}; pass a box and array that fit")
         return tensor
 
     def find_tensor(self, name: str) -> StoredTensor:
         """The tensor called ``name``. Raises DataError if the file has none."""
         if name not in self.tensors:
             some = ", ".join(sorted(self.tensors)[:8]) or "none"
-            raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; is it this net's checkpoint?")
+            raise DataError(f"{self.path}: expected tensor {name!r}, got tensors {some}; use this net's checkpoint")
         return self.tensors[name]
 
     def transfer(self, act: Transfer, tensor: StoredTensor, box: Region, array: NDArray[Any]) -> None:
@@ -106,7 +107,8 @@ class TensorFile:
         try:
             return os.preadv(file, [view], at)
         except OSError as error:
-            raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {os_error_text(error)}") from error
+            got = os_error_text(error)
+            raise DataError(f"{self.path}: byte {at}: expected {len(view)} more, got {got}; {OTHER}") from error
 
     def move(self, act: Transfer, part: memoryview, at: int) -> None:
         """Move all of ``part``. Raises DataError at the end of the file."""
@@ -114,7 +116,8 @@ class TensorFile:
         while part:
             moved = act(self._descriptor, part, at)
             if not moved:
-                raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got the end of the file")
+                got = "the end of the file"
+                raise DataError(f"{self.path}: byte {at}: expected {len(part)} more, got {got}; {OTHER}")
             part = part[moved:]
             at = at + moved
 

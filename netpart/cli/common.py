@@ -217,7 +217,7 @@ def _check_seed(number: int | None) -> int | None:
     from netpart.errors import ConfigError
 
     if number is not None and not 0 <= number < 1 << 64:
-        raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number))
+        raise ConfigError("--seed", "a whole number from 0 to 2^64 - 1", str(number), "choose another number")
     return number
 
 

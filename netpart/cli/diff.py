@@ -98,7 +98,9 @@ def _option_per_side(args: argparse.Namespace, name: str) -> tuple[Any, Any]:
 
     given = getattr(args, name) or []
     if len(given) > 2:
-        raise ConfigError(f"--{name.replace('_', '-')}", "one or two", f"{len(given)}", "there are two sides")
+        raise ConfigError(
+            f"--{name.replace('_', '-')}", "one or two", f"{len(given)}", "give one for each of the two plans"
+        )
     if not given:
         return None, None
     return (given[0] if args.other or len(given) == 2 else None), given[-1]

@@ -98,7 +98,7 @@ def _check_gradcam_options(args: argparse.Namespace) -> None:
     from netpart.errors import ConfigError
 
     if not (args.output or args.region):
-        raise ConfigError("gradcam", "-o FILE, --region MASK or both", "neither")
+        raise ConfigError("gradcam", "-o FILE, --region MASK or both", "neither", "add one of them")
     if args.every and (args.output or not args.region):
         raise ConfigError("--every", "--region MASK and no -o", "another choice", "draw one --sample at a time")
 
@@ -140,7 +140,7 @@ def _write_map(found: SampleExplanation, path: Path, title: str) -> Path:
 
     name = path.name.removesuffix(".gz").removesuffix(".nii")
     if name != path.name and found.scan is None:
-        raise ConfigError("--output", "a .png for a job that reads no scans", path.name)
+        raise ConfigError("--output", "a .png for a job that reads no scans", path.name, "change its ending to .png")
     if name != path.name and found.scan is not None:
         save_volume(path, found.in_scan.astype("float32"), found.scan.affine)
     picture = path if name == path.name else path.with_name(f"{name}.png")

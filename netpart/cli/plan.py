@@ -101,7 +101,7 @@ def _parse_amount(text: str) -> float:
 
 
 def call(args: argparse.Namespace) -> int:
-    """Plans; 0 when it is done."""
+    """Plan the job; return 0 when it is done."""
     from netpart.cli.plan_profile import plan_profile
     from netpart.errors import ConfigError
 
@@ -110,7 +110,7 @@ def call(args: argparse.Namespace) -> int:
         hint = "name one of the two; --by profile times a job's layers here"
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
-        raise ConfigError("--states", "a --profile", "a JOB", "a job has an updater, whose state is counted")
+        raise ConfigError("--states", "a --profile", "a JOB", "omit it: the updater of the job defines its states")
     return plan_profile(args) if args.profile else _plan_job(args)
 
 

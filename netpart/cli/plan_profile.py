@@ -28,7 +28,9 @@ def plan_profile(args: argparse.Namespace) -> int:
 
     for option in ("output", "picture", "partitions", "group", "slack", "micro_batches", "take"):
         if getattr(args, option) is not None:
-            raise ConfigError(f"--{option.replace('_', '-')}", "a JOB", "a --profile", "a profile has no layers to cut")
+            raise ConfigError(
+                f"--{option.replace('_', '-')}", "a JOB", "a --profile", "omit it: a profile has no layers to cut"
+            )
     profile = read_profile(args.profile)
     devices = named_devices(args, args.workers, equal_devices(args.workers or 1))
     states = args.states

@@ -1,4 +1,4 @@
-"""Data: where the rows of a mini-batch come from."""
+"""Data: sources of the rows of a mini-batch."""
 
 __all__ = [
     "atomic_file",

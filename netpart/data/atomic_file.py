@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Opens a temporary file in the folder of ``path`` for writing and renames it to ``path`` when the block ends well.
+    """Open a temporary file in the folder of ``path`` for writing and rename it to ``path`` when the block ends well.
 
     If the block raises, the temporary is removed. Several writers of one path do not disturb each other: the last one
     to finish wins. The folder is created if it is missing. An OSError without a file name, such as that of a full disk,
@@ -39,7 +39,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _open_locked(partial: Path) -> BinaryIO:
-    """Opens a temporary and locks it, to mark it as in use. If another writer removes it before, opens it again."""
+    """Open a temporary and lock it, to mark it as in use. If another writer removes it before, open it again."""
     while True:
         file = open(partial, "wb")  # noqa: SIM115 - its owner closes it
         if _try_lock(file):
@@ -52,7 +52,7 @@ def _open_locked(partial: Path) -> BinaryIO:
 
 
 def _try_lock(file: BinaryIO) -> bool:
-    """Locks a temporary; False if ``_remove_stale`` of another writer holds the lock and will remove the file."""
+    """Lock a temporary; False if ``_remove_stale`` of another writer holds the lock and will remove the file."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -63,7 +63,7 @@ def _try_lock(file: BinaryIO) -> bool:
 
 
 def _remove_stale(path: Path) -> None:
-    """Removes the temporaries of ``path`` that no process has locked: their writers were killed."""
+    """Remove the temporaries of ``path`` that no process has locked: their writers were killed."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         with suppress(OSError), open(left, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

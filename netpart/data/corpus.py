@@ -34,7 +34,7 @@ class Corpus:
         return self._ends[-1] if self._ends else 0
 
     def read(self, start: int, stop: int) -> bytes:
-        """Returns the bytes ``start`` to ``stop`` (excluded) of the text, 0 <= start <= stop <= len."""
+        """Return the bytes ``start`` to ``stop`` (excluded) of the text, 0 <= start <= stop <= len."""
         return b"".join(self._pieces(start, stop))
 
     def _pieces(self, start: int, stop: int) -> Iterator[bytes]:
@@ -57,7 +57,7 @@ class Corpus:
 
 
 def find_text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
-    """Returns the files that ``name`` matches, sorted, in the first of the folders ``places`` where it matches any.
+    """Return the files that ``name`` matches, sorted, in the first of the folders ``places`` where it matches any.
 
     ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; or a glob. Raises MissingData
     if it matches no file.

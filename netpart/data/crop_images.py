@@ -20,7 +20,7 @@ def crop_images(
     out: NDArray[Any],
     box: Region | None = None,
 ) -> None:
-    """Cuts one square of ``size`` out of each image, mirrors it left to right if requested, and scales it.
+    """Cut one square of ``size`` out of each image, mirror it left to right if requested, and scale it.
 
     ``images``: (rows, channels, height, width), whole; ``out``: (rows, *box); ``box``: the region of
     (channel, y, x) of the cropped and mirrored images that ``out`` holds, by default all of it.

@@ -29,7 +29,7 @@ class FileBytes:
         finalize(self, self._file.close)
 
     def read(self, start: int, stop: int) -> bytes:
-        """Returns the bytes ``start`` to ``stop`` (excluded), 0 <= start <= stop.
+        """Return the bytes ``start`` to ``stop`` (excluded), 0 <= start <= stop.
 
         Raises DataError if the file ends before ``stop``, ValueError if it is closed.
         """
@@ -43,12 +43,12 @@ class FileBytes:
         return content
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Yields (offset, bytes) of all blocks of the file in order."""
+        """Yield (offset, bytes) of all blocks of the file in order."""
         for start in range(0, self.size, BLOCK):
             yield start, self.read(start, min(start + BLOCK, self.size))
 
     def close(self) -> None:
-        """Closes the file; closing twice does nothing."""
+        """Close the file; closing twice does nothing."""
         self._file.close()
 
     def _read(self, start: int, count: int) -> bytes:
@@ -57,7 +57,10 @@ class FileBytes:
         try:
             return os.pread(self._file.fileno(), count, start)
         except OSError as error:
-            raise DataError(f"{self.path}: byte {start}: expected {count} more, got {os_error_text(error)}") from error
+            place = f"{self.path}: byte {start}"
+            raise DataError(
+                f"{place}: expected {count} more, got {os_error_text(error)}; copy the file anew"
+            ) from error
 
     def _truncated(self, wanted: int) -> DataError:
         expected = max(wanted, self.size)
@@ -68,7 +71,7 @@ class FileBytes:
 
 
 class ReadAhead:
-    """Reads a few bytes at a time at rising offsets of ``file``, with few system calls."""
+    """Reader of a few bytes at a time at rising offsets of ``file``, with few system calls."""
 
     def __init__(self, file: FileBytes) -> None:
         self._file = file
@@ -76,7 +79,7 @@ class ReadAhead:
         self._content = b""
 
     def read(self, at: int, count: int) -> bytes:
-        """Returns ``count`` bytes, at most AHEAD, from offset ``at`` on."""
+        """Return ``count`` bytes, at most AHEAD, from offset ``at`` on."""
         first = at - self._start
         if not 0 <= first <= len(self._content) - count:
             self._content = self._file.read(at, min(at + AHEAD, self._file.size))

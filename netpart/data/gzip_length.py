@@ -19,7 +19,7 @@ def _is_gzipped(path: Path) -> bool:
 
 
 def checked_file_length(path: Path) -> int:
-    """Returns the length of the file at ``path`` in bytes, as stored. Raises OSError if it cannot be opened.
+    """Return the length of the file at ``path`` in bytes, as stored. Raises OSError if it cannot be opened.
 
     Raises DataError for a gzip file that ends in zeros, as a crash of the host can leave it: the gzip module of Python
     would read these one by one.
@@ -33,8 +33,8 @@ def checked_file_length(path: Path) -> int:
 
 
 def refuse_short_file(path: Path, least: int) -> None:
-    """Raises DataError if the file at ``path`` cannot hold ``least`` bytes, OSError if it cannot be opened."""
+    """Raise DataError if the file at ``path`` cannot hold ``least`` bytes, OSError if it cannot be opened."""
     # For a gzip file this is an upper bound: it detects gross truncation without unpacking anything.
     room = checked_file_length(path) * (DEFLATED if _is_gzipped(path) else 1)
     if least > room:
-        raise DataError(f"{path}: expected {least} bytes, got room for {room}: truncated? Copy the file anew")
+        raise DataError(f"{path}: expected {least} bytes, got room for {room}; copy the file anew")

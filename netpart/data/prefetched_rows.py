@@ -16,7 +16,7 @@ Place = tuple[int, int, Region]
 
 
 class PrefetchedRows(RowSource):
-    """Reads the rows of ``source``; a thread reads one step ahead. The thread ends when this object is collected.
+    """The rows of ``source``, which a thread reads one step ahead. The thread ends when this object is collected.
 
     It needs the memory of one more mini-batch. An error of reading ahead is raised when its rows are requested.
     """

@@ -38,5 +38,5 @@ def _copy_or_none(array: NDArray[Any] | None) -> NDArray[Any] | None:
 
 
 def repeat_batches(source: RowSource, batches: int) -> RowSource:
-    """Returns ``source`` itself if ``batches`` is 0, else a source that repeats its first ``batches`` mini-batches."""
+    """Return ``source`` itself if ``batches`` is 0, else a source that repeats its first ``batches`` mini-batches."""
     return RepeatedRows(source, batches) if batches else source

@@ -28,14 +28,14 @@ def sampling_matrix(source: int, places: NDArray[Any], dtype: DTypeLike = np.flo
 
 
 def resize_array(values: NDArray[Any], extents: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
-    """Resizes ``values`` (*space) to ``extents``, linearly along each axis, in ``dtype``."""
+    """Resize ``values`` (*space) to ``extents``, linearly along each axis, in ``dtype``."""
     return multiply_axes(
         values, [interpolation_matrix(n, m, dtype) for n, m in zip(values.shape, extents, strict=True)]
     )
 
 
 def multiply_axes(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Multiplies ``values`` (*space) by one matrix (target, source) along each axis, in the dtype of the matrices."""
+    """Multiply ``values`` (*space) by one matrix (target, source) along each axis, in the dtype of the matrices."""
     found = values.astype(matrices[0].dtype)
     for axis, matrix in enumerate(matrices):
         found = np.moveaxis(np.tensordot(matrix, found, (1, axis)), 0, axis)
@@ -43,6 +43,6 @@ def multiply_axes(values: NDArray[Any], matrices: Sequence[NDArray[Any]]) -> NDA
 
 
 def resize_images(images: NDArray[Any], height: int, width: int) -> NDArray[np.float32]:
-    """Resizes (..., h, w) images to (..., height, width) float32, bilinearly."""
+    """Resize (..., h, w) images to (..., height, width) float32, bilinearly."""
     tall = interpolation_matrix(images.shape[-2], height) @ images.astype(np.float32)
     return np.asarray(tall @ interpolation_matrix(images.shape[-1], width).T, np.float32)

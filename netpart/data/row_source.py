@@ -21,13 +21,13 @@ class RowOutputs(NamedTuple):
     label: Labels
 
     def put(self, row: int, data: NDArray[Any], label: NDArray[Any]) -> None:
-        """Fills row ``row`` of the wanted arrays."""
+        """Fill row ``row`` of the wanted arrays."""
         for out, values in zip(self, (data, label), strict=True):
             if out is not None:
                 out[row] = values
 
     def copy_from(self, others: RowOutputs) -> None:
-        """Copies the wanted arrays from ``others``, which have the same shapes."""
+        """Copy the wanted arrays from ``others``, which have the same shapes."""
         for out, values in zip(self, others, strict=True):
             if out is not None and values is not None:
                 np.copyto(out, values)
@@ -41,7 +41,7 @@ class RowSource(ABC):
     def read(
         self, step: int, lo: int, hi: int, data_out: Data, label_out: Labels, box: Region | None = None
     ) -> None:  # fmt: skip
-        """Fills rows ``lo`` to ``hi`` (excluded) of the global mini-batch of ``step``; None: not wanted.
+        """Fill rows ``lo`` to ``hi`` (excluded) of the global mini-batch of ``step``; None: not wanted.
 
         ``data_out``: (hi − lo, *box); ``label_out``: (hi − lo, *labels of the box) int32. ``box``: the region of the
         row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has another shape,
@@ -59,7 +59,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
-        """Fills ``out`` as ``read`` does, which has checked the arguments."""
+        """Fill ``out`` as ``read`` does, which has checked the arguments."""
 
     def labels(self, box: Region) -> Shape:
         """The shape of the labels of a row, for the region ``box`` of its data; () is one label per row."""

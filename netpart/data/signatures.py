@@ -22,7 +22,7 @@ HEAD = 512
 
 
 def guess_file_kind(head: bytes) -> tuple[str, str]:
-    """Returns the kind of a file that begins with ``head``, and a hint; ("", "") for an unknown kind."""
+    """Return the kind of a file that begins with ``head``, and a hint; ("", "") for an unknown kind."""
     for magic, kind, hint in KINDS:
         if head.startswith(magic):
             return kind, hint

@@ -78,7 +78,7 @@ def stream_bits(seed: int, stream: int, row: int) -> np.random.Philox:
 
 
 def draw_normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
-    """Draws nearly normal numbers of variance 1, each the sum of four uniform numbers (Irwin–Hall).
+    """Draw nearly normal numbers of variance 1, each the sum of four uniform numbers (Irwin–Hall).
 
     Unlike the draws of ``numpy.random.Generator`` they are the same in every version of NumPy.
     """
@@ -90,7 +90,7 @@ def draw_normal(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
 
 
 def smooth_pattern(bits: np.random.Philox, shape: Shape) -> NDArray[np.float32]:
-    """Draws a pattern that varies slowly along every axis, with mean square 1. A vector is not smoothed: its elements
+    """Draw a pattern that varies slowly along every axis, with mean square 1. A vector is not smoothed: its elements
     are features, not neighbours."""
     coarse = tuple(min(n, _COARSE) for n in shape) if len(shape) > 1 else shape
     pattern = draw_normal(bits, coarse)

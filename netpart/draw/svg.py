@@ -66,7 +66,8 @@ def finish_svg(svg: str, title: str) -> str:
     """``svg`` with a title, with styles of its texts, and with its fixed size replaced by a maximum width."""
     head = re.search(r'<svg width="([\d.]+pt)" height="[\d.]+pt"', svg)
     if head is None:
-        raise NetpartError(f"drawing: expected Graphviz to write <svg width= height=>, got {svg[:200]!r}")
+        wanted = "Graphviz to write <svg width= height=>"
+        raise NetpartError(f"drawing: expected {wanted}, got {svg[:200]!r}; try --format dot")
     body = svg[head.end() :]
     opened = body.index(">") + 1
     start = f'<svg style="max-width: {head[1]}" font-family="{FAMILY}"{body[:opened]}\n'

@@ -198,7 +198,7 @@ def _nearest_names_hint(name: str, known: Sequence[str] | Mapping[str, int]) -> 
 
 
 def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
-    """Sort layers so that each follows its sources, otherwise in written order; raises ConfigError for a cycle.
+    """Sort layers so that each follows its sources, otherwise in written order; raise ConfigError for a cycle.
 
     The error lists the layers of the cycle. Sources that are missing from ``entries`` are ignored.
     """

@@ -24,7 +24,7 @@ def check_ready(partition: Partition, held: Collection[str] = ()) -> None:
 
 
 def check_training_run(partition: Partition, held: Collection[str] = ()) -> None:
-    """Do ``check_ready`` for a partition that is to be trained; also raises the faults of ``find_training_faults``."""
+    """Do ``check_ready`` for a partition that is to be trained; also raise the faults of ``find_training_faults``."""
     if found := [*find_training_faults(partition), *find_run_faults(partition, held)]:
         raise combine_faults(found)
 
@@ -59,7 +59,7 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 
 
 def _check_data(net: Net, node: Node) -> None:
-    """Open the data that a layer of ``net`` reads; raises ConfigError or DataError."""
+    """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
     for classes in _label_classes(net, node):
         node.layer.check_labels(classes)

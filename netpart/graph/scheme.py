@@ -106,7 +106,7 @@ def overruled_warning(job: JobProto, *schemes: str) -> str:
 
 
 def override_cuts(job: JobProto, who: str = "--override") -> None:
-    """Do ``clear_cuts``, so that the scheme of ``job`` places all layers; raises ConfigError if it has no scheme."""
+    """Do ``clear_cuts``, so that the scheme of ``job`` places all layers; raise ConfigError if it has no scheme."""
     if scheme_name(job) == AS_WRITTEN:
         raise ConfigError(who, "a scheme to cut the layers by", "none", "add --scheme NAME; docs/schemes.md lists them")
     clear_cuts(job)

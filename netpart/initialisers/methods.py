@@ -54,7 +54,7 @@ UNIFORM_SQRT_FAN_IN_OUT = Initialiser(_draw_uniform, lambda r, c: 1 / sqrt(r + c
 def find_initialiser(
     conf: ParamGenProto, matrix: Matrix | None, who: str = "init", at: FieldPath | None = None
 ) -> Initialiser:
-    """Returns the method that ``conf`` names; raises ConfigError, with ``who``, if it cannot fill the parameter.
+    """Return the method that ``conf`` names; raise ConfigError, with ``who``, if it cannot fill the parameter.
 
     ``matrix`` is (rows, columns) of the uncut parameter, None for a 1-D one. ``at`` is the path of ``conf``.
     """
@@ -78,7 +78,7 @@ def find_initialiser(
 
 
 def draw_initial_values(conf: ParamGenProto, key: Key, box: Region, shape: Shape, matrix: Matrix | None) -> Array:
-    """Draws the initial values of region ``box`` of a parameter of uncut ``shape``.
+    """Draw the initial values of region ``box`` of a parameter of uncut ``shape``.
 
     Returns float64 of the extent of ``box``. An element has the same bits in every box that contains it. ``key`` comes
     from ``netpart.kernels.philox.stream_key``; ``matrix`` is (rows, columns) of the uncut

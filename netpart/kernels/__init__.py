@@ -1,4 +1,4 @@
-"""Kernels: what computes on arrays, one file per verb."""
+"""Kernels: functions that compute on arrays, one file per operation ("verb")."""
 
 __all__ = [
     "activation",

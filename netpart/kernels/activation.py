@@ -34,7 +34,7 @@ class Activation(Verbs):
         return Op(forward[kind](x, y, slope))
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrites dx = kind'(x) · dy; dx may be dy where y may be x.
+        """Overwrite dx = kind'(x) · dy; dx may be dy where y may be x.
 
         Of x and y only y is read, except for gates, elu and a relu of negative slope.
         """

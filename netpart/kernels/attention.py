@@ -51,7 +51,7 @@ class Attention(Verbs):
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
-        """Overwrites the wanted gradients, and may overwrite p, or what the kernel set keeps instead of it.
+        """Overwrite the wanted gradients and perhaps p, or what the kernel set keeps instead of it.
 
         The gradient of the scores is p · (dp - Σ dp · p) with dp = dy vᵀ.
         """

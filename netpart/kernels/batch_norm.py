@@ -28,7 +28,7 @@ class BatchNorm(Moments, Normalisation, Activation):
     """
 
     def batch_norm(self, a: BatchNormArguments) -> Op:
-        """Computes the moments of x and normalises x[own], where the moments are those of x alone.
+        """Compute the moments of x and normalise x[own], where the moments are those of x alone.
 
         The activation, one that may overwrite its input, is computed on y in place; another verb computes its gradient.
         Of the outputs, m also feeds the running statistics; the others are kept for ``batch_norm_gradient``.
@@ -39,7 +39,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         )
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
-        """Overwrites dw, db and dx of ``batch_norm``; dm is scratch for the gradient of its moments.
+        """Overwrite dw, db and dx of ``batch_norm``; dm is scratch for the gradient of its moments.
 
         With ``through`` "relu", dy is the gradient of the relu of y, and may be overwritten; b is read only then.
         """
@@ -76,7 +76,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run, [(x.shape, self.dtype), (x.shape, np.bool_)])
 
     def moment_norm(self, a: MomentNormArguments) -> Op:
-        """Computes mean, variance and y from given moments; rstd is read by ``moment_norm_gradient`` alone."""
+        """Compute mean, variance and y from given moments; rstd is read by ``moment_norm_gradient`` alone."""
         return chain_ops(
             self.statistics(a.m, a.s, a.mean, a.variance),
             self.batch_normalise(
@@ -85,7 +85,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         )
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
+        """Overwrite dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
         ops = [self.batch_norm_parameters(a.x, a.mean, a.rstd, a.dy, a.dw, a.db)]
         if a.dm is not None:
             ops.append(self.batch_normalise_moments(a.x, a.m, a.mean, a.variance, a.rstd, a.w, a.dy, a.dm))
@@ -96,7 +96,7 @@ class BatchNorm(Moments, Normalisation, Activation):
     def batch_norm_parameters(
         self, x: Array, mean: Array, rstd: Array, dy: Array, dw: Array | None, db: Array | None
     ) -> Op:
-        """Overwrites dw = Σ dy · unit and db = Σ dy."""
+        """Overwrite dw = Σ dy · unit and db = Σ dy."""
         found = [d for d in (dw, db) if d is not None]
         if not found:
             return NOTHING
@@ -116,7 +116,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run, [(dy.shape, self.dtype)])
 
     def _unit(self, x: Array, mean: Array, rstd: Array, out: Array) -> None:
-        """Writes (x - mean) · rstd."""
+        """Write (x - mean) · rstd."""
         self.xp.subtract(x, broadcast_channels(mean, x.ndim), out=out)
         self.xp.multiply(out, broadcast_channels(rstd, x.ndim), out=out)
 
@@ -141,7 +141,7 @@ class BatchNorm(Moments, Normalisation, Activation):
         return Op(run) if a.activation is None else chain_ops(Op(run), self.activation(a.activation, y, y))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
-        """Overwrites dx = dy · w · rstd, or adds it: the part of the gradient that bypasses the moments."""
+        """Overwrite dx = dy · w · rstd, or add it: the part of the gradient that bypasses the moments."""
         if not dy.size:
             return NOTHING
         xp = self.xp
@@ -158,7 +158,7 @@ class BatchNorm(Moments, Normalisation, Activation):
     def batch_normalise_moments(
         self, x: Array, m: Array, mean: Array, variance: Array, rstd: Array, w: Array | None, dy: Array, dm: Array
     ) -> Op:
-        """Overwrites dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
+        """Overwrite dm: dm0 = m0 · rstd² · Σ g·unit - rstd · Σ g, dm1 = -rstd² / 2 · Σ g·unit, with g = dy · w.
 
         Where the variance was clipped to 0 its derivative is 0: Σ g·unit counts as 0.
         """

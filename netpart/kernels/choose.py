@@ -41,7 +41,7 @@ def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice
     """
     asks, wanted = (VARIABLE, os.environ.get(VARIABLE, AUTO)) if wanted == AUTO else ("--kernels", wanted)
     if wanted not in KERNELS:
-        raise NetpartError(f"{asks}: expected one of {', '.join(KERNELS)}, got {wanted!r}")
+        raise NetpartError(f"{asks}: expected one of {', '.join(KERNELS)}, got {wanted!r}; choose one of them")
     if wanted == REFERENCE:
         return KernelChoice(REFERENCE)
     if device == "cuda" or (device == "auto" and array_module(device)[1] == "cuda"):
@@ -57,14 +57,14 @@ def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice
 
 
 def check_precision(precision: str, dtype: str, kernels: str) -> None:
-    """Raises NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
+    """Raise NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
     if precision == PRECISIONS[0]:
         return
     who = f"--precision {precision}"
     if kernels != CUDA:
-        raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; only a GPU has such products")
+        raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; omit --precision, which is for GPUs")
     if dtype != "float32":
-        raise NetpartError(f"{who}: expected --dtype float32, got {dtype}, which has products of its own")
+        raise NetpartError(f"{who}: expected --dtype float32, got {dtype}; omit --precision")
 
 
 def probe_cudnn() -> str:

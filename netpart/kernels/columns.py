@@ -90,7 +90,7 @@ class Im2colGeometry:
         return scratch_view(flat, self.channels, *self.padded, images.stop - images.start)
 
     def pad(self, x: Array, flat: Array, images: slice) -> Array:
-        """Copies ``x[images]`` into the padded images and writes zeros around it."""
+        """Copy ``x[images]`` into the padded images and write zeros around it."""
         padded = self.blank(flat, images)
         if self.bordered:
             padded.fill(0)
@@ -98,20 +98,20 @@ class Im2colGeometry:
         return padded
 
     def crop(self, padded: Array, dx: Array, images: slice) -> None:
-        """Copies the padded images back to ``dx[images]``; elements that no window reads become 0."""
+        """Copy the padded images back to ``dx[images]``; elements that no window reads become 0."""
         if self.unread:
             dx[images].fill(0)
         self.xp.copyto(_move_batch_last(dx[(images, ALL, *self.read)]), padded[(ALL, *self.inside)])
 
     def gather(self, padded: Array, flat: Array, rows: OutputRows) -> Array:
-        """Copies the windows to columns (im2col); returns them as (C·prod k, positions·b)."""
+        """Copy the windows to columns (im2col); return them as (C·prod k, positions·b)."""
         columns = self._columns(flat, rows, padded.shape[-1])
         for offset, box in rows.moves:
             self.xp.copyto(columns[offset], padded[box])
         return columns.reshape(self.channels * prod(self.kernel), prod(columns.shape[1 + len(self.kernel) :]))
 
     def scatter(self, padded: Array, flat: Array, rows: OutputRows) -> None:
-        """Adds the columns to the padded images that they came from (col2im)."""
+        """Add the columns to the padded images that they came from (col2im)."""
         columns = self._columns(flat, rows, padded.shape[-1])
         # Windows overlap between offsets but not within one, so that each addition writes every element once.
         for offset, box in rows.moves:

@@ -33,7 +33,7 @@ class Combine(Verbs):
         return Op(run)
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors."""
+        """Overwrite dx with the gradient of ``xs[k]``: dy times the other factors."""
         axes = stretched_axes(dx, dy)
         others = [x for j, x in enumerate(xs) if j != k]
 
@@ -61,7 +61,7 @@ class Combine(Verbs):
         return Op(run, [(y.shape, bool)])
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
+        """Overwrite dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
         axes = stretched_axes(dx, dy)
 
         def run(won: Array, part: Array) -> None:
@@ -74,7 +74,7 @@ class Combine(Verbs):
 
 
 def sum_axes(xp: Any, dst: Array, src: Array, axes: tuple[int, ...]) -> None:
-    """Writes ``src``, summed over ``axes``, to ``dst``, which has extent 1 there."""
+    """Write ``src``, summed over ``axes``, to ``dst``, which has extent 1 there."""
     if axes:
         xp.sum(src, axis=axes, keepdims=True, out=dst)
     else:

@@ -54,7 +54,7 @@ class Convolution(Activation):
         return Op(run, columns.scratch(self.dtype))
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
-        """Overwrites dx with the gradient of x; input that no window reads gets 0."""
+        """Overwrite dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return Op(lambda: dx.fill(0))
         xp = self.xp
@@ -78,7 +78,7 @@ class Convolution(Activation):
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
     ) -> Op:
-        """Overwrites dw and db with the gradients of the weights and the bias."""
+        """Overwrite dw and db with the gradients of the weights and the bias."""
         if not dy.size:
             return self._zeros([dw] if db is None else [dw, db])
         xp = self.xp
@@ -111,7 +111,7 @@ class Convolution(Activation):
         return Im2colGeometry(self.xp, x.shape, y.shape, window, self.dtype.itemsize)
 
     def _batch_last(self, columns: Im2colGeometry, dy: Array, flat: Array, rows: OutputRows, images: slice) -> Array:
-        """Copies a chunk of dy into an (F, positions·b) matrix."""
+        """Copy a chunk of dy into an (F, positions·b) matrix."""
         chunk = columns.matrix(flat, dy.shape[1], rows, images)
         source = columns.outputs(dy, rows, images)
         self.xp.copyto(chunk.reshape(source.shape), source)

@@ -19,7 +19,7 @@ def array_module(device: str) -> tuple[Any, str]:
     """
     kind, _, number = device.partition(":")
     if kind not in DEVICES or (number and (kind != "cuda" or not number.isdecimal())):
-        raise NetpartError(f"--device: expected one of {', '.join(DEVICES)}, got {device!r}")
+        raise NetpartError(f"--device: expected one of {', '.join(DEVICES)}, got {device!r}; choose one of them")
     if kind != "cpu":
         cupy, missing = _find_cupy()
         if cupy is not None:

@@ -37,5 +37,5 @@ class Dropout(Verbs):
         return Op(run, [(mask.shape, bool), ((0,) if plain else mask.shape, mask.dtype), *draw.scratch])
 
     def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
-        """Overwrites dx = dy · mask."""
+        """Overwrite dx = dy · mask."""
         return Op(lambda: self.xp.multiply(dy, mask, out=dx))

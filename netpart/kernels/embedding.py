@@ -33,7 +33,7 @@ class Embedding(Verbs):
         return Op(run, self._scratch(flat))
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
-        """Overwrites dw: each row becomes the sum of dy over the positions of its token."""
+        """Overwrite dw: each row becomes the sum of dy over the positions of its token."""
         if not dy.size:
             return Op(lambda: dw.fill(0))
         xp = self.xp
@@ -55,7 +55,7 @@ class Embedding(Verbs):
         return [(flat.shape, "int64"), (flat.shape, bool), (flat.shape, bool)]
 
     def _place(self, flat: Array, count: int, first: int, rows: Array, foreign: Array, other: Array) -> None:
-        """Writes each token's row, clipped to the ``count`` rows of this part, and whether it is outside them."""
+        """Write each token's row, clipped to the ``count`` rows of this part, and whether it is outside them."""
         xp = self.xp
         xp.subtract(flat, first, out=rows)
         xp.less(rows, 0, out=foreign)
@@ -72,7 +72,8 @@ class Embedding(Verbs):
 
 def describe_bad_token(token: int, vocabulary: int) -> str:
     """The error text for ``token``."""
-    return f"token: expected 0 to {vocabulary - 1}, got {token}; check the store, or set vocab_size to what it has"
+    hint = "check the store, or set vocab_size to its number of different tokens"
+    return f"token: expected 0 to {vocabulary - 1}, got {token}; {hint}"
 
 
 def _add_at(xp: Any, dw: Array, rows: Array, dy: Array, *_: Array) -> None:

@@ -14,7 +14,7 @@ class Feed(Verbs):
     """Kernels that run on the host."""
 
     def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
-        """Overwrites ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
+        """Overwrite ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
 
         Its inputs are ``xs`` as host arrays; a None among ``ys`` is passed on as None.
 

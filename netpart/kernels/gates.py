@@ -43,7 +43,7 @@ For z >= 0 the absolute error of erfc is below 1e-15, the relative one below 2e-
 
 
 def sigmoid(xp: Any, x: Array, out: Array) -> None:
-    """Writes (1 + tanh(x/2)) / 2, which cannot overflow."""
+    """Write (1 + tanh(x/2)) / 2, which cannot overflow."""
     xp.multiply(x, 0.5, out=out)
     _half_tanh(xp, out)
 
@@ -77,7 +77,7 @@ def _mish_slope(xp: Any, x: Array, g: Array, out: Array, a: Array) -> None:
 
 
 def _gelu_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
-    """Writes the normal distribution from its tail erfc(|x|/√2) / 2, which keeps its digits where it is small."""
+    """Write the normal distribution from its tail erfc(|x|/√2) / 2, which keeps its digits where it is small."""
     xp.absolute(x, out=a)
     xp.minimum(a, BEYOND, out=a)
     xp.multiply(a, sqrt(0.5), out=a)
@@ -90,7 +90,7 @@ def _gelu_gate(xp: Any, x: Array, g: Array, a: Array, b: Array) -> None:
 
 
 def _erfc(xp: Any, z: Array, out: Array, u: Array) -> None:
-    """Writes erfc(z), z >= 0, to ``out``; u is scratch and z is overwritten."""
+    """Write erfc(z), z >= 0, to ``out``; u is scratch and z is overwritten."""
     xp.add(z, 2, out=u)
     xp.divide(4, u, out=u)
     xp.subtract(u, 1, out=u)

@@ -11,7 +11,7 @@ class GlobalPooling(Verbs):
     """x (B, C, *S), y (B, C, 1, ...); ``arg`` int64 (B·C,): the position of the first of the largest elements."""
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
+        """Overwrite y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
         if not y.size:
             return NOTHING
         xp = self.xp
@@ -30,7 +30,7 @@ class GlobalPooling(Verbs):
         return Op(mean if method == "AVG" else largest)
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
+        """Overwrite dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
         if not dx.size:
             return NOTHING
         xp = self.xp

@@ -28,7 +28,7 @@ class InnerProduct(Activation):
         return chain_ops(Op(run), *([self.activation(activation, y, y)] if activation else []))
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrites dx = dy w."""
+        """Overwrite dx = dy w."""
         if not dx.size:
             return NOTHING
         xp = self.xp
@@ -37,7 +37,7 @@ class InnerProduct(Activation):
         return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
-        """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
+        """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
         xp, x_bf = self.xp, as_matrix(x)
         left, right, target = (x_bf.T, dy, as_matrix(dw, dw.ndim - 1)) if transpose else (dy.T, x_bf, as_matrix(dw))
 

@@ -35,7 +35,7 @@ class LocalResponseNormalization(Verbs):
         return Op(run, [(x.shape, self.dtype)])
 
     def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
-        """Overwrites all of dx with what the outputs in dy contribute (the owners of a halo add it up).
+        """Overwrite all of dx with what the outputs in dy contribute (the owners of a halo add it up).
 
         dx_c = dy_c·scale_c^-beta - 2·alpha·beta/local_size · x_c · Σ_j dy_j·y_j/scale_j
         """

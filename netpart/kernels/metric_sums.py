@@ -9,7 +9,7 @@ from netpart.kernels.verbs import Verbs
 
 
 class MetricSums:
-    """Adds the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
+    """Adder of the owned rows of a float64 column (rows, 1) to one of the metrics, each divided by ``share``.
 
     A row is owned if its first element is. ``scratch`` lists the column and its sum.
     """
@@ -33,7 +33,7 @@ class MetricSums:
         self.xp.add(target, total, out=target)
 
     def in_bits(self) -> None:
-        """Sets the third metric, if there is one, to the first in bits."""
+        """Set the third metric, if there is one, to the first in bits."""
         if len(self.metrics) > 2:
             self.xp.multiply(self.metrics[:1], 1 / log(2), out=self.metrics[2:])
 

@@ -36,7 +36,7 @@ class Moments(Verbs):
         return Op(run, [(x.shape, self.dtype)])
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
+        """Overwrite dx = (dm0 + 2 (x - s) dm1) / count, or add it."""
         if not dx.size:
             return NOTHING
         xp = self.xp
@@ -56,7 +56,7 @@ class Moments(Verbs):
         return Op(run, [(dx.shape if add else (0,), self.dtype)])
 
     def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
-        """Overwrites dmean and dvariance with the moments times ``factor``, this batch's share of the mini-batch."""
+        """Overwrite dmean and dvariance with the moments times ``factor``, this batch's share of the mini-batch."""
         pairs = [(d, m[0, :, i]) for i, d in enumerate((dmean, dvariance)) if d is not None]
 
         def run() -> None:

@@ -54,7 +54,7 @@ class Normalisation(Verbs):
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
     ) -> Op:
-        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
         if not dx.size:
             return NOTHING
         xp = self.xp
@@ -82,7 +82,7 @@ class Normalisation(Verbs):
         return Op(run, [(dx.shape, self.dtype), (rstd.shape, self.dtype)])
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
-        """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
+        """Overwrite dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
         xp, mine = self.xp, unit[own]
         w_axes, b_axes = (() if d is None else stretched_axes(d, dy) for d in (dw, db))
 

@@ -37,7 +37,7 @@ def stream_key(seed: int, name: str, purpose: str) -> Key:
 
 
 def philox4x32(xp: Any, words: Sequence[Array], spare: Array, key: Key) -> list[Array]:
-    """Encrypts counters in place and returns the four output words, which live in the same arrays.
+    """Encrypt counters in place and return the four output words, which live in the same arrays.
 
     ``words``: four uint64 arrays of one shape, each element below 2^32; ``spare``: one more.
     """
@@ -104,7 +104,7 @@ class UniformDraws:
         self.take_options = {"mode": "clip"} if xp is np else {}
 
     def uniform(self, out: Array, step: int, *scratch: Array) -> None:
-        """Fills contiguous ``out`` (rows, *box) with uniforms in [0, 1) on a grid of 2^-24.
+        """Fill contiguous ``out`` (rows, *box) with uniforms in [0, 1) on a grid of 2^-24.
 
         float32 holds this grid exactly, so that nets of either precision see the same values.
         """

@@ -69,7 +69,7 @@ class Pooling(Verbs):
     """x (B, C, *in), y (B, C, *out); ``arg``: y's shape, the winner's index within its window."""
 
     def pooling(self, x: Array, y: Array, arg: Array | None, window: Window, method: Method, area: int | Array) -> Op:
-        """Overwrites y, and arg for MAX.
+        """Overwrite y, and arg for MAX.
 
         MAX: padding never wins, ties go to the first element, a window of padding gives 0. AVG: the window's sum
         divided by ``area`` (a number, or an array that broadcasts to the spatial shape of y).
@@ -81,7 +81,7 @@ class Pooling(Verbs):
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
     ) -> Op:
-        """Overwrites dx; gradients of overlapping windows add up.
+        """Overwrite dx; gradients of overlapping windows add up.
 
         MAX needs the ``arg`` that pooling wrote; raises ValueError without it.
         """

@@ -29,7 +29,7 @@ class Ranking:
         self.scratch = [((label.size,), "int64")] * 2 + ([] if self.alone else counted)
 
     def hits(self, scores: Array, picked: Array, value: Array, *scratch: Array) -> None:
-        """Writes the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
+        """Write the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
         check_labels(self.label, len(self.classes))
         self.xp.add(self.starts, self.label.reshape(-1), out=scratch[0])
         self.take(scores, picked, *scratch)
@@ -39,14 +39,14 @@ class Ranking:
             self._among(scores, picked, value, *scratch[2:6])
 
     def best(self, scores: Array, top: Array, *scratch: Array) -> None:
-        """Writes the largest score of each row to ``top`` (B, 1), after ``hits`` of the same."""
+        """Write the largest score of each row to ``top`` (B, 1), after ``hits`` of the same."""
         if not self.alone:
             self.xp.argmax(scores, axis=1, out=scratch[1])
         self.xp.add(self.starts, scratch[1], out=scratch[0])
         self.take(scores, top, *scratch)
 
     def take(self, values: Array, out: Array, index: Array, *_: Array) -> None:
-        """Writes to ``out`` (B, 1) the element of each row of ``values`` at the flat ``index`` of the last method."""
+        """Write to ``out`` (B, 1) the element of each row of ``values`` at the flat ``index`` of the last method."""
         self.xp.take(values.reshape(-1), index, out=out.reshape(-1), **self.mode)
 
     def _first(self, scores: Array, picked: Array, value: Array, index: Array, best: Array) -> None:
@@ -74,7 +74,7 @@ class Ranking:
 
 
 def check_labels(label: Array, classes: int) -> None:
-    """Raises DataError unless every label, at least one, is a class."""
+    """Raise DataError unless every label, at least one, is a class."""
     if int(label.view("uint32").max()) >= classes:  # one pass: negative labels are large as uint32
         low = int(label.min())
         high = int(label.max())

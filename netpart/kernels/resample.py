@@ -29,7 +29,7 @@ class Resample(Verbs):
         return Op(run, [(shape, self.dtype) for shape in stages])
 
     def _along(self, axis: int, source: Array, target: Array, w: Array) -> None:
-        """Multiplies one axis, with the axes before it as a batch and those after it as columns."""
+        """Multiply one axis, with the axes before it as a batch and those after it as columns."""
         views = [a.reshape(prod(a.shape[:axis]), a.shape[axis], prod(a.shape[axis + 1 :])) for a in (source, target)]
         if views[0].shape[2] == 1:  # one large product instead of a batch of products with a single column
             self.xp.matmul(views[0][:, :, 0], w.T, out=views[1][:, :, 0])

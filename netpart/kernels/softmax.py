@@ -21,7 +21,7 @@ class Softmax(Verbs):
         return Op(lambda peak: _write_probabilities(xp, x_gf, y_gf, peak), [((len(x_gf), 1), self.dtype)])
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
-        """Overwrites dx = y · (dy - Σ dy·y)."""
+        """Overwrite dx = y · (dy - Σ dy·y)."""
         if not dx.size:
             return NOTHING
         xp = self.xp
@@ -39,7 +39,7 @@ class Softmax(Verbs):
 
 
 def _write_probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
-    """Writes the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
+    """Write the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
     xp.max(x_gf, axis=1, keepdims=True, out=peak)
     xp.subtract(x_gf, peak, out=y_gf)
     xp.exp(y_gf, out=y_gf)

@@ -95,7 +95,7 @@ def scratch_view(flat: Array, *shape: int) -> Array:
 
 
 def array_blocks(arrays: Sequence[Array], size: int) -> list[tuple[Array, ...]]:
-    """Cuts arrays of one shape on axis 0 into views of about ``size`` elements, exactly if all are contiguous."""
+    """Cut arrays of one shape on axis 0 into views of about ``size`` elements, exactly if all are contiguous."""
     if all(a.flags.c_contiguous for a in arrays):
         arrays = [a.reshape(-1) for a in arrays]
     rows = max(1, size // max(1, prod(arrays[0].shape[1:])))

@@ -1,3 +1,3 @@
-"""A run: its processes, from start to end."""
+"""Run of a job: its processes, from start to end."""
 
 __all__ = ["run"]

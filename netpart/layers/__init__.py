@@ -25,7 +25,7 @@ UNSAID = "kUserLayer"
 
 
 def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -> type[Layer]:
-    """Returns the class that implements a LayerType or user_type; raises ConfigError with the nearest names.
+    """Return the class that implements a LayerType or user_type; raise ConfigError with the nearest names.
 
     ``who`` is the name of the layer, for the error; ``at`` is the path of its type.
     """

@@ -11,7 +11,7 @@ from netpart.spec import Spec
 
 @final
 class Activation(ElementwiseActivation):
-    """Applies any kind of the activation kernel to each element; only ELU uses ``alpha``."""
+    """Any kind of the activation kernel, applied to each element; only ELU uses ``alpha``."""
 
     types: ClassVar[tuple[str, ...]] = ("kActivation", "kCudnnActivation")
     confs: ClassVar[tuple[str, ...]] = ("activation_conf",)

@@ -64,7 +64,7 @@ class BatchNorm(Layer):
         return (*trained, *self._running(protos[2:], shape))
 
     def _running(self, protos: list[Any], shape: Shape) -> tuple[ParamSpec, ...]:
-        """Mean and variance, which start at 0 and 1 unless their blocks say otherwise."""
+        """Mean and variance, which start at 0 and 1 unless their param blocks set other values."""
         from netpart.proto.param_pb2 import InitMethod, ParamGenProto, ParamProto
 
         for i, proto in enumerate(protos):
@@ -83,7 +83,7 @@ class BatchNorm(Layer):
 
     @property
     def pools(self) -> bool:
-        """True if parts of a channel must know each other."""
+        """True in training unless bn_mode is LOCAL: the parts of a channel then combine their moments."""
         return self.training and not self.local
 
     def is_self_sufficient(self, placement: Placement) -> bool:
@@ -101,7 +101,7 @@ class BatchNorm(Layer):
         return Needs((self._seen(region),), ((region[1],),) * len(self.params))
 
     def _seen(self, region: Region) -> Region:
-        """What of x stands behind ``region``."""
+        """The region of x that ``region`` of the output is computed from: all rows and positions if ``pools``."""
         if not self.pools:
             return region
         rows, _, *space = self.output.shape

@@ -12,7 +12,7 @@ from netpart.spec import Region, Shape, Spec, size
 
 
 class BroadcastLayer(Layer):
-    """Combines sources of one rank whose extents on each axis are equal or 1, by the broadcasting rule of NumPy.
+    """Combination of sources of one rank whose extents on each axis are equal or 1, by the broadcasting rule of NumPy.
 
     Several parts may need the same element of a stretched source. Its gradient is the sum of their gradients.
     """

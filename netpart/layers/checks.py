@@ -11,19 +11,19 @@ from netpart.spec import FLOAT, INT, Spec
 
 
 def fault(layer: Layer, expected: str, got: str, hint: str = "", *at: str | int) -> ConfigError:
-    """Returns a ConfigError about a layer; ``at`` is the field's path below its LayerProto."""
+    """Return a ConfigError about a layer; ``at`` is the field's path below its LayerProto."""
     return ConfigError(layer.name, expected, got, hint, at=at)
 
 
 def require_conf(layer: Layer, field: str, example: str) -> None:
-    """Raises ConfigError unless the layer has its conf ``field``; ``example`` is the text that the hint shows in it."""
+    """Raise ConfigError unless the layer has its conf ``field``; ``example`` is the text that the hint shows in it."""
     if not layer.conf.HasField(field):
         article = "an" if field[0] in "aeiou" else "a"
         raise fault(layer, f"{article} {field}", "none", f"add {field} {{ {example} }}")
 
 
 def check_sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
-    """Returns the specs of the layer's sources, one per meaning; raises ConfigError if there are more or fewer."""
+    """Return the specs of the layer's sources, one per meaning; raise ConfigError if there are more or fewer."""
     if len(layer.inputs) == len(meanings):
         return layer.inputs
     wanted = f"{len(meanings)} source{'s' * (len(meanings) != 1)}"
@@ -32,7 +32,7 @@ def check_sources(layer: Layer, *meanings: str) -> tuple[Spec, ...]:
 
 
 def float_source(layer: Layer, k: int = 0, least: int = 2) -> Spec:
-    """Returns the spec of source ``k``; raises ConfigError unless it holds floats on ``least`` axes or more."""
+    """Return the spec of source ``k``; raise ConfigError unless it holds floats on ``least`` axes or more."""
     spec = layer.inputs[k]
     if spec.dtype != FLOAT:
         hint = "put a layer that parses them in between"
@@ -43,13 +43,13 @@ def float_source(layer: Layer, k: int = 0, least: int = 2) -> Spec:
 
 
 def one_source(layer: Layer, least: int = 2) -> Spec:
-    """Returns the spec of the only source; raises ConfigError as ``check_sources`` and ``float_source`` do."""
+    """Return the spec of the only source; raise ConfigError as ``check_sources`` and ``float_source`` do."""
     check_sources(layer, "the input")
     return float_source(layer, 0, least)
 
 
 def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
-    """Returns how many leading axes source ``k``, the labels, has in common with ``prediction``.
+    """Return how many leading axes source ``k``, the labels, have in common with ``prediction``.
 
     Raises ConfigError unless the labels are ints whose shape is a proper prefix of the prediction's shape.
     """
@@ -62,7 +62,7 @@ def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
 
 
 def at_least(layer: Layer, low: int, value: int, *at: str) -> int:
-    """Returns ``value``; raises ConfigError, with the field's comment as a hint, unless it is ``low`` or more.
+    """Return ``value``; raise ConfigError, with the field's comment as a hint, unless it is ``low`` or more.
 
     ``at`` is the path of the field below the LayerProto.
     """

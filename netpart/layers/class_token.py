@@ -63,7 +63,7 @@ class ClassToken(Layer):
         return chain_ops(*ops)
 
     def _split(self, call: Call, array: Array) -> tuple[Array, Array]:
-        """Splits ``array``, which holds the part's region, into views of the learned position and of the others.
+        """Split ``array``, which holds the part's region, into views of the learned position and of the others.
 
         The first view is empty if the part does not begin at position 0.
         """

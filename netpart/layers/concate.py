@@ -92,7 +92,7 @@ class Concate(Layer):
         ]
 
     def _place(self, k: int, region: Region, sign: int) -> Region:
-        """Moves a region of input ``k`` to its place in the output (``sign`` 1) or back (-1)."""
+        """Move a region of input ``k`` to its place in the output (``sign`` 1) or back (-1)."""
         return shift_region(region, self.axis, sign * self.starts[k % self.count])
 
     def _rest(self, spec: Spec) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Iterator[ConfigError]:
-    """Yields the errors of a layer of class ``kind`` that can be found without shapes.
+    """Yield the errors of a layer of class ``kind`` that can be found without shapes.
 
     ``type_name`` is the name of the type in the job. ``at`` of an error is the path below the LayerProto.
     """
@@ -38,7 +38,7 @@ def find_conf_errors(kind: type[Layer], type_name: str, conf: LayerProto) -> Ite
 
 
 def refuse_surplus_params(layer: Layer, type_name: str) -> None:
-    """Raises ConfigError for a layer with more param blocks than it has parameters."""
+    """Raise ConfigError for a layer with more param blocks than it has parameters."""
     given = len(layer.conf.param)
     known = len(layer.params)
     if given > known and type(layer).parameters is not Layer.parameters:

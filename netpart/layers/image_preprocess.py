@@ -22,7 +22,7 @@ TRAIN = 1
 
 @final
 class ImagePreprocess(Layer):
-    """Crops a square out of each image. In training it is at a random place, and mirrored with probability 1/2 if
+    """Crop of a square out of each image. In training it is at a random place, and mirrored with probability 1/2 if
     rgbimage_conf.mirror is set. In other phases it is the top left square, as in SINGA. The random choice depends on
     (seed, name, step, global row) only. There is no gradient."""
 

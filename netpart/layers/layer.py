@@ -96,7 +96,7 @@ class LayerExpansion:
 
 
 def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
-    """Raises ConfigError for a tensor that exceeds the limits of the language (``netpart.proto.limits``)."""
+    """Raise ConfigError for a tensor that exceeds the limits of the language (``netpart.proto.limits``)."""
     for shape in (tensor.shape for tensor in tensors):
         if len(shape) > AXES or max(shape, default=0) > EXTENT or prod(shape) > ELEMENTS:
             got = f"{len(shape)} axes" if len(shape) > AXES else f"{'×'.join(map(str, shape))} = {prod(shape):,}"
@@ -146,7 +146,7 @@ class Layer(ABC):
         self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None,
         training: bool = True,
     ) -> None:  # fmt: skip
-        """Checks ``conf`` against the input specs; raises ConfigError naming the layer.
+        """Check ``conf`` against the input specs; raise ConfigError naming the layer.
 
         ``rows`` overrides the batch size that an input layer reads from its conf (micro-batches). Relative data paths
         are looked up in ``folder`` (default: the working directory). ``training`` is False for a layer of a test net.
@@ -169,7 +169,7 @@ class Layer(ABC):
 
     @abstractmethod
     def infer(self) -> tuple[Spec, ...]:
-        """Returns the specs of the outputs (shape rule); raises ConfigError if conf and inputs do not fit."""
+        """Return the specs of the outputs (shape rule); raise ConfigError if conf and inputs do not fit."""
 
     def parameters(self) -> tuple[ParamSpec, ...]:
         """The parameters of the layer, uncut; called after ``infer``."""
@@ -192,13 +192,13 @@ class Layer(ABC):
         return shape[0]
 
     def check_data(self, phase: int = 1) -> None:  # noqa: B027 - most layers read nothing
-        """Opens the data that the layer will read in ``phase`` (1 training, 2 validation, 4 testing).
+        """Open the data that the layer will read in ``phase`` (1 training, 2 validation, 4 testing).
 
         Raises DataError or ConfigError if the data cannot be used.
         """
 
     def check_labels(self, classes: int) -> None:  # noqa: B027 - most labels are known when they are read
-        """Raises DataError for a label of this input that is not below ``classes``, as far as labels are known before
+        """Raise DataError for a label of this input that is not below ``classes``, as far as labels are known before
         the first step."""
 
     def cuts(self) -> tuple[int | str, ...]:
@@ -238,10 +238,10 @@ class Layer(ABC):
 
     @abstractmethod
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        """Returns the forward kernel of one part, bound to the arrays of ``call``."""
+        """Return the forward kernel of one part, bound to the arrays of ``call``."""
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
-        """Returns the backward kernel of one part, bound to the arrays of ``call``.
+        """Return the backward kernel of one part, bound to the arrays of ``call``.
 
         It overwrites the wanted ``dx`` and ``dw``, and adds to those ``dx`` that ``call.adds`` marks.
         """

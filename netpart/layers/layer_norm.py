@@ -12,7 +12,7 @@ from netpart.spec import Region, Spec, extent
 
 @final
 class LayerNorm(Normalisation):
-    """Normalises over the axes from norm_conf.axis on; can be cut on the axes before it.
+    """Normalisation over the axes from norm_conf.axis on; can be cut on the axes before it.
 
     Ba, Kiros and Hinton, Layer Normalization, 2016; Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
     """

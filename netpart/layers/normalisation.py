@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Normalisation(Layer):
-    """Normalises blocks. A part reads all of each block that it touches, so it needs no statistics of other workers.
+    """Normalisation of blocks. A part reads all of each block it touches, so it needs no statistics of other workers.
 
     A subclass defines the blocks, and the axes of scale and shift (``axes``).
     """

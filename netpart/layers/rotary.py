@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @final
 class Rotary(Layer):
-    """Rotates features 2i and 2i + 1 of position t by t * base^(-2i / features) radians.
+    """Rotation of features 2i and 2i + 1 of position t by t * base^(-2i / features) radians.
 
     Input (batch, ..., positions, features). The features cannot be cut. Su et al., RoFormer, 2021, section 3.2.2.
     """

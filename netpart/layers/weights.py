@@ -15,7 +15,7 @@ from netpart.spec import Region, Shape
 def weight_and_bias(
     layer: Layer, shape: Shape, matrix: tuple[int, int], saved: Shape, blocks: Sequence[int] = (1, 2)
 ) -> tuple[ParamSpec, ...]:
-    """Returns the weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
+    """Return the weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
 
     ``shape``, ``matrix`` and ``saved`` are those of the weight, see ParamSpec. ``blocks`` are the legal numbers of
     param blocks; raises ConfigError for another number.
@@ -44,12 +44,12 @@ def bias_region(layer: Layer, outputs: tuple[int, int], term: Region | None) -> 
 
 
 def part_bias(call: Call, arrays: list[Array]) -> Array | None:
-    """Returns the bias of ``arrays`` (``call.w`` or ``call.dw``); None if this part adds no bias."""
+    """Return the bias of ``arrays`` (``call.w`` or ``call.dw``); None if this part adds no bias."""
     return arrays[1] if len(arrays) > 1 and call.needs.params[1] is not None else None
 
 
 def wanted_gradient(gradients: list[Array], k: int) -> Array | None:
-    """Returns gradient buffer ``k``; None if it is not wanted or has no elements."""
+    """Return gradient buffer ``k``; None if it is not wanted or has no elements."""
     found = gradients[k] if k < len(gradients) else None
     return None if found is None or found.size == 0 else found
 

@@ -72,7 +72,7 @@ class SlidingWindows:
 
 
 def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """Reads spatial_axes, kernel, stride, pad and, if it exists, dilation of the conf ``field``; raises ConfigError.
+    """Read spatial_axes, kernel, stride, pad and, if it exists, dilation of the conf ``field``; raise ConfigError.
 
     ``kernel`` sets all axes; ``kernel_x`` (the last axis), ``kernel_y`` and ``kernel_z`` override one axis each. The
     other fields work the same way.
@@ -95,7 +95,7 @@ def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
 
 
 def read_fitting_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """Reads as ``read_windows``; also raises ConfigError for a window that does not fit into the padded input."""
+    """Read as ``read_windows``; also raise ConfigError for a window that does not fit into the padded input."""
     found = read_windows(layer, field, spec)
     for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
         if k > n + 2 * p:
@@ -110,7 +110,7 @@ def channel_count(spec: Spec, sliding: SlidingWindows) -> int:
 
 
 def convolution_groups(layer: Layer, channels: int, filters: int) -> int:
-    """Returns the number of groups of a convolution; raises ConfigError unless it divides channels and filters."""
+    """Return the number of groups of a convolution; raise ConfigError unless it divides channels and filters."""
     groups = at_least(layer, 1, layer.conf.convolution_conf.groups, "convolution_conf", "groups")
     if channels % groups or filters % groups:
         got = f"{groups} over {channels} and {filters}"

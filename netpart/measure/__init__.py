@@ -1,3 +1,3 @@
-"""Runs that are only timed, and what their times show."""
+"""Runs that are only timed, and the profiles and drawings of their times."""
 
 __all__ = ["chrome_trace", "layer_seconds", "link_speed", "profile", "simulate", "step_profile"]

@@ -138,7 +138,7 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
     found = list(speeds) or [1.0] * workers
     if len(found) != workers or min(found) <= 0:
         expected = f"{workers} speeds above 0, one for each worker"
-        raise ConfigError("--speeds", expected, ",".join(f"{speed:g}" for speed in found))
+        raise ConfigError("--speeds", expected, ",".join(f"{speed:g}" for speed in found), f"list {workers} of them")
     return found
 
 

@@ -103,7 +103,7 @@ class StepProfile:
 
 
 class StepProfiler:
-    """Computes a StepProfile from the ``timeline`` of training steps of ``partition``."""
+    """Profiler that computes a StepProfile from the ``timeline`` of training steps of ``partition``."""
 
     def __init__(self, partition: Partition, timeline: Timeline) -> None:
         self.partition = partition

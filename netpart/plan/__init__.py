@@ -1,3 +1,3 @@
-"""What a cut costs, and which cut to take."""
+"""Planning: the cost of a cut, and the search for a good one."""
 
 __all__ = ["partition"]

@@ -100,7 +100,7 @@ def partition_phase(job: JobProto, workers: int, phase: str, folder: Path | None
 
 @dataclass
 class SchemePlacer:
-    """Places a net by ``scheme``, called ``name``; a cut that the user wrote on a layer overrides it."""
+    """Placer of a net by ``scheme``, called ``name``; a cut that the user wrote on a layer overrides it."""
 
     job: JobProto
     workers: int

@@ -34,7 +34,7 @@ class HeldRegion:
 
 
 class ExchangeFactory:
-    """Makes exchanges with the algorithm and element size that the job sets."""
+    """Builder of exchanges with the algorithm and element size that the job sets."""
 
     def __init__(self, job: JobProto) -> None:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()

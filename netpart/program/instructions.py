@@ -71,7 +71,7 @@ def _views_in(value: object) -> Iterator[View]:
 
 @dataclass(frozen=True)
 class Forward(BaseInstruction):
-    """Runs part ``part`` (an index into the micro-batch's graph) forward; ``metrics`` is the offset of its sums.
+    """Run part ``part`` (an index into the micro-batch's graph) forward; ``metrics`` is the offset of its sums.
 
     ``then`` is the activation that the same kernel computes in place on the output, if there is one.
     """
@@ -88,7 +88,7 @@ class Forward(BaseInstruction):
 
 @dataclass(frozen=True)
 class Backward(BaseInstruction):
-    """Runs part ``part`` backward: overwrites ``dx`` and ``dw`` where these are not None, or ``adds`` to ``dx``.
+    """Run part ``part`` backward: overwrite ``dx`` and ``dw`` where these are not None, or, if ``adds``, add to ``dx``.
 
     ``x`` are the inputs if backward may read them again, else (); ``reads`` are the other views of forward that it may
     read. Both must be kept until then. ``first`` is the backward of the activation that follows the part, in place on
@@ -108,14 +108,14 @@ class Backward(BaseInstruction):
 
 @dataclass(frozen=True)
 class Zero(BaseInstruction):
-    """Fills ``target`` with zeros."""
+    """Fill ``target`` with zeros."""
 
     target: View
 
 
 @dataclass(frozen=True)
 class Copy(BaseInstruction):
-    """Copies ``source`` to ``target``."""
+    """Copy ``source`` to ``target``."""
 
     target: View
     source: View
@@ -123,7 +123,7 @@ class Copy(BaseInstruction):
 
 @dataclass(frozen=True)
 class Accumulate(BaseInstruction):
-    """Adds ``source`` to ``target``."""
+    """Add ``source`` to ``target``."""
 
     target: View
     source: View
@@ -131,7 +131,7 @@ class Accumulate(BaseInstruction):
 
 @dataclass(frozen=True)
 class Send(BaseInstruction):
-    """Sends ``source`` to worker ``peer``; ``source`` is not read after the call returns.
+    """Send ``source`` to worker ``peer``; ``source`` is not read after the call returns.
 
     ``peer`` receives it ``lag`` of its steps later.
     """
@@ -145,7 +145,7 @@ class Send(BaseInstruction):
 
 @dataclass(frozen=True)
 class Receive(BaseInstruction):
-    """Waits for a message that was sent ``lag`` steps before, and copies it to ``target``."""
+    """Wait for a message that was sent ``lag`` steps before, and copy it to ``target``."""
 
     target: View
     peer: int
@@ -156,7 +156,7 @@ class Receive(BaseInstruction):
 
 @dataclass(frozen=True)
 class CollectiveStart(BaseInstruction):
-    """Starts a collective, which proceeds while other instructions run.
+    """Start a collective, which proceeds while other instructions run.
 
     ``local[b]`` is this worker's own part of block b of the exchange; ``target[b]`` is where the block is stored, also
     if it is only forwarded. ``pack`` is flat memory for messages of several blocks; ``dtype`` is that of a Buffer.
@@ -175,14 +175,14 @@ class CollectiveStart(BaseInstruction):
 
 @dataclass(frozen=True)
 class CollectiveWait(BaseInstruction):
-    """Waits until this worker's share of ``start`` is complete, and its ``then`` has run."""
+    """Wait until this worker's share of ``start`` is complete, and its ``then`` has run."""
 
     start: CollectiveStart
 
 
 @dataclass(frozen=True)
 class AddSquares(BaseInstruction):
-    """Adds the squares of all elements of ``source`` to ``target``, a single float64."""
+    """Add the squares of all elements of ``source`` to ``target``, a single float64."""
 
     target: View
     source: View
@@ -190,7 +190,7 @@ class AddSquares(BaseInstruction):
 
 @dataclass(frozen=True)
 class Update(BaseInstruction):
-    """Updates holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients, to clip."""
+    """Update holding number ``holding`` from its gradient; ``norm`` is the squared norm of all gradients, to clip."""
 
     holding: int
     norm: View | None = None

@@ -27,7 +27,7 @@ def find_out_of_range(job: JobProto) -> Iterator[ConfigError]:
     """The errors for all values of ``job`` that exceed their limits (``limits.py``), with their paths."""
     for field, at, value in _block_values(job, ()):
         if isinstance(value, LongList):
-            yield ConfigError(_set_path(job, at), f"at most {VALUES} values", str(value.values), "name fewer", at=at)
+            yield ConfigError(_set_path(job, at), f"at most {VALUES} values", str(value.values), "list fewer", at=at)
         elif isinstance(value, str):
             yield from _wrong_text(_set_path(job, at), at, value)
         elif not isinstance(value, bool | bytes):
@@ -65,7 +65,7 @@ def _wrong_number(who: str, field: FieldDescriptor, at: FieldPath, value: float)
 def _wrong_text(who: str, at: FieldPath, text: str) -> Iterator[ConfigError]:
     """The errors for a string that is too long, or that has a character of value 0, which ends a name in C."""
     if len(text) > CHARACTERS:
-        yield ConfigError(who, f"at most {CHARACTERS} characters", f"{len(text)}", "write less", at=at)
+        yield ConfigError(who, f"at most {CHARACTERS} characters", f"{len(text)}", "shorten the text", at=at)
     if "\0" in text:
         hint = "no file has a name with it; write \\\\0 for a backslash and a 0"
         yield ConfigError(who, "text", "a character of value 0", hint, at=at)

@@ -169,7 +169,7 @@ def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
     except FileNotFoundError:
         raise ConfigError(str(path), kind, "none", _nearest_file_hint(path)) from None
     except OSError as error:
-        raise ConfigError(str(path), kind, os_error_text(error)) from None
+        raise ConfigError(str(path), kind, os_error_text(error), "name a readable file") from None
 
 
 def _nearest_file_hint(path: Path) -> str:

@@ -31,7 +31,7 @@ def check_layer(
     examples: int = 100,
     objective: float = 1.0,
 ) -> None:
-    """Tests a layer of type ``kind`` with ``conf``, in text format, and ``sources`` against ``laws`` under random cuts.
+    """Test a layer of type ``kind`` with ``conf``, in text format, and ``sources`` against ``laws`` under random cuts.
 
     A source is a Spec, or the shape, batch first, of a source of floats. The type need not be registered.
     ``objective`` is the ratio of a loss's objective to its first metric, both per row. Large shapes take long: extents

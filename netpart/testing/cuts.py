@@ -32,7 +32,7 @@ class RandomCut:
 
 
 def random_cut(layer: Layer, random: Random) -> RandomCut:
-    """Draws a legal cut: uneven, on any set of the layer's axes, with or without overlaps, with or without terms."""
+    """Draw a legal cut: uneven, on any set of the layer's axes, with or without overlaps, with or without terms."""
     axes = [a for a in layer.cuts() if isinstance(a, int) and random.randrange(2)]
     widen = random.choice([0, 0, 1, 2])
     spans = [_random_ranges(n, random) if a in axes else [(0, n)] for a, n in enumerate(layer.output.shape)]
@@ -43,13 +43,13 @@ def random_cut(layer: Layer, random: Random) -> RandomCut:
 
 
 def _random_ranges(n: int, random: Random) -> list[Span]:
-    """Draws 1 to 4 uneven ranges that tile ``range(n)``."""
+    """Draw 1 to 4 uneven ranges that tile ``range(n)``."""
     inner = {random.randrange(1, n) for _ in range(random.randrange(4))} if n > 1 else set()
     return list(pairwise([0, *sorted(inner), n]))
 
 
 def _widen_box(layer: Layer, box: Region, most: int, random: Random) -> Iterator[Span]:
-    """Widens ``box`` by up to ``most`` elements on each side of every axis that can be cut."""
+    """Widen ``box`` by up to ``most`` elements on each side of every axis that can be cut."""
     for axis, (lo, hi) in enumerate(box):
         if axis in layer.cuts() and most:
             lo = max(lo - random.randint(0, most), 0)

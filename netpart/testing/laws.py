@@ -36,7 +36,7 @@ class LawBroken(AssertionError):
 
 
 def _require_law(truth: object, layer: Layer, trouble: str, hint: str) -> None:
-    """Raises LawBroken unless ``truth`` is true."""
+    """Raise LawBroken unless ``truth`` is true."""
     if not truth:
         raise LawBroken(f"{layer!r} on {[spec.shape for spec in layer.inputs]}: {trouble}; {hint}")
 

@@ -32,7 +32,7 @@ def poisoned_array(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -
 
 
 def run_poisoned(op: Op) -> None:
-    """Runs an Op with poisoned scratch arrays: its contents are undefined in a real run."""
+    """Run an Op with poisoned scratch arrays: its contents are undefined in a real run."""
     op.run(*(poisoned_array(shape, dtype) for shape, dtype in op.scratch))
 
 
@@ -46,7 +46,7 @@ class LayerData:
 
 
 def make_layer_data(layer: Layer, seed: int) -> LayerData:
-    """Draws data with distinct numbers, none near 0, so that small steps cross neither a tie nor a kink.
+    """Draw data with distinct numbers, none near 0, so that small steps cross neither a tie nor a kink.
 
     The offsets of the sources differ by irrational numbers, so that two sources never have a number in common.
     """
@@ -91,7 +91,7 @@ def play_part(
     backward: bool = True,
     kernels: Kernels = KERNELS,
 ) -> PlayedPart:
-    """Runs one part forward and backward; ``own`` is the box of its region that it owns (default: all).
+    """Run one part forward and backward; ``own`` is the box of its region that it owns (default: all).
 
     Arrays have the compute dtype of ``kernels`` and the memory order that these prefer; parameters are row-major.
     """
@@ -139,7 +139,7 @@ def _in_kernel_order(layer: Layer, kernels: Kernels, array: Any) -> Any:
 
 
 def _poison_unread(layer: Layer, call: Call) -> None:
-    """Poisons the inputs and outputs that backward does not read, by the layer's ``rereads``: a run may free them."""
+    """Poison the inputs and outputs that backward does not read, by the layer's ``rereads``: a run may free them."""
     for name, arrays in (("x", call.x), ("y", call.y)):
         for array in arrays if name not in layer.rereads else ():
             if array is not None:
@@ -161,7 +161,7 @@ def _owned_gradient(dy: Any, region: Region, own: Region) -> Any:
 
 
 def scatter_add(total: Any, part: Any, region: Region | None) -> None:
-    """Adds the gradient of a part to ``total`` at ``region``."""
+    """Add the gradient of a part to ``total`` at ``region``."""
     if region is not None:
         total[relative_slices(region, whole_region(total.shape))] += part
 

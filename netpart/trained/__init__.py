@@ -1,3 +1,3 @@
-"""What a trained net says."""
+"""Explanations and samples computed with a trained net."""
 
 __all__ = ["gradcam", "pointing_game", "sampling"]

@@ -127,7 +127,7 @@ class SampleExplainer:
         scores = session.value(self._ends.scores)[0].astype(np.float64)
         target = int(scores.argmax()) if target is None else target
         if not 0 <= target < len(scores):
-            raise ConfigError("--class", f"a class from 0 to {len(scores) - 1}", str(target))
+            raise ConfigError("--class", f"a class from 0 to {len(scores) - 1}", str(target), "choose one of them")
         session.score_of(target)
         session.run({})
         found = class_activation_map(session.value(self.layer)[0], session.gradient(self.layer)[0], self.method)
@@ -168,7 +168,7 @@ def _find_classifier(job: JobProto) -> ClassifierLayers:
         ClassifierLayers(c.srclayers[1], c.srclayers[0]) for c in confs if c.type in LOSSES and len(c.srclayers) == 2
     ]
     if len(found) != 1:
-        raise ConfigError("gradcam", "a job with one kSoftmaxLoss", f"{len(found)} of them", "explain a classifier")
+        raise ConfigError("gradcam", "a job with one kSoftmaxLoss", f"{len(found)} of them", "choose another job")
     return found[0]
 
 
@@ -178,7 +178,7 @@ def _last_spatial_layer(session: Session, room: int) -> str:
     shapes = _spatial_layers(session)
     places = {name: min(shape[2:]) for name, shape in shapes.items() if not session.nodes[name].layer.is_input}
     if not places:
-        raise ConfigError("gradcam", "a layer with channels and space", "none", "only a net of images can be explained")
+        raise ConfigError("gradcam", "a layer with channels and space", "none", "choose a job with images")
     enough = min(room, max(places.values()))
     return [name for name, found in places.items() if found >= enough][-1]
 
@@ -187,7 +187,8 @@ def _check_spatial_layer(session: Session, name: str) -> None:
     """Raise ConfigError unless ``name`` is a layer of the net that has channels and space."""
     known = _spatial_layers(session)
     if name not in known:
-        raise ConfigError("--layer", f"a layer with channels and space: {', '.join(known)}", repr(name))
+        expected = f"a layer with channels and space: {', '.join(known)}"
+        raise ConfigError("--layer", expected, repr(name), "choose one of them")
 
 
 def _spatial_layers(session: Session) -> dict[str, Shape]:
@@ -204,10 +205,10 @@ def _sample_scan(source: Layer, number: int) -> NiftiScan | None:
 def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
     """Sample ``number`` of the test data (1, ...) and its class."""
     if not isinstance(source, RowInput):
-        raise ConfigError("gradcam", "an input layer of labelled rows", type(source).__name__)
+        raise ConfigError("gradcam", "an input layer of labelled rows", type(source).__name__, "explain another job")
     records = source.records()
     if records is not None and number >= records:
-        raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number))
+        raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number), "choose another")
     data = np.empty((1, *source.output.shape[1:]), np.float32)
     label = np.zeros(1, np.int32)
     source.open(1, seed, PHASE_VALUES[PHASE]).read(number, 0, 1, data, label)

@@ -47,7 +47,7 @@ class TargetRegion:
         Raises ConfigError unless scan and region have the same voxels.
         """
         if found.scan is None:
-            raise ConfigError(OPTION, "a job that reads scans", "another", "omit it")
+            raise ConfigError(OPTION, "a job that reads scans", "a job that reads none", "omit it")
         if found.scan.shape != self.voxels.shape or not np.allclose(found.scan.affine, self.affine):
             expected = f"the {found.scan.shape} voxels of {found.scan.path}, placed alike"
             got = f"{self.voxels.shape} of {self.path}"
@@ -71,9 +71,9 @@ def play_pointing_game(
     """
     source = explainer.source
     if not isinstance(source, NiftiInput):
-        raise ConfigError(OPTION, "a job that reads scans", "another", "omit it")
+        raise ConfigError(OPTION, "a job that reads scans", "a job that reads none", "omit it")
     numbers = [n for n, row in enumerate(source.table()) if target is None or row.label == target]
     if not numbers:
-        raise ConfigError("--class", "a class that the test data has", str(target))
+        raise ConfigError("--class", "a class that the test data has", str(target), "choose another class")
     for number in numbers:
         yield region.hit(number, explainer.explain(number, target))

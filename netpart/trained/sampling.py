@@ -39,7 +39,7 @@ class PredictorLayers(NamedTuple):
 
 
 class TextWriter:
-    """Predicts with the job's test net on batches of one row. ``window`` is the number of bytes that the net sees."""
+    """Predictor with the job's test net on batches of one row. ``window`` is the number of bytes that the net sees."""
 
     def __init__(self, job: Job, checkpoint: Path | None = None, device: str = "cpu") -> None:
         self.ends = find_predictor(job.proto)

@@ -1,3 +1,3 @@
-"""How a tensor gets from one worker to another."""
+"""Transports: delivery of tensors from one worker to another."""
 
 __all__ = ["cuda_ipc", "frames", "host_memory", "memory", "mpi", "mpi_world", "shm", "sockets", "transport", "zeromq"]

@@ -104,7 +104,8 @@ class CudaIpcTransport(ShmTransport):
             _, more, exports = addresses[peer].partition(MORE)
             if not more:
                 wanted = f"the handles of rank {peer} in its address"
-                raise TransportError(f"rank {self.rank}: expected {wanted}, got {addresses[peer]}; it has no GPU")
+                hint = "run that worker on a GPU, or use --transport auto"
+                raise TransportError(f"rank {self.rank}: expected {wanted}, got {addresses[peer]}; {hint}")
             self._imports[peer] = DeviceImports(self.xp, exports)
         super().connect(addresses)
 

@@ -31,6 +31,7 @@ RUN_ID_BYTES, LARGEST_RANK, LARGEST_BYTES = 8, 8, 2**62
 DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2"))
 """Element types of payloads; the code of a dtype is its index here, counted from 1."""
 _CODES = {dtype: code for code, dtype in enumerate(DTYPES, start=1)}
+SAME = "install the same netpart on all hosts"
 
 
 class ForeignFrame(TransportError):
@@ -75,7 +76,9 @@ def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> 
             f"{format_channel(channel)}: expected one of the dtypes {known}, got {dtype}; convert it first"
         )
     if len(shape) > LARGEST_RANK:
-        raise TransportError(f"{format_channel(channel)}: expected at most {LARGEST_RANK} axes, got shape {shape}")
+        raise TransportError(
+            f"{format_channel(channel)}: expected {LARGEST_RANK} axes or fewer, got shape {shape}; reshape it"
+        )
 
 
 def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
@@ -87,14 +90,15 @@ def pack_header(header: FrameHeader, run_id: bytes) -> bytes:
     try:
         return HEADER.pack(*identity, *header.channel, header.step, header.nbytes, *extents)
     except struct.error as error:
-        raise TransportError(f"{header}: expected unsigned numbers that fit the header, got {error}") from None
+        wanted = "unsigned numbers that fit the header"
+        raise TransportError(f"{header}: expected {wanted}, got {error}; pass smaller ones") from None
 
 
 def read_frame_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
     """Read and check the header of a whole frame: as ``unpack_header``, and the payload must be complete."""
     header = unpack_header(frame, run_id)
     if header.nbytes != len(frame) - HEADER.size:
-        raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}")
+        raise TransportError(f"{header}: expected {header.nbytes} bytes, got {len(frame) - HEADER.size}; {SAME}")
     return header
 
 
@@ -110,16 +114,19 @@ def unpack_header(frame: bytes | memoryview, run_id: bytes) -> FrameHeader:
     if magic != MAGIC or run != run_id:
         raise ForeignFrame(f"expected frames of run {run_id.hex()}, got one that begins with {bytes(frame[:14]).hex()}")
     if version != VERSION:
-        raise TransportError(f"rank {source}: expected frames of version {VERSION}, got {version}; install one version")
+        raise TransportError(f"rank {source}: expected frames of version {VERSION}, got {version}; {SAME}")
     if not 1 <= code <= len(DTYPES) or rank > LARGEST_RANK or any(fields[7 + rank :]):
-        raise TransportError(f"rank {source}: expected a known dtype and {LARGEST_RANK} axes, got {code} and {rank}")
+        wanted = f"a known dtype and at most {LARGEST_RANK} axes"
+        raise TransportError(f"rank {source}: expected {wanted}, got {code} and {rank}; {SAME}")
     phase, way, micro, edge, chunk, step, nbytes = fields[:7]
     header = FrameHeader(source, (phase, way, micro, edge, chunk), step, DTYPES[code - 1], tuple(fields[7 : 7 + rank]))
     # Empty axes count as 1: an array without elements can still have extents whose strides overflow in NumPy.
     if prod(extent or 1 for extent in header.shape) * header.dtype.itemsize > LARGEST_BYTES:
-        raise TransportError(f"{header}: expected at most {LARGEST_BYTES} bytes, counting empty axes as 1")
+        wanted = f"at most {LARGEST_BYTES} bytes, counting empty axes as 1"
+        raise TransportError(f"{header}: expected {wanted}, got more; {SAME}")
     if nbytes != header.nbytes:
-        raise TransportError(f"{header}: expected a tensor of {header.nbytes} bytes, got {nbytes} in its header")
+        wanted = f"a tensor of {header.nbytes} bytes"
+        raise TransportError(f"{header}: expected {wanted}, got {nbytes} in its header; {SAME}")
     return header
 
 

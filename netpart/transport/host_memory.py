@@ -55,7 +55,7 @@ def create_shared_memory(rank: int, nbytes: int) -> int:
     try:
         # Checked first: fallocate would fill the host's memory before it fails.
         if nbytes > os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
-            raise OSError("a host that has less")
+            raise OSError("a host with less memory")
         os.posix_fallocate(descriptor, 0, nbytes)
     except OSError as error:
         os.close(descriptor)
@@ -97,7 +97,7 @@ def _map_shared_range(file: BinaryIO, start: int, nbytes: int) -> mmap.mmap:
     """``nbytes`` of shared memory from ``start`` on. Raises OSError if the peer shares less than it promised."""
     room = os.fstat(file.fileno()).st_size - start
     if (start | nbytes) % mmap.ALLOCATIONGRANULARITY or not 0 < nbytes <= room:
-        raise OSError("memory of another size")
+        raise OSError(f"memory with room for {room} bytes where {nbytes} were promised")
     return mmap.mmap(file.fileno(), nbytes, offset=start)
 
 

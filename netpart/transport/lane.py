@@ -32,7 +32,16 @@ import numpy as np
 
 from netpart.errors import TransportError
 from netpart.transport.cache_lines import LINE, round_up
-from netpart.transport.frames import HEADER, Array, Channel, FrameHeader, format_channel, pack_header, unpack_header
+from netpart.transport.frames import (
+    HEADER,
+    SAME,
+    Array,
+    Channel,
+    FrameHeader,
+    format_channel,
+    pack_header,
+    unpack_header,
+)
 from netpart.transport.promise import WITH_SENDER, Promise
 
 WORD, ENTRY = 8, 16
@@ -51,7 +60,7 @@ PlaceFinder = Callable[[Promise], Sequence[Any]]
 
 def _no_places(promise: Promise) -> Sequence[Any]:
     """The PlaceFinder of lanes in which every message has a slot. Raises TransportError."""
-    raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place")
+    raise TransportError(f"{promise.header}: expected a channel with slots, got one whose message has a place; {SAME}")
 
 
 def ring_capacity(promises: Sequence[Promise]) -> int:
@@ -143,7 +152,7 @@ class MessageLane:
         promises = [Promise(unpack_header(packed, run_id), *rest) for packed, *rest in rows]
         if not 0 <= count <= most or lane_bytes(promises) > len(memory):
             raise TransportError(
-                f"expected promises that fit a lane of {len(memory)} bytes, got {count} of larger ones"
+                f"expected promises that fit a lane of {len(memory)} bytes, got {count} of larger ones; {SAME}"
             )
         return cls(memory, promises, run_id, place, sends=True)
 
@@ -165,7 +174,8 @@ class MessageLane:
         words = self._words
         sent = self._sent
         if sent - words[TAKEN // WORD] >= self._capacity:
-            raise TransportError(f"expected at most {self._capacity} messages in flight; senders must await receivers")
+            wanted = f"at most {self._capacity} messages in flight"
+            raise TransportError(f"expected {wanted}, got one more; receive the earlier ones first")
         at = self._ring + sent % self._capacity * 2
         words[at] = number
         words[at + 1] = step
@@ -197,7 +207,8 @@ class MessageLane:
         words = self._words
         sent = self._words[SENT // WORD]
         if sent - self._taken > self._capacity:
-            raise TransportError(f"expected at most {self._capacity} messages in flight, got {sent - self._taken}")
+            wanted = f"at most {self._capacity} messages in flight"
+            raise TransportError(f"expected {wanted}, got {sent - self._taken}; {SAME}")
         while self._taken < sent:
             at = self._ring + self._taken % self._capacity * 2
             self._taken += 1

@@ -82,14 +82,15 @@ class Mailbox:
         if self.limit is not None and stream.nbytes > self.limit:
             raise TransportError(
                 f"rank {self.rank}, {format_channel(channel)}: expected at most {self.limit} bytes, got {stream}; "
-                "expect it before bind, or pass largest"
+                "call expect before bind, or pass largest"
             )
         with self._lock:
             known = self._streams.setdefault(channel, stream)
         # The texts omit ``ahead`` and what waits: the same promise may be made again.
         if str(known) != str(stream):
             raise TransportError(
-                f"rank {self.rank}, {format_channel(channel)}: expected one promise, {known}, got {stream}"
+                f"rank {self.rank}, {format_channel(channel)}: expected one promise, {known}, got {stream}; "
+                "expect a channel with one shape and dtype"
             )
 
     def accepts(self, header: FrameHeader) -> bool:
@@ -159,7 +160,8 @@ class Mailbox:
             stream = self._streams.get(channel)
             if stream is None:
                 raise TransportError(
-                    f"rank {self.rank}, {format_channel(channel)}: expected a promise before a receive"
+                    f"rank {self.rank}, {format_channel(channel)}: expected a promise before a receive, got none; "
+                    "call expect first"
                 )
             if not stream.waiting and step > stream.newest:
                 return None

@@ -20,7 +20,7 @@ class MemoryHub:
 
     def __getitem__(self, rank: int) -> MemoryTransport:
         if not 0 <= rank < len(self):
-            raise TransportError(f"memory: expected a rank below {len(self)}, got {rank}")
+            raise TransportError(f"memory: expected a rank below {len(self)}, got {rank}; make more transports")
         return self._transports[rank]
 
 

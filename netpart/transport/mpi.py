@@ -41,6 +41,7 @@ SPIN = 500e-6
 """Seconds of polling without a pause: enough for the answer to a short message. Each poll yields the core."""
 NAP = 100e-6
 """Seconds between two polls of a long wait: it takes about a tenth of a core and delays a message by half a nap."""
+HINT = "read the logs of the other ranks for the first error"
 
 
 @dataclass
@@ -64,7 +65,8 @@ class MpiTransport(Transport):
 
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES:
-            raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
+            wanted = f"a run id of {RUN_ID_BYTES} bytes"
+            raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)}; pass one of that length")
         self._run_id = run_id
         self._linger = linger
         self._comm = comm
@@ -89,7 +91,8 @@ class MpiTransport(Transport):
             scheme, _, place = address.partition(":")
             if scheme != "mpi" or not place.isdecimal() or int(place) >= self._comm.size:
                 below = f"mpi: and a number below {self._comm.size}"
-                raise TransportError(f"rank {self.rank}: expected as address of rank {peer} {below}, got {address}")
+                wanted = f"as address of rank {peer} {below}"
+                raise TransportError(f"rank {self.rank}: expected {wanted}, got {address}; pass what its bind returned")
             self._places[peer] = int(place)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
@@ -194,7 +197,7 @@ class MpiTransport(Transport):
         try:
             yield
         except self._error as error:
-            raise TransportError(f"rank {self.rank}: expected {expected}, got from MPI: {error}") from None
+            raise TransportError(f"rank {self.rank}: expected {expected}, got from MPI: {error}; {HINT}") from None
 
 
 __all__ = ["MpiTransport"]

@@ -56,7 +56,8 @@ class ShmTransport(Transport):
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES or not rank < ranks <= 1 << RANK_BITS:
             wanted = f"a run id of {RUN_ID_BYTES} bytes and at most {1 << RANK_BITS} ranks"
-            raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)} bytes and {ranks} ranks")
+            hint = "use --transport zeromq for more ranks"
+            raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)} bytes and {ranks} ranks; {hint}")
         self._run_id = run_id
         self._spin = SPIN if ranks <= len(os.sched_getaffinity(0)) else 0.0
         self._promises: list[dict[Channel, Promise]] = [{} for _ in range(ranks)]
@@ -95,7 +96,8 @@ class ShmTransport(Transport):
     def _refuse_late(self, peer: int) -> None:
         if self._bell is not None or not 0 <= peer < len(self._promises):
             wanted = f"promises before bind, of ranks below {len(self._promises)}"
-            raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}")
+            hint = "call expect before bind"
+            raise TransportError(f"rank {self.rank}: expected {wanted}, got one of rank {peer}; {hint}")
 
     def _found(self, header: FrameHeader, ahead: int, place: Array | None) -> tuple[int, int]:
         """Descriptor and offset of ``place`` in memory of ``allocate``; NOWHERE if it lies elsewhere or is None."""

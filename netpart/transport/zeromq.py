@@ -100,7 +100,8 @@ class ZeroMQTransport(Transport):
     ) -> None:
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES:
-            raise TransportError(f"rank {rank}: expected a run id of {RUN_ID_BYTES} bytes, got {len(run_id)}")
+            wanted = f"a run id of {RUN_ID_BYTES} bytes"
+            raise TransportError(f"rank {rank}: expected {wanted}, got {len(run_id)}; pass one of that length")
         self._run_id = run_id
         self._largest = largest
         self._linger = int(linger * 1000)
@@ -138,7 +139,8 @@ class ZeroMQTransport(Transport):
         """
         for peer, address in addresses.items():
             if peer in self._pushes:
-                raise TransportError(f"rank {self.rank}: expected one address of rank {peer}, got {address} as well")
+                wanted = f"one address of rank {peer}"
+                raise TransportError(f"rank {self.rank}: expected {wanted}, got {address} as well; connect once to it")
             push = self._socket(zmq.PUSH, address, HANDSHAKE_BYTES, 0)
             if address.startswith("tcp:"):
                 show_password(push, self._password)

@@ -9,7 +9,7 @@ from netpart.updaters.base import AVERAGE, ParameterScale, Updater, UpdateStep
 
 
 def build_updater(conf: UpdaterProto) -> Updater:
-    """Builds the updater that ``conf.type`` names, or ``conf.user_type`` if that is kUserUpdater.
+    """Build the updater that ``conf.type`` names, or ``conf.user_type`` if that is kUserUpdater.
 
     Raises ConfigError if there is no updater of that name (the type has no usable default) or its fields are wrong.
     """

@@ -61,7 +61,7 @@ class Updater(ABC):
     """Added to divisors, or under roots, to avoid 0 / 0."""
 
     def __init__(self, conf: UpdaterProto) -> None:
-        """Checks ``conf``; raises ConfigError naming the field at fault."""
+        """Check ``conf``; raise ConfigError naming the field at fault."""
         self.rate = learning_rate_schedule(conf.learning_rate)
         self.weight_decay = check_not_negative(conf.weight_decay, "weight_decay")
         self.clip = (conf.clip_low, conf.clip_high)
@@ -98,13 +98,13 @@ class Updater(ABC):
         )
 
     def begin(self, w: Array, state: Sequence[Array]) -> None:
-        """Completes a new state, which is all zeros, of parameter ``w``: the average starts at ``w``."""
+        """Complete a new state, which is all zeros, of parameter ``w``: the average starts at ``w``."""
         if self.keep:
             state[-1][...] = w
 
     @abstractmethod
     def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
-        """Updates one block of ``w`` and ``state`` in place with array module ``xp``; reads ``g``, overwrites ``t``."""
+        """Update one block of ``w`` and ``state`` in place with array module ``xp``; read ``g``, overwrite ``t``."""
 
     def bind(
         self,
@@ -116,7 +116,7 @@ class Updater(ABC):
         clock: Clock,
         norm: Array = None,
     ) -> Op:
-        """Binds one update of ``w`` by ``g``; when it runs, it uses the learning rate of ``clock.step``.
+        """Bind one update of ``w`` by ``g``; when it runs, it uses the learning rate of ``clock.step``.
 
         w, g and each of ``state`` (one per name in ``states``) have the same shape and floating dtype; they may be
         strided views. ``norm`` is the squared norm of all gradients, float64 of shape (1,). If it is None, nothing is
@@ -152,7 +152,7 @@ class Updater(ABC):
         return min(self.keep, (1 + step) / (10 + step)) if self.warmup else self.keep
 
     def _regularise(self, xp: Any, w: Array, g: Array, factor: Array, decay: float, out: Array, t: Array) -> Array:
-        """Returns the clipped gradient plus decay: ``g`` itself if nothing changes it, else ``out``."""
+        """Return the clipped gradient plus decay: ``g`` itself if nothing changes it, else ``out``."""
         low, high = self.clip
         if factor is not None:
             g = xp.multiply(g, factor, out=out)
@@ -168,20 +168,20 @@ class Updater(ABC):
 
 
 def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
-    """Updates a running mean: mean <- rho mean + (1 - rho) value; ``t`` is overwritten and may be ``value``."""
+    """Update a running mean: mean <- rho mean + (1 - rho) value; ``t`` is overwritten and may be ``value``."""
     xp.multiply(mean, rho, out=mean)
     xp.multiply(value, 1 - rho, out=t)
     xp.add(mean, t, out=mean)
 
 
 def write_root(xp: Any, value: Array, delta: float, out: Array) -> Array:
-    """Writes sqrt(value + delta) to ``out`` and returns it."""
+    """Write sqrt(value + delta) to ``out`` and return it."""
     xp.add(value, delta, out=out)
     return xp.sqrt(out, out=out)
 
 
 def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float, float]:
-    """Returns (c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t, the correction of moments that start at zero, in step t.
+    """Return (c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t, the correction of moments that start at zero, in step t.
 
     As m / (1 - beta1^t) / √(v / c) = (√c / (1 - beta1^t)) m / √v, m and v stay as they are (Kingma and Ba, section 2).
     """
@@ -190,7 +190,7 @@ def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float
 
 
 def _clip_factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:
-    """Writes min(1, most / √norm), which clips a gradient, to ``out``; computed in ``wide`` and rounded only once."""
+    """Write min(1, most / √norm), which clips a gradient, to ``out``; computed in ``wide`` and rounded only once."""
     xp.sqrt(norm, out=wide)
     xp.maximum(wide, most, out=wide)
     xp.divide(most, wide, out=wide)

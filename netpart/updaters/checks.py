@@ -9,32 +9,32 @@ from netpart.errors import ConfigError
 
 
 def check_field(holds: bool, field: str, expected: str, got: object, hint: str = "") -> None:
-    """Raises ConfigError unless ``holds`` is true; ``field`` is the dotted path below ``updater``."""
+    """Raise ConfigError unless ``holds`` is true; ``field`` is the dotted path below ``updater``."""
     if not holds:
         path = ("updater", *field.split("."))
         raise ConfigError(".".join(path), expected, str(got), hint, at=path)
 
 
 def require_field(conf: Any, field: str, example: str) -> None:
-    """Raises ConfigError unless the last name of the dotted path ``field`` is set in its message ``conf``."""
+    """Raise ConfigError unless the last name of the dotted path ``field`` is set in its message ``conf``."""
     parent, _, name = ("updater." + field).rpartition(".")
     if not conf.HasField(name):
         raise ConfigError(f"{parent}.{name}", "a value", "none", f"add {example}", at=tuple(parent.split(".")))
 
 
 def check_fraction(value: float, field: str) -> float:
-    """Returns ``value``; raises ConfigError unless 0 <= value < 1."""
+    """Return ``value``; raise ConfigError unless 0 <= value < 1."""
     check_field(0 <= value < 1, field, "a number in [0, 1)", value, "0.9 is usual")
     return value
 
 
 def check_positive(value: float, field: str, hint: str = "") -> float:
-    """Returns ``value``; raises ConfigError unless it is finite and above 0."""
+    """Return ``value``; raise ConfigError unless it is finite and above 0."""
     check_field(0 < value < inf, field, "a number above 0", value, hint)
     return value
 
 
 def check_not_negative(value: float, field: str, hint: str = "") -> float:
-    """Returns ``value``; raises ConfigError unless it is finite and at least 0."""
+    """Return ``value``; raise ConfigError unless it is finite and at least 0."""
     check_field(0 <= value < inf, field, "a number of at least 0", value, hint)
     return value

@@ -157,12 +157,12 @@ def _with_warmup(rate: Schedule, steps: int, factor: float) -> Schedule:
 
 
 def _check_frequency(value: int, block: str) -> None:
-    """Raises ConfigError unless change_freq of ``block`` is positive."""
+    """Raise ConfigError unless change_freq of ``block`` is positive."""
     check_positive(value, f"learning_rate.{block}.change_freq", "it counts steps")
 
 
 def learning_rate_schedule(conf: LRGenProto) -> Schedule:
-    """Builds the function from step (0, 1, …) to learning rate; raises ConfigError naming the field at fault."""
+    """Build the function from step (0, 1, …) to learning rate; raise ConfigError naming the field at fault."""
     if not conf.HasField("type"):
         where = ("updater", "learning_rate")
         raise ConfigError(".".join(where), "a type", "none", "add type: kFixed base_lr: 0.01", at=where)

@@ -1,3 +1,3 @@
-"""Proves that a cut net computes what the uncut one computes."""
+"""Verification that a cut net computes the same as the uncut one."""
 
 __all__ = ["compare", "report"]

@@ -20,7 +20,7 @@ Row = tuple[str, str, str, int, TensorDifference, float]
 
 
 class ComparisonBench:
-    """Runs both nets and compares every tensor that both have; a tensor of the cut net is assembled from its parts.
+    """Comparison of all tensors that both nets have; a tensor of the cut net is assembled from its parts.
 
     If several workers hold an element, its largest and its smallest copy are compared. ``exact`` is the uncut net in a
     wider type: its difference from the uncut net is the rounding error of the uncut net itself.
@@ -37,7 +37,7 @@ class ComparisonBench:
         self.averages = bool(whole.partition.job.updater.ema_decay)
 
     def play(self, steps: int) -> Iterator[TensorComparison]:
-        """Yields the comparisons of ``steps`` training steps and then of one step of every other phase."""
+        """Yield the comparisons of ``steps`` training steps and then of one step of every other phase."""
         for ensemble in self.ensembles:
             ensemble.initialise()
         for step in range(steps):
@@ -47,7 +47,7 @@ class ComparisonBench:
                 yield from self.step(phase, 0)
 
     def step(self, phase: str, step: int) -> Iterator[TensorComparison]:
-        """Runs one step of all nets and yields all comparisons after it, in the order of computation."""
+        """Run one step of all nets and yield all comparisons after it, in the order of computation."""
         self.before = {p.name: self.whole.parameter(p.name) for p in self.whole.partition.parameters}
         metrics = [ensemble.step(phase, step) for ensemble in self.ensembles]
         net = self.whole.partition.phases[phase][0].graph.net
@@ -58,7 +58,7 @@ class ComparisonBench:
             yield TensorComparison(phase, step, kind, layer, name, apart, n, self.dtype, error)
 
     def forward(self, phase: str, net: Net) -> Iterator[Row]:
-        """Compares every output of every layer, sources first."""
+        """Compare every output of every layer, sources first."""
         self.terms.forward(net)
         for node in net.nodes:
             for output, spec in enumerate(node.layer.outputs):
@@ -70,7 +70,7 @@ class ComparisonBench:
     def metrics(
         self, net: Net, found: dict[str, float], expected: dict[str, float], *exact: dict[str, float]
     ) -> Iterator[Row]:
-        """Compares the metrics of the losses: sums over the rows."""
+        """Compare the metrics of the losses: sums over the rows."""
         for metric, value in expected.items():
             layer, name = metric.rsplit("/", 1)
             apart = tensor_difference(np.array(found[metric]), np.array(value), self.dtype)
@@ -78,7 +78,7 @@ class ComparisonBench:
             yield METRIC, layer, name, self.terms.outputs[layer] + net.rows, apart, error
 
     def backward(self, net: Net) -> Iterator[Row]:
-        """Compares the gradient of every layer's output and then of its parameters, losses first."""
+        """Compare the gradient of every layer's output and then of its parameters, losses first."""
         self.terms.backward(net)
         for node in reversed(net.nodes):
             if self.whole.gradient("train", node.name) is not None:
@@ -91,7 +91,7 @@ class ComparisonBench:
                     yield PARAMETER_GRADIENT, node.name, p.name.removeprefix(f"{node.name}/"), n, *apart
 
     def updated(self, net: Net) -> Iterator[Row]:
-        """Compares every parameter after the update, and its average if there is one."""
+        """Compare every parameter after the update, and its average if there is one."""
         steps = {name: tensor_difference(w, self.whole.parameter(name), self.dtype) for name, w in self.before.items()}
         self.terms.update({name: step.relative for name, step in steps.items()})
         for node in net.nodes:
@@ -103,7 +103,7 @@ class ComparisonBench:
                     yield AVERAGE, node.name, name, n, *self.copies_apart("average", p.name)
 
     def copies_apart(self, what: str, *which: Any) -> tuple[TensorDifference, float]:
-        """Returns the difference of the copies of a tensor from the uncut one, and the relative error of the latter.
+        """Return the difference of the copies of a tensor from the uncut one, and the relative error of the latter.
 
         ``what`` is the method of an ensemble that returns the tensor, ``which`` are its arguments.
         """

@@ -41,7 +41,7 @@ class SchemeReport:
 
 
 def verify_job(job: JobProto, workers: int, steps: int = 3, folder: Path | None = None) -> VerifyReport:
-    """Runs ``steps`` training steps of ``job``, cut over ``workers`` and uncut, then one step of each other phase.
+    """Run ``steps`` training steps of ``job``, cut over ``workers`` and uncut, then one step of each other phase.
 
     The uncut net has one worker and one micro-batch. Raises ConfigError for a job that cannot be built, DataError for
     its data, MemoryRefused if both nets do not fit into this process.
@@ -52,7 +52,7 @@ def verify_job(job: JobProto, workers: int, steps: int = 3, folder: Path | None 
 def verify_schemes(
     job: JobProto, workers: int, schemes: Sequence[str], steps: int = 3, folder: Path | None = None
 ) -> Iterator[SchemeReport]:
-    """Yields the report of ``job`` under each of ``schemes`` in turn; raises as ``verify_job`` does."""
+    """Yield the report of ``job`` under each of ``schemes`` in turn; raise as ``verify_job`` does."""
     whole = partition_uncut(job, folder)
     for scheme in schemes:
         cut = partition_by_scheme(job, workers, folder, scheme)
@@ -60,7 +60,7 @@ def verify_schemes(
 
 
 def compare_nets(cut: Partition, whole: Partition, steps: int = 3) -> VerifyReport:
-    """Compares ``cut``, with the kernels of its job, with ``whole``, the same job uncut, with the reference kernels.
+    """Compare ``cut``, with the kernels of its job, with ``whole``, the same job uncut, with the reference kernels.
 
     In float32 ``whole`` also runs in float64, to measure its own rounding error. Raises as ``verify_job`` does.
     """

@@ -31,7 +31,7 @@ NOTHING_ALIKE = TensorDifference(inf, inf, inf)
 
 
 def tensor_difference(found: Values | None, expected: Values, dtype: str) -> TensorDifference:
-    """Returns the difference of two tensors of ``dtype``, computed in float64."""
+    """Return the difference of two tensors of ``dtype``, computed in float64."""
     if found is None or found.shape != expected.shape:
         return NOTHING_ALIKE
     a = found.astype(np.float64)

@@ -38,13 +38,13 @@ class TermCounts:
         self.parameter_gradients: dict[str, int] = {}
 
     def forward(self, net: Net) -> None:
-        """Sets n of every layer's output."""
+        """Set the count n of every layer's output."""
         for node in net.nodes:
             own = _element_terms(node) if node.name in self.pieces[net.phase] else 0
             self.outputs[node.name] = own + max([self.read(net, node) + self.weight(node), *self.added(node)])
 
     def backward(self, net: Net) -> None:
-        """Sets n of every gradient; call it after ``forward``."""
+        """Set the count n of every gradient; call it after ``forward``."""
         arriving: dict[str, list[int]] = {node.name: [] for node in net.nodes}
         training: dict[str, list[int]] = {name: [] for name in self.parameters}
         for node in reversed(net.nodes):
@@ -63,21 +63,21 @@ class TermCounts:
         self.parameter_gradients = {name: sum_terms(counts) for name, counts in training.items()}
 
     def update(self, steps: Mapping[str, float]) -> None:
-        """Adds n of one step to every parameter; call it after ``backward``. ``steps`` are their ||step|| / ||w||."""
+        """Add n of one step to every parameter; call it after ``backward``. ``steps`` are their ||step|| / ||w||."""
         for name, n in self.parameter_gradients.items():
             # At least 1: the update itself rounds a sum whose addend differs. 0 if the gradient is bitwise equal.
             self.parameters[name] += max(1, ceil((n + 1) * steps[name])) if n else 0
 
     def read(self, net: Net, node: Node) -> int:
-        """The largest n of the inputs of a layer."""
+        """The largest count n among the inputs of a layer."""
         return max((self.outputs[net.nodes[s.node].name] for s in node.sources), default=0)
 
     def weight(self, node: Node) -> int:
-        """n of the parameter that a layer multiplies by."""
+        """The count n of the parameter that a layer multiplies its input by; 0 without one."""
         return self.parameters[node.params[0].name] if node.params else 0
 
     def added(self, node: Node) -> list[int]:
-        """n of the parameters that a layer adds."""
+        """The counts n + 1 of the parameters that a layer adds, as far as n is not 0."""
         return [self.parameters[p.name] + 1 for p in node.params[1:] if self.parameters[p.name]]
 
 

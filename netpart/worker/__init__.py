@@ -1,4 +1,4 @@
-"""Plays the Program of one worker."""
+"""Execution of the Program of one worker."""
 
 __all__ = [
     "ensemble",

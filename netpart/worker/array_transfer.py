@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ArrayTransfer:
-    """Connects ``transport`` with arrays of ``kernels``, through the host for a peer that takes no device arrays.
+    """Connection of ``transport`` with arrays of ``kernels``, through the host for a peer that takes no device arrays.
 
     A worker that is alone needs no transport.
     """

@@ -59,7 +59,7 @@ def bind_phase(
 
 
 class PhaseBinder:
-    """Binds one phase of a Machine for one of the mini-batches in flight."""
+    """Binder of one phase of a Machine for one of the mini-batches in flight."""
 
     def __init__(
         self, machine: Machine, phase: str, transport: Transport | None, metrics: Array, mini: int,

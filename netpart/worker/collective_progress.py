@@ -47,7 +47,7 @@ class MessageDeparture:
 
 
 class CollectiveProgress:
-    """Plays the part of the member at ``me`` in ``schedule``, again and again.
+    """Player of the part of the member at ``me`` in ``schedule``, for any number of runs.
 
     ``local[b]`` is this member's input of block b. ``target[b]`` is where the result goes, or where it may be kept
     while it is forwarded. Either may be None, and both may be the same array. ``pack`` is flat memory for messages of
@@ -64,6 +64,7 @@ class CollectiveProgress:
         target: Sequence[OptionalArray],
         pack: OptionalArray = None, verbs: Arrays = HOST,
     ) -> None:  # fmt: skip
+        self._who = f"collective, member {me}"
         self._arrivals: list[MessageArrival] = []
         self._released: list[list[MessageDeparture]] = [[]]
         self._touched: dict[int, int] = {}
@@ -144,7 +145,7 @@ class CollectiveProgress:
         """Begin a run and return what can be sent at once. Raises RuntimeError while a run is unfinished."""
         if not self.done and self._at != -1:
             at = f"message {self._at} of {len(self._arrivals)}"
-            raise RuntimeError(f"CollectiveProgress: expected a complete run before start, got one at {at}; deliver it")
+            raise RuntimeError(f"{self._who}: expected a complete run before start, got one at {at}; deliver it")
         self._at = 0
         return self._begin()
 
@@ -168,13 +169,13 @@ class CollectiveProgress:
         """
         if self.done or self._at == -1:
             got = f"one of shape {array.shape}"
-            raise TransportError(f"CollectiveProgress: expected no message, got {got}; start a run first")
+            raise TransportError(f"{self._who}: expected no message, got {got}; start a run first")
         arrival = self._arrivals[self._at]
         if array.shape != arrival.shape:
             whose = f"message {arrival.index} from place {arrival.source}"
             raise TransportError(
-                f"CollectiveProgress: expected {arrival.shape} for {whose}, got {array.shape}; "
-                "all members must play the same schedule"
+                f"{self._who}: expected {arrival.shape} for {whose}, got {array.shape}; "
+                "run one version of netpart and one plan on all workers"
             )
         _take_blocks(arrival, array)
         self._at += 1

@@ -101,7 +101,7 @@ class Ensemble:
             again = {w: s for w, s in waiting.items() if next(running[w], None) is not None}
             if len(again) == len(running):
                 stuck = "; ".join(f"worker {w} waits for {s}" for w, s in waiting.items())
-                raise NetpartError(f"deadlock: {stuck}")
+                raise NetpartError(f"deadlock: expected a message to arrive, got none: {stuck}; report it with the job")
             for w in set(running) - set(again):
                 del running[w]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class GroupAveraging:
-    """Sums over the groups arrays that are shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
+    """Sum over the groups of arrays shaped like the parameters of ``player``, which is ``rank`` of ``cluster``.
 
     One average is in flight at a time: ``start`` holds its initial values, and ``total`` becomes the sum. All groups
     must begin the same averages in the same order. ``nbytes`` is the memory that it takes in addition to the

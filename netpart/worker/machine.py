@@ -166,7 +166,7 @@ def _in_memory_order(flat: Array, shape: Shape, order: Order) -> Array:
 
 
 class PhaseArrays:
-    """Turns views into arrays, with the arena laid out for one phase.
+    """Arrays of views, with the arena laid out for one phase.
 
     ``mini`` is the number of the mini-batch, counted from when no other was in flight.
     """

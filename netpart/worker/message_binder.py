@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class MessageBinder:
-    """Binds the messages of ``program``, and announces the expected ones to ``transport``.
+    """Binder of the messages of ``program``, which announces the expected ones to ``transport``.
 
     ``running`` are the collectives by channel. Those of NCCL are calls of ``communicators``.
     """

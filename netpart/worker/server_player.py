@@ -62,7 +62,7 @@ class ServedGroup:
 
 
 class ServerPlayer:
-    """Plays a server for the steps from ``first`` to before ``end``.
+    """Player of a server for the steps from ``first`` to before ``end``.
 
     ``meetings`` are the steps at which groups meet, ascending, including ``end``. ``applied`` is called with every
     update, ``reached`` with every version at once, including ``first``.

@@ -120,7 +120,7 @@ def test_a_shape_may_be_asked_for_with_axes_of_one_element(tmp_path: Path, shape
 @pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 4), ()])
 def test_another_shape_is_refused_also_of_as_many_elements(tmp_path: Path, shape: tuple[int, ...]) -> None:
     write(tmp_path / "a", SOME)
-    with pytest.raises(DataError, match=r"fc/w: expected shape \[.*\], got \[2, 3\]; is it this net's checkpoint"):
+    with pytest.raises(DataError, match=r"fc/w: expected shape \[.*\], got \[2, 3\]; use this net's checkpoint"):
         verify(tmp_path / "a", **{"fc/w": shape})
 
 

@@ -106,7 +106,7 @@ def test_what_has_no_room_is_refused_with_the_reason(job: Path, devices: Path, n
     answer = netpart("plan", job, "--devices", devices, "--slack", "0")
     assert answer.code == 0
     assert "not greedy+gabra+exact profit+makespan: partition 0: expected a load of at most" in answer.out
-    assert "or give the devices more --slack" in answer.out
+    assert "or increase --slack" in answer.out
 
 
 def test_a_device_that_can_hold_the_net_alone_is_named(job: Path, netpart: Netpart, tmp_path: Path) -> None:

@@ -1,3 +1,3 @@
-"""Data that is made for the zoo."""
+"""Generators of the data sets of the zoo."""
 
 __all__ = ["digits", "image_store", "mnist", "phantom", "python_source"]

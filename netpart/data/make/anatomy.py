@@ -108,7 +108,7 @@ class Anatomy:
         return self._sampled(brain, (self._grid - centre) * stretch + centre + bent)
 
     def smooth(self, bits: np.random.Philox, knots: float) -> Volume:
-        """Draws a field with a standard deviation of about 1, smooth between knots at a distance of ``knots`` mm."""
+        """Draw a field with a standard deviation of about 1, smooth between knots at a distance of ``knots`` mm."""
         counts = tuple(ceil(n * self.spacing / knots) + 2 for n in self.shape)
         # ``draw_normal`` takes four numbers from a word; the last axis is rounded up to a multiple of four.
         values = draw_normal(bits, (*counts[:-1], -(-counts[-1] // 4) * 4))[..., : counts[-1]]
@@ -175,7 +175,7 @@ def _axis_column(values: tuple[float, ...]) -> Volume:
 
 
 def _import_optional(name: str) -> Any:
-    """Imports a module of nilearn or SciPy; raises NetpartError if it is not installed."""
+    """Import a module of nilearn or SciPy; raise NetpartError if it is not installed."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -25,7 +25,7 @@ _PARTS = 14 * 14
 
 
 def make_digits(folder: Path, test_every: int = 5, replace: bool = True) -> bool:
-    """Writes train_data.bin, test_data.bin and train_mean.bin into ``folder``: 28x28 uint8 images, labels 0–9.
+    """Write train_data.bin, test_data.bin and train_mean.bin into ``folder``: 28x28 uint8 images, labels 0–9.
 
     Every ``test_every``-th image of each class goes to the test store. The order is shuffled, in the same way in every
     call. Returns False, without any work, if the folder already contains them. With ``replace`` False, existing files

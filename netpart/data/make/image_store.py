@@ -20,14 +20,14 @@ LabelledImages = tuple[NDArray[Any], NDArray[Any]]
 
 
 def write_images(path: Path, images: NDArray[Any], labels: NDArray[Any]) -> None:
-    """Writes a kvfile with one RecordProto per image; the key is the number of the image in eight digits."""
+    """Write a kvfile with one RecordProto per image; the key is the number of the image in eight digits."""
     with KvWriter(path) as writer:
         for i, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
             writer.put(b"%08d" % i, encode_record(Record.from_array(image, label)))
 
 
 def write_image_folder(folder: Path, train: LabelledImages, test: LabelledImages, replace: bool = True) -> None:
-    """Writes both stores and the mean of the training images. Each file is written atomically.
+    """Write both stores and the mean of the training images. Each file is written atomically.
 
     With ``replace`` False, only missing files are written.
     """

@@ -26,7 +26,7 @@ LARGEST = 1 << 30
 
 
 def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
-    """Writes train_data.bin, test_data.bin and train_mean.bin into ``out`` from the four IDX files, plain or .gz.
+    """Write train_data.bin, test_data.bin and train_mean.bin into ``out`` from the four IDX files, plain or .gz.
 
     Returns the numbers of training and test images. Raises DataError if a file is missing, truncated or not an IDX
     file, or if the numbers of images and labels differ.
@@ -38,13 +38,14 @@ def convert_mnist(idx_dir: Path, out: Path) -> tuple[int, int]:
 
 
 def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
-    """Reads an IDX file of unsigned bytes with ``axes`` axes. Raises DataError if it is anything else."""
+    """Read an IDX file of unsigned bytes with ``axes`` axes. Raises DataError if it is anything else."""
     header = 4 * (1 + axes)
     with _open_unpacked(path) as file:
         head = file.read(header) if checked_file_length(path) else b""
         if len(head) < header or head[:4] != bytes((0, 0, _UINT8, axes)):
             magic = head[:4].hex() or "an empty file"
-            raise DataError(f"{path}: expected an IDX file of {axes} axes (magic 0000080{axes}), got {magic}")
+            wanted = f"an IDX file of {axes} axes (magic 0000080{axes})"
+            raise DataError(f"{path}: expected {wanted}, got {magic}; download it again")
         shape: Shape = struct.unpack_from(f">{axes}I", head, 4)
         if not 0 < prod(shape) <= LARGEST:
             raise DataError(f"{path}: expected 1 to {LARGEST} elements, got shape {shape}; download it again")
@@ -59,7 +60,7 @@ def read_idx(path: Path, axes: int) -> NDArray[np.uint8]:
 
 @contextmanager
 def _open_unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Opens the file at ``path``, unpacked if its name ends in .gz. Raises DataError, also for errors of its reads."""
+    """Open the file at ``path``, unpacked if its name ends in .gz. Raises DataError, also for errors of its reads."""
     try:
         with open_file(path) as file:
             yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
@@ -75,7 +76,8 @@ def _read_labelled_images(folder: Path, part: str) -> LabelledImages:
     )
     if len(images) != len(labels):
         raise DataError(
-            f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels"
+            f"{folder}: expected one label per {part} image, got {len(images)} images, {len(labels)} labels; "
+            "download both files again"
         )
     return images, labels
 

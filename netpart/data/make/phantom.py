@@ -60,7 +60,7 @@ class Subject:
 
 
 def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -> int:
-    """Writes a cohort of ``subjects``, a quarter of each class, at ``spacing`` mm; returns the number of scans.
+    """Write a cohort of ``subjects``, a quarter of each class, at ``spacing`` mm; return the number of scans.
 
     Files: scans/*.nii.gz; for each task TASK-train.csv and TASK-test.csv, of different subjects; subjects.csv with the
     class, the split and the ventricles' fluid of each subject; altered.nii.gz, 1 where diseases alter the template.
@@ -84,7 +84,7 @@ def make_phantom(folder: Path, subjects: int, spacing: int = 2, seed: int = 0) -
 
 
 def draw_cohort(count: int, seed: int) -> Iterator[Subject]:
-    """Yields ``count`` people, the classes in turn; every fifth person of a class is for testing.
+    """Yield ``count`` people, the classes in turn; every fifth person of a class is for testing.
 
     Atrophy and loss of a class are normally distributed: evenly spaced quantiles in a random order.
     """
@@ -119,7 +119,7 @@ def _simulate_scan(anatomy: Anatomy, brain: Volume, seed: int, number: int) -> N
 
 
 def _write_csv(path: Path, rows: list[list[object]]) -> None:
-    """Writes a CSV file atomically."""
+    """Write a CSV file atomically."""
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     with atomic_file(path) as file:

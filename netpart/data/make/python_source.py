@@ -13,7 +13,7 @@ ADDED = ("site-packages", "dist-packages")
 
 
 def make_python_source(path: Path) -> int:
-    """Writes every ``*.py`` file of the standard library to ``path``, one after another, sorted by their paths.
+    """Write every ``*.py`` file of the standard library to ``path``, one after another, sorted by their paths.
 
     Returns the number of bytes written; 0 if the file exists already. Raises DataError if Python was installed without
     its source.

@@ -27,7 +27,7 @@ class ScanChange:
     drift: NDArray[Any] | None = None
 
     def with_drift(self, values: NDArray[Any], box: Region, space: Shape) -> NDArray[Any]:
-        """Adds the drift to ``values``, the voxels of ``box`` of a volume of extents ``space``."""
+        """Add the drift to ``values``, the voxels of ``box`` of a volume of extents ``space``."""
         if self.drift is None:
             return values
         # Interpolated over the whole volume and then cropped, so that all parts of a cut add the same field.

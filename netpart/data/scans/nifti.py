@@ -41,7 +41,7 @@ class NiftiScan:
         self.shape: Shape = tuple(int(image.shape[axis]) for axis in self._order)
 
     def read(self, box: Region, dtype: DTypeLike = np.float32) -> NDArray[Any]:
-        """Reads the voxels of ``box`` (one range per axis) as ``dtype``. Raises DataError if they cannot be read."""
+        """Read the voxels of ``box`` (one range per axis) as ``dtype``. Raises DataError if they cannot be read."""
         slices: list[Any] = [0] * len(self._raw)
         for axis, (lo, hi) in zip(self._order, box, strict=True):
             # An axis that runs the other way in the file is read from its other end; the result is reversed below.
@@ -54,7 +54,7 @@ class NiftiScan:
         return found[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
 
     def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
-        """Yields all voxels, some slices of the file at a time."""
+        """Yield all voxels, some slices of the file at a time."""
         # Slices along the slowest axis of the file are contiguous, so each byte is read (and unpacked) once.
         last = int(self._turn[2, 0])
         depth = max(1, SLAB * self.shape[last] // int(np.prod(self.shape)))
@@ -70,7 +70,7 @@ def voxel_spacing(affine: NDArray[Any]) -> tuple[float, ...]:
 
 
 def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
-    """Writes a volume of three axes as a NIfTI file, gzipped if its name ends in .gz. The write is atomic."""
+    """Write a volume of three axes as a NIfTI file, gzipped if its name ends in .gz. The write is atomic."""
     from netpart.data.atomic_file import atomic_file
 
     image = _import_nibabel().Nifti1Image(values, affine)
@@ -85,7 +85,7 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
 
 
 def _import_nibabel() -> Any:
-    """Imports the library that reads NIfTI; raises NetpartError if it is not installed."""
+    """Import the library that reads NIfTI; raise NetpartError if it is not installed."""
     try:
         return import_module("nibabel")
     except ImportError as error:
@@ -100,7 +100,8 @@ def _load_nifti(path: Path) -> Any:
         hint = "correct the path; the paths of a table of scans count from its folder"
         raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {os_error_text(error)}") from error
+        got = os_error_text(error)
+        raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {got}; name a readable file") from error
     with _raise_as_data_error(path, "a NIfTI file (.nii or .nii.gz)"):
         return library.load(path, mmap=False)
 
@@ -117,7 +118,7 @@ def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
 
 @contextmanager
 def _raise_as_data_error(path: Path, expected: str) -> Iterator[None]:
-    """Converts the exceptions of nibabel into a DataError with the path: for a damaged file it raises any type."""
+    """Convert the exceptions of nibabel into a DataError with the path: for a damaged file it raises any type."""
     try:
         yield
     except (NetpartError, MemoryError):

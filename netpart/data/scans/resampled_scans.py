@@ -73,7 +73,7 @@ class ScanRows(RowSource):
         return self._kept[box]
 
     def _resampled(self, record: int, box: Region) -> NDArray[Any]:
-        """Reads, normalises and resizes ``box`` of a record, as (*box)."""
+        """Read, normalise and resize ``box`` of a record, as (*box)."""
         scan = NiftiScan(self._table[record].path)
         parts = [
             _resize_taps(n, m, *ends, self._dtype) for n, m, ends in zip(scan.shape, self.shape[1:], box, strict=True)

@@ -27,7 +27,7 @@ class LabelledScan:
 
 
 def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
-    """Reads the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
+    """Read the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
 
     Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
     """
@@ -38,9 +38,11 @@ def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
         raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
     except OSError as error:
-        raise DataError(f"{path}: expected a table of scans, got {os_error_text(error)}") from error
+        got = os_error_text(error)
+        raise DataError(f"{path}: expected a table of scans, got {got}; correct nifti_conf.path") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: expected a table of scans, lines `path,label` in UTF-8, got {error}") from error
+        wanted = "a table of scans, lines `path,label` in UTF-8"
+        raise DataError(f"{path}: expected {wanted}, got {error}; correct nifti_conf.path") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
     return [_parse_scan_row(path, n, row, classes) for n, row in lines]
@@ -50,7 +52,7 @@ def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None
     digits = row[1].strip() if len(row) == 2 else ""
     if not digits.isdecimal() or len(digits) > DIGITS:
         got = repr(",".join(row)[:80])
-        raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}")
+        raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}; correct it")
     label = int(digits)
     most = MOST if classes is None else classes - 1
     if label > most:

@@ -19,7 +19,7 @@ FOLDER = "/var/tmp"
 
 
 class ScratchArrays:
-    """Keeps the first of ``count`` arrays of ``shape`` and ``dtype``, as many as fit into ``room`` bytes of disk.
+    """Store for the first of ``count`` arrays of ``shape`` and ``dtype``, as many as fit into ``room`` bytes of disk.
 
     The file has no name, so that it disappears however the process ends. Several threads may use it, if they put equal
     arrays under one number. Raises DataError if the disk is full or cannot be written.
@@ -35,7 +35,7 @@ class ScratchArrays:
             self._file = self._opened()
 
     def get(self, number: int) -> NDArray[Any] | None:
-        """Returns array ``number``; None if it was not put, or if there is no room for it."""
+        """Return array ``number``; None if it was not put, or if there is no room for it."""
         if number >= len(self._known) or not self._known[number]:
             return None
         found = np.empty(self._shape, self._dtype)
@@ -43,7 +43,7 @@ class ScratchArrays:
         return found
 
     def put(self, number: int, values: NDArray[Any]) -> None:
-        """Keeps array ``number`` if there is room for it."""
+        """Keep array ``number`` if there is room for it."""
         if number < len(self._known):
             content = np.ascontiguousarray(values, self._dtype)
             try:

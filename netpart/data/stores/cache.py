@@ -40,7 +40,7 @@ class RecordCache:
         self._complete = False
 
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Returns elements (records, *crop) and labels (records,) of the records. They may be views: do not write."""
+        """Return elements (records, *crop) and labels (records,) of the records. They may be views: do not write."""
         if not self.kept:
             return self._fresh(_record_numbers(records), crop)
         if not self._complete:
@@ -48,14 +48,14 @@ class RecordCache:
         return self._values[(records, *crop)], self._labels[records]
 
     def _complete_with(self, records: NDArray[np.int64]) -> None:
-        """Decodes those of ``records`` that are not known yet."""
+        """Decode those of ``records`` that are not known yet."""
         for record in np.unique(records[~self._known[records]]).tolist():
             self._values[record], self._labels[record] = self._checked(record)
             self._known[record] = True
         self._complete = bool(self._known.all())
 
     def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Decodes ``records`` without keeping them."""
+        """Decode ``records`` without keeping them."""
         found = [self._checked(record) for record in records.tolist()]
         values = np.empty((len(found), *(axis.stop - axis.start for axis in crop)), self.dtype)
         for row, (value, _) in zip(values, found, strict=True):

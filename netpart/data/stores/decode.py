@@ -24,7 +24,7 @@ _INT32 = range(-(2**31), 2**31)
 
 
 def record_decoder(shape: Shape) -> Decode:
-    """Returns the decoder of RecordProto values. A row gets ``shape`` if its number of elements fits, whatever shape
+    """Return the decoder of RecordProto values. A row gets ``shape`` if its number of elements fits, whatever shape
     the record contains."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
@@ -42,7 +42,7 @@ def record_decoder(shape: Shape) -> Decode:
 def csv_decoder(
     shape: Shape, separator: str = ",", has_label: bool = True, dtype: DTypeLike = np.float32
 ) -> Decode:  # fmt: skip
-    """Returns the decoder of lines ``label,v1,v2,...`` (no label if ``has_label`` is False) to floats of ``dtype``."""
+    """Return the decoder of lines ``label,v1,v2,...`` (no label if ``has_label`` is False) to floats of ``dtype``."""
     kind = np.dtype(dtype)
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
@@ -57,14 +57,16 @@ def csv_decoder(
 
 
 def record_shape(store: RecordStore) -> Shape:
-    """Returns the shape of the first record of a store. Raises DataError if it is no record or has no valid shape."""
+    """Return the shape of the first record of a store. Raises DataError if it is not a record or has no valid shape."""
     try:
         record = decode_record(store.value(0))
     except DataError as error:
         raise DataError(f"{store.place(0)}: {error}") from error
     if not record.shape or prod(record.shape) != record.values.size:
         came = f"shape {_shape_text(record.shape)} with {record.values.size} elements"
-        raise DataError(f"{store.place(0)}: expected a shape that fits its elements, got {came}; is it a RecordProto?")
+        raise DataError(
+            f"{store.place(0)}: expected a shape that fits its elements, got {came}; check that it is a RecordProto"
+        )
     return record.shape
 
 
@@ -107,7 +109,7 @@ def _mend_hint(cell: bytes) -> str:
 
 
 def _column_error(i: int, expected: str, cell: bytes, hint: str) -> DataError:
-    """Returns an error about column ``i`` of a line; its text counts columns from 1."""
+    """Return an error about column ``i`` of a line; its text counts columns from 1."""
     return DataError(f"column {i + 1}: expected {expected}, got {_quote_cell(cell)}; {hint}")
 
 

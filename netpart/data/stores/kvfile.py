@@ -60,7 +60,7 @@ class KvStore(RecordStore):
         return start, start + length
 
     def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
-        """Returns the error of a malformed record; the hint depends on whether whole records precede it."""
+        """Return the error of a malformed record; the hint depends on whether whole records precede it."""
         kind, use = guess_file_kind(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:
             return DataError(f"{self.path}: expected a kvfile, got {kind}; {use}")
@@ -69,7 +69,7 @@ class KvStore(RecordStore):
 
 
 class KvWriter:
-    """Writes a KVFile. Used as a context manager; the file appears at ``path`` only if the block ends well."""
+    """Writer of a KVFile. Used as a context manager; the file appears at ``path`` only if the block ends well."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -78,10 +78,10 @@ class KvWriter:
         self._file = self._stack.enter_context(atomic_file(path))
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Appends a record. Raises DataError if the key exists already or the value is empty."""
+        """Append a record. Raises DataError if the key exists already or the value is empty."""
         if key in self._keys or not value:
-            problem = "a key only once" if value else "a value"
-            raise DataError(f"{self.path}: expected {problem}, got key {key!r} with {len(value)} bytes")
+            problem, hint = ("a key only once", "omit this record") if value else ("a value", "write no empty records")
+            raise DataError(f"{self.path}: expected {problem}, got key {key!r} with {len(value)} bytes; {hint}")
         self._keys.add(key)
         self._file.write(_LENGTH.pack(len(key)) + key + _LENGTH.pack(len(value)) + value)
 

@@ -16,19 +16,20 @@ from netpart.spec import Shape
 
 
 def read_mean(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
-    """Reads a mean file as float32 of ``shape``. Raises DataError if its first record does not fit."""
+    """Read a mean file as float32 of ``shape``. Raises DataError if its first record does not fit."""
     with open_store(backend, path) as store:
         try:
             values = decode_record(store.value(0)).values
         except DataError as error:
             raise DataError(f"{store.place(0)}: {error}") from error
     if values.size != prod(shape) or not np.isfinite(values).all():
-        raise DataError(f"{path}: expected {prod(shape)} finite floats for shape {shape}, got {values.size} elements")
+        wanted = f"{prod(shape)} finite floats for shape {shape}"
+        raise DataError(f"{path}: expected {wanted}, got {values.size} elements; compute it anew from this data set")
     return values.astype(np.float32).reshape(shape)
 
 
 def read_std(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
-    """Reads a standard-deviation file as float32 of ``shape``. Raises DataError if an element is not positive."""
+    """Read a standard-deviation file as float32 of ``shape``. Raises DataError if an element is not positive."""
     values = read_mean(path, shape, backend)
     if not (values > 0).all():
         raise DataError(f"{path}: expected positive standard deviations, got {values.min()}; omit constant elements")
@@ -36,6 +37,6 @@ def read_std(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.fl
 
 
 def write_mean(path: Path, values: NDArray[Any]) -> None:
-    """Writes a mean or standard-deviation file: a kvfile of one record with key ``mean``."""
+    """Write a mean or standard-deviation file: a kvfile of one record with key ``mean``."""
     with KvWriter(path) as writer:
         writer.put(b"mean", encode_record(Record.from_array(values.astype(np.float32))))

@@ -15,7 +15,7 @@ from netpart.spec import Shape
 
 
 def mnist_shape(shape: Shape, size: int = 0) -> tuple[int, int]:
-    """Returns the shape (s, s) of a decoded image. ``size`` is ``mnist_conf.resize`` (0: as stored).
+    """Return the shape (s, s) of a decoded image. ``size`` is ``mnist_conf.resize`` (0: as stored).
 
     Raises DataError unless the record is one square grey image: (s, s) or (1, s, s).
     """
@@ -28,7 +28,7 @@ def mnist_shape(shape: Shape, size: int = 0) -> tuple[int, int]:
 def mnist_decoder(
     norm_a: float = 1.0, norm_b: float = 0.0, size: int = 0, dtype: DTypeLike = np.float32
 ) -> Decode:  # fmt: skip
-    """Returns the decoder of RecordProto values to (s, s) of ``dtype``, normalised and, if ``size`` is not 0, resized
+    """Return the decoder of RecordProto values to (s, s) of ``dtype``, normalised and, if ``size`` is not 0, resized
     bilinearly to it."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:

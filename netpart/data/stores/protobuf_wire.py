@@ -17,7 +17,7 @@ _LARGEST_TAG = 2**32 - 1
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Reads an unsigned 64-bit varint at byte ``at``; returns it and the offset after it.
+    """Read an unsigned 64-bit varint at byte ``at``; return it and the offset after it.
 
     Raises DataError if the bytes end inside it or it is longer than 10 bytes.
     """
@@ -31,7 +31,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def encode_varint(value: int) -> bytes:
-    """Encodes an integer; a negative one as its 64-bit two's complement, as protocol buffers do."""
+    """Encode an integer; a negative one as its 64-bit two's complement, as protocol buffers do."""
     value &= 2**64 - 1
     out = bytearray()
     while value >= 0x80:
@@ -41,23 +41,23 @@ def encode_varint(value: int) -> bytes:
 
 
 def encode_delimited(number: int, payload: bytes) -> bytes:
-    """Encodes field ``number`` as length-delimited bytes."""
+    """Encode field ``number`` as length-delimited bytes."""
     return encode_varint(number << 3 | BYTES) + encode_varint(len(payload)) + payload
 
 
 def encode_varint_field(number: int, value: int) -> bytes:
-    """Encodes field ``number`` as one varint."""
+    """Encode field ``number`` as one varint."""
     return encode_varint(number << 3 | VARINT) + encode_varint(value)
 
 
 def varint_to_int32(value: int) -> int:
-    """Converts a varint to int32: its low 32 bits, in two's complement."""
+    """Convert a varint to int32: its low 32 bits, in two's complement."""
     # Flipping the sign bit and subtracting its weight extends the sign without a branch.
     return (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
 def read_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """Yields (field number, wire type, value) of a message: an int for varints, else the payload's bytes.
+    """Yield (field number, wire type, value) of a message: an int for varints, else the payload's bytes.
 
     Raises DataError, with the byte, if the message is truncated or malformed.
     """

@@ -41,7 +41,7 @@ class Record:
 
     @classmethod
     def from_array(cls, array: NDArray[Any], label: int = 0) -> Record:
-        """Creates the record of an array: uint8 becomes ``pixel``, every other dtype ``data`` as float32."""
+        """Create the record of an array: uint8 becomes ``pixel``, every other dtype ``data`` as float32."""
         if array.dtype == np.uint8:
             return cls(array.shape, label, pixel=array.tobytes())
         return cls(array.shape, label, data=array.astype(_FLOAT).tobytes())
@@ -53,7 +53,7 @@ class Record:
 
 
 def encode_record(record: Record) -> bytes:
-    """Serializes a record as a RecordProto, byte for byte as the protobuf library does."""
+    """Serialize a record as a RecordProto, byte for byte as the protobuf library does."""
     parts = [encode_varint_field(_SHAPE, extent) for extent in record.shape]
     parts.append(encode_varint_field(_LABEL, record.label))
     parts += [
@@ -63,7 +63,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_record(value: bytes) -> Record:
-    """Reads a serialized RecordProto, or a Record of SINGA 0.1 around one; unknown fields are skipped.
+    """Read a serialized RecordProto, or a Record of SINGA 0.1 around one; unknown fields are skipped.
 
     Raises DataError, with the byte, if the bytes are truncated or not such a message.
     """

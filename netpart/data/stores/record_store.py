@@ -48,7 +48,7 @@ class RecordStore(ABC):
         return self._file.read(start, stop)
 
     def skip(self, records: int) -> None:
-        """Omits the first ``records`` records: the next one gets number 0. Raises DataError if none is left."""
+        """Omit the first ``records`` records: the next one gets number 0. Raises DataError if none is left."""
         if len(self._spans) <= records:
             raise DataError(f"{self.path}: expected at least one record, got none; {HINT}")
         self._spans = self._spans[records:]
@@ -59,7 +59,7 @@ class RecordStore(ABC):
         return f"{self.path}: record {self._skipped + record}"
 
     def close(self) -> None:
-        """Closes the file; after that the store cannot be read."""
+        """Close the file; after that the store cannot be read."""
         self._file.close()
 
     def __enter__(self) -> RecordStore:
@@ -73,7 +73,7 @@ class RecordStore(ABC):
 
 
 def _open_data_file(path: Path) -> FileBytes:
-    """Opens the file at ``path``. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
+    """Open the file at ``path``. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
     try:
         file = FileBytes(path)
     except FileNotFoundError:

@@ -67,7 +67,7 @@ class RowReader(RowSource):
             out.label[...] = labels
 
     def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
-        """Writes (values − mean) / std to ``out``, in its dtype."""
+        """Write (values − mean) / std to ``out``, in its dtype."""
         if self._plain:
             np.copyto(out, values, casting="unsafe")
             return

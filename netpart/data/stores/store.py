@@ -15,7 +15,7 @@ BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfi
 
 
 def open_store(backend: str, path: Path) -> RecordStore:
-    """Opens the store at ``path``.
+    """Open the store at ``path``.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.
     """

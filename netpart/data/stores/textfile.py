@@ -27,7 +27,7 @@ class TextStore(RecordStore):
             start, lines = (int(found[-1]) + 1, lines + len(found)) if len(found) else (start, lines)
             if at + len(block) - start > LONGEST:
                 wanted = f"lines of at most {bytes_text(LONGEST)}"
-                raise DataError(f"{self.path}:{lines + 1}: expected {wanted}, got a longer one; is it a text?")
+                raise DataError(f"{self.path}:{lines + 1}: expected {wanted}, got a longer one; name a text file")
             stops.append(found)
         # The last line may have no line feed.
         if start < file.size:

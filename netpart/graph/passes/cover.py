@@ -10,7 +10,7 @@ Supply = list[tuple[int, Region]]
 
 
 class RegionCover:
-    """Finds the suppliers for one placement and caches them: the same need recurs in many layers and steps."""
+    """Cache of the suppliers for one placement: the same need recurs in many layers and steps."""
 
     def __init__(self, placement: Placement, regions: list[Region], workers: int) -> None:
         self.placement = placement

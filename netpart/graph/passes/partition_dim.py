@@ -28,7 +28,7 @@ class GridCut:
 
 
 class LayerCuts:
-    """Computes the cuts of ``node``, into as many parts as it has locations, or else as there are ``workers``.
+    """The cuts of ``node``, into as many parts as it has locations, or else as there are ``workers``.
 
     ``full_rows`` is the number of rows that the layer has of the whole mini-batch.
     """

@@ -37,7 +37,7 @@ class CutFallback:
 
 
 class LayerPlacer:
-    """Computes the placement of one layer in the net of ``phase``."""
+    """Placer of one layer in the net of ``phase``."""
 
     def __init__(self, node: Node, conf: NetProto, workers: int, full_rows: int, phase: str) -> None:
         self.node = node

@@ -19,7 +19,7 @@ class Activation(activation.Activation, CudaVerbs):
         return self._elements(f"activation_{kind}", slope, x, y)
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrites dx = kind'(x) · dy. Of x and y it reads y; for gates, elu and a relu of negative slope, x."""
+        """Overwrite dx = kind'(x) · dy. Of x and y it reads y; for gates, elu and a relu of negative slope, x."""
         reads_x = kind in GATES or kind == "elu" or (kind == "relu" and slope < 0)
         return self._elements(f"gradient_{kind}", slope, x if reads_x else y, dy, dx)
 

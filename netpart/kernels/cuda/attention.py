@@ -44,7 +44,7 @@ class Attention(attention.Attention, FusedAttention, ProductVerbs):
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
-        """Overwrites the wanted gradients."""
+        """Overwrite the wanted gradients."""
         p = a.p
         if not a.k.shape[-2] or not dy.size:
             return chain_ops(*(self.zeroed(dx) for dx in (dq, dk, dv) if dx is not None))

@@ -29,13 +29,13 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
     """The verbs of the reference. Sums are in float64."""
 
     def batch_norm(self, a: BatchNormArguments) -> Op:
-        """Writes m, mean, variance, rstd and y."""
+        """Write m, mean, variance, rstd and y."""
         return chain_ops(
             self.moments(a.x, a.s, a.m, max(1, count_rows(a.x))), self._normalise(a.after_moments(), a.m, a.s)
         )
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
-        """Overwrites dw, db and dx."""
+        """Overwrite dw, db and dx."""
         # The kernel of dx reads x and dy together, element by element.
         if a.x.shape != a.dy.shape or a.dx is None:
             return super().batch_norm_gradient(a)
@@ -59,7 +59,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         return self.sums(FILE, ("moments", (*with_places(x), s)), ("moments_end", (*with_places(m), count)), 2, tile)
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
+        """Overwrite dx = (dm0 + 2 (x - s) dm1) / count, or add it."""
         return self.launches(self._gradient(x, None, dx, s, dm, None, None, count, add))
 
     def moments_share(self, m: Array, factor: float, dmean: Array | None, dvariance: Array | None) -> Op:
@@ -74,7 +74,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         return self.launch(FILE, "statistics", len(s), *with_places(m), s, mean, variance, len(s))
 
     def moment_norm(self, a: MomentNormArguments) -> Op:
-        """Writes mean, variance, rstd and y."""
+        """Write mean, variance, rstd and y."""
         return self._normalise(a, a.m, a.s)
 
     def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
@@ -84,7 +84,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
     def batch_norm_parameters(
         self, x: Array, mean: Array, rstd: Array, dy: Array, dw: Array | None, db: Array | None
     ) -> Op:
-        """Overwrites dw = Σ dy · unit and db = Σ dy."""
+        """Overwrite dw = Σ dy · unit and db = Σ dy."""
         return self._gradient_sums(
             MomentNormGradientArguments(x, None, mean, None, None, rstd, dy, None, dw, db, None, 0.0)
         )
@@ -92,24 +92,24 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
     def batch_normalise_moments(
         self, x: Array, m: Array, mean: Array, variance: Array, rstd: Array, w: Array | None, dy: Array, dm: Array
     ) -> Op:
-        """Overwrites dm."""
+        """Overwrite dm."""
         return self._gradient_sums(
             MomentNormGradientArguments(x, m, mean, variance, w, rstd, dy, dm, None, None, None, 0.0)
         )
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
+        """Overwrite dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
         sums = self._gradient_sums(a)
         return sums if a.dx is None else chain_ops(sums, self.batch_normalise_gradient(a.rstd, a.w, a.dy, a.dx))
 
     def batch_normalise_gradient(self, rstd: Array, w: Array | None, dy: Array, dx: Array, add: bool = False) -> Op:
-        """Overwrites dx = dy · w · rstd, or adds it."""
+        """Overwrite dx = dy · w · rstd, or add it."""
         return self.launches(self._gradient(None, dy, dx, None, None, rstd, w, 1, add))
 
     def _normalise(
         self, a: MomentNormArguments | BatchNormaliseArguments, m: Array | None = None, s: Array | None = None
     ) -> Op:
-        """Writes rstd and y, and mean and variance if m and s are given."""
+        """Write rstd and y, and mean and variance if m and s are given."""
         tile = ColumnTile.of(count_rows(a.y), a.y.shape[1])
         tensors = (*with_places(a.x), *with_places(a.y))
         affine = (*with_places(m), s, a.mean, a.variance, a.w, a.b, a.rstd)
@@ -117,7 +117,7 @@ class BatchNorm(reference.BatchNorm, ColumnVerbs):
         return self.launches(self.along(FILE, name, tile, *tensors, *affine, float(a.epsilon), tile.value))
 
     def _gradient_sums(self, a: MomentNormGradientArguments | BatchNormGradientArguments, relu: Relu = PLAIN) -> Op:
-        """Overwrites those of dm, dw and db that are not None."""
+        """Overwrite those of dm, dw and db that are not None."""
         if a.dm is None and a.dw is None and a.db is None:
             return NOTHING
         tile = ColumnTile.of(count_rows(a.dy), a.dy.shape[1])

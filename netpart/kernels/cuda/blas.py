@@ -103,7 +103,7 @@ class Blas:
     """
 
     def __init__(self, device: CudaDevice) -> None:
-        """Raises NetpartError if cuBLAS is missing or fails."""
+        """Raise NetpartError if cuBLAS is missing or fails."""
         xp = device.xp
         stream = device.stream
         self.precision = device.precision
@@ -114,13 +114,13 @@ class Blas:
         self.turn(stream)
 
     def turn(self, stream: Any) -> None:
-        """Makes ``stream`` the one that products are enqueued on."""
+        """Make ``stream`` the one that products are enqueued on."""
         self.call("cublasSetStream_v2", self.handle, Pointer(stream.ptr))
         self.stream = int(stream.ptr)
         self.lent = 0  # cublasSetStream resets the workspace to cuBLAS's own
 
     def lend(self, workspace: int) -> None:
-        """Makes the WORKSPACE bytes at address ``workspace`` the workspace of the following products."""
+        """Make the WORKSPACE bytes at address ``workspace`` the workspace of the following products."""
         if workspace != self.lent:
             self.call("cublasSetWorkspace_v2", self.handle, Pointer(workspace), ctypes.c_size_t(WORKSPACE))
             self.lent = workspace
@@ -168,10 +168,10 @@ class Blas:
         return DOUBLE if y.dtype == "float64" else PRECISIONS[self.precision]
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Calls ``name``. Raises NetpartError if it fails."""
+        """Call ``name``. Raises NetpartError if it fails."""
         status = getattr(self.calls, name)(*arguments)
         if status:
-            raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}")
+            raise NetpartError(f"cuBLAS: expected {name} to succeed, got status {status}; try --kernels reference")
 
     def __repr__(self) -> str:
         return f"cuBLAS({self.precision})"

@@ -27,7 +27,7 @@ class ChoiceCache:
         return None
 
     def put(self, question: str, chosen: str) -> None:
-        """Stores a choice, if the folder can be written to."""
+        """Store a choice, if the folder can be written to."""
         file = self._file(question)
         # Renamed when complete, and under a name of its own before: processes and threads may write at the same time.
         partial = file.with_suffix(f".{os.getpid()}-{get_ident()}")

@@ -133,7 +133,7 @@ class ColumnVerbs(CudaVerbs):
         count: int,
         tile: ColumnTile,
     ) -> Op:
-        """Adds up ``count`` numbers for each column: kernel ``begin`` within parts, ``end`` over all parts.
+        """Add up ``count`` numbers for each column: kernel ``begin`` within parts, ``end`` over all parts.
 
         Kernels are (name, arguments); of ``begin`` (..., Tile, partial), of ``end`` (partial, Tile, ...).
         """

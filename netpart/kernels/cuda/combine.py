@@ -34,7 +34,7 @@ class Combine(combine.Combine, MoveVerbs):
         return self.launches(*(self._times(y, turn) for turn in view_batches(y, xs)))
 
     def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy times the other factors.
+        """Overwrite dx with the gradient of ``xs[k]``: dy times the other factors.
 
         Raises ValueError if dx is broadcast and there are more factors than one kernel takes.
         """
@@ -58,7 +58,7 @@ class Combine(combine.Combine, MoveVerbs):
         return self.launches(*launches)
 
     def maximum_gradient(self, arg: Array, k: int, dy: Array, dx: Array) -> Op:
-        """Overwrites dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
+        """Overwrite dx with the gradient of ``xs[k]``: dy where ``xs[k]`` was the maximum, else 0."""
         return self._summed("fold_won", dx, [arg, dy], lambda kept, summed: (kept[0], summed[0], kept[1], summed[1], k))
 
     def _times(self, y: Array, xs: Sequence[Array]) -> KernelLaunch | None:

@@ -31,7 +31,7 @@ class Complaints:
         return self.numbers[-1][at : at + 1]
 
     def check(self) -> None:
-        """Waits for all enqueued work; raises DataError for the first complaint."""
+        """Wait for all enqueued work; raise DataError for the first complaint."""
         found = [int(number) for numbers in self.numbers for number in self.xp.asnumpy(numbers)]
         for number, message in zip(found, self.messages, strict=False):
             if number:

@@ -100,7 +100,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
         return launches
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
-        """Overwrites dx with the gradient of x; input that no window reads gets 0."""
+        """Overwrite dx with the gradient of x; input that no window reads gets 0."""
         if not dx.size or not dy.size:
             return self.zeroed(dx)
         geometry = ConvolutionGeometry.of(dx, w, dy, window, groups)
@@ -114,7 +114,7 @@ class Convolution(convolution.Convolution, ProductVerbs):
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
     ) -> Op:
-        """Overwrites dw and db with the gradients of the weights and the bias."""
+        """Overwrite dw and db with the gradients of the weights and the bias."""
         found = self.launches(*self._weights(x, dy, dw, window, groups)) if dy.size and dw.size else self.zeroed(dw)
         return chain_ops(found, self.bias_gradient(dy, db))
 

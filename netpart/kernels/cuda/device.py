@@ -46,7 +46,7 @@ class CudaDevice:
         self.use()
 
     def use(self) -> None:
-        """Makes the stream the current one of this thread, so that CuPy enqueues there as well."""
+        """Make the stream the current one of this thread, so that CuPy enqueues there as well."""
         self.stream.use()
 
     def function(self, file: str, name: str, real: Any, defines: tuple[str, ...] = ()) -> Any:
@@ -70,7 +70,7 @@ class CudaDevice:
         return self.slots[at // SLOTS_PER_LAUNCH][at % SLOTS_PER_LAUNCH :][:1]
 
     def write_step(self, step: int) -> None:
-        """Enqueues writing the values of ``step`` to all slots, unless they hold them already."""
+        """Enqueue writing the values of ``step`` to all slots, unless they hold them already."""
         if step == self.written_step:
             return
         self.written_step = step
@@ -81,7 +81,7 @@ class CudaDevice:
             self.function("slots.cu", "tell", np.float64)((1,), (SLOTS_PER_LAUNCH,), (slots, given))
 
     def turn(self, lane: int) -> Any:
-        """Makes a lane's stream the current one of this thread, for libraries as well, and returns it.
+        """Make a lane's stream the current one of this thread, for libraries as well, and return it.
 
         Lane 0 is ``thread_stream``; the others are streams that run concurrently with it.
         """

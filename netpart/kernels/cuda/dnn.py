@@ -47,7 +47,7 @@ class ConvolutionPlan:
         return PlannedConvolution(self, tensors, LaunchScratch((self.workspace,), "uint8"))
 
     def run(self, addresses: dict[int, int], workspace: int) -> None:
-        """Enqueues the plan on tensors at ``addresses``, by number."""
+        """Enqueue the plan on tensors at ``addresses``, by number."""
         self.made.execute_plan_at_index(addresses, align_workspace(workspace), index=self.index, handle=self.dnn.handle)
 
 
@@ -73,7 +73,7 @@ class Dnn:
     """A cuDNN handle on the stream of ``device``, and the plans made so far."""
 
     def __init__(self, device: CudaDevice) -> None:
-        """Raises NetpartError, naming what is missing."""
+        """Raise NetpartError, naming what is missing."""
         self.cudnn = _load_frontend()
         self.device = device
         self.plans = dict[ConvolutionProblem, ConvolutionPlan]()
@@ -83,7 +83,7 @@ class Dnn:
         self.choices = ChoiceCache("cudnn", (*self.version, _device_name(device.xp)))
 
     def turn(self, stream: Any) -> None:
-        """Makes ``stream`` the one that plans are enqueued on."""
+        """Make ``stream`` the one that plans are enqueued on."""
         self.cudnn.set_stream(handle=self.handle, stream=stream.ptr)
 
     @property

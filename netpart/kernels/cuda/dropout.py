@@ -34,7 +34,7 @@ class Dropout(dropout.Dropout, CudaVerbs):
         return self.launch("dropout.cu", "dropout", -(-y.size // RUN), *arrays, *rest)
 
     def dropout_gradient(self, dy: Array, mask: Array, dx: Array) -> Op:
-        """Overwrites dx = dy · mask."""
+        """Overwrite dx = dy · mask."""
         if not dx.size:
             return NOTHING
         target, *factors = collapsed_views(dx, dy, mask)

@@ -28,7 +28,7 @@ class Embedding(embedding.Embedding, MoveVerbs, RowVerbs):
         )
 
     def embedding_gradient(self, tokens: Array, dy: Array, dw: Array, first: int) -> Op:
-        """Overwrites dw: each row becomes the sum of dy over the positions of its token, added in their order."""
+        """Overwrite dw: each row becomes the sum of dy over the positions of its token, added in their order."""
         if not dy.size:
             return self.zeroed(dw)
         dy_nd = as_matrix(dy, dy.ndim - 1)

@@ -146,6 +146,6 @@ def _create_descriptor(blas: Blas, noun: str, *arguments: Any) -> Any:
 
 
 def _set_attribute(blas: Blas, noun: str, descriptor: Any, attribute: int, value: Any) -> None:
-    """Sets an attribute of a descriptor."""
+    """Set an attribute of a descriptor."""
     size = Length(ctypes.sizeof(value))
     blas.call(f"cublasLt{noun}SetAttribute", descriptor, Integer(attribute), ctypes.byref(value), size)

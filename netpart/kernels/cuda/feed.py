@@ -23,7 +23,7 @@ class Feed(CudaVerbs):
     """Kernels that run on the host."""
 
     def feed(self, ys: Sequence[Array], fill: Callable[..., None], xs: Sequence[Array] = ()) -> Op:
-        """Overwrites ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
+        """Overwrite ``ys`` with what ``fill(*outputs, *inputs)`` writes into host arrays of their shapes and dtypes.
 
         Its inputs are ``xs`` as host arrays; a None among ``ys`` is passed on as None. ``fill`` is called in every
         step, and may be called before the previous ``ys`` have been read. The host waits for the device only for
@@ -67,7 +67,7 @@ class UploadLane:
         self.device.held += int(self.memory.nbytes)
 
     def upload(self) -> None:
-        """Enqueues the copy to the device, on a stream that runs concurrently with the kernels."""
+        """Enqueue the copy to the device, on a stream that runs concurrently with the kernels."""
         stream = self.device.uploads
         stream.wait_event(self.taken)
         if self.host.size:

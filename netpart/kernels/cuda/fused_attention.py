@@ -38,7 +38,7 @@ class FusedAttention(CudaVerbs):
     def fused_attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
-        """Overwrites the wanted gradients."""
+        """Overwrite the wanted gradients."""
         tiles = self._tiles(a.k, a.v, a.q, True)
         dots = LaunchScratch(a.q.shape[:-1], self.dtype)
         of_keys = _count_tiles(a.k, tiles) if dk is not None or dv is not None else 0

@@ -14,7 +14,7 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
     """The verbs of the reference."""
 
     def global_pooling(self, x: Array, y: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
+        """Overwrite y. AVG: the sum divided by ``area``. MAX: the largest element, whose position goes to ``arg``."""
         tile = _image_tile(x)
         target = with_places(y)
         if method == "AVG":
@@ -22,7 +22,7 @@ class GlobalPooling(reference.GlobalPooling, ColumnVerbs):
         return self.launches(self.along(FILE, "largest", tile.whole, *with_places(x), tile.whole.value, *target, arg))
 
     def global_pooling_gradient(self, dy: Array, dx: Array, arg: Array | None, method: Method, area: int) -> Op:
-        """Overwrites dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
+        """Overwrite dx. Raises ValueError for MAX without the ``arg`` of the forward pass."""
         if method == "MAX" and arg is None:
             raise ValueError("global_pooling_gradient: expected the arg array of the forward pass for MAX, got None")
         tile = _image_tile(dx)

@@ -23,7 +23,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, CudaVerbs
         return self.launch(FILE, "lrn", y.size, *tensors, *window, *constants, int(y.size))
 
     def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
-        """Overwrites all of dx with what the outputs in dy contribute."""
+        """Overwrite all of dx with what the outputs in dy contribute."""
         tensors = [value for array in (x, y, scale, dy, dx) for value in with_places(array)]
         offset, local_size, alpha, beta, _ = factors
         window = int(dx.shape[1]), int(dy.shape[1]), offset, local_size // 2

@@ -44,7 +44,7 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
     ) -> Op:
-        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
         if not dx.size:
             return NOTHING
         name = "normalise_gradient"
@@ -56,7 +56,7 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
         return chain_ops(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
-        """Overwrites dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
+        """Overwrite dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""
         found = [d for d in (dw, db) if d is not None]
         if all(_scales_columns(d, unit, dy) for d in found) and len({d.shape for d in found}) == 1:
             tile = ColumnTile.of(dy.size // max(1, found[0].size), found[0].size)

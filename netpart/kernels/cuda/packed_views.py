@@ -25,7 +25,7 @@ def pack_views(views: Sequence[StridedView]) -> StridedView:
 
 
 def view_batches(result: Array, arrays: Sequence[Array]) -> Iterator[Sequence[Array]]:
-    """Cuts ``arrays`` into lists of at most MOST, at least one list; each but the first begins with ``result``.
+    """Cut ``arrays`` into lists of at most MOST, at least one list; each but the first begins with ``result``.
 
     So a kernel that combines a list into ``result`` combines all arrays, list by list.
     """

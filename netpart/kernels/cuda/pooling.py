@@ -35,7 +35,7 @@ class Pooling(reference.Pooling, CudaVerbs):
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
     ) -> Op:
-        """Overwrites dx. MAX needs the ``arg`` that pooling wrote; raises ValueError without it."""
+        """Overwrite dx. MAX needs the ``arg`` that pooling wrote; raise ValueError without it."""
         axes = len(window.kernel)
         tensors = dy, spatial_places(dy, axes), dx, spatial_places(dx, axes)
         sliding = _sliding_struct(dx.shape, dy.shape, window)

@@ -60,11 +60,11 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
         return chain_ops(found, self.activation(left, y, y)) if left else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrites dx = dy w."""
+        """Overwrite dx = dy w."""
         return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
-        """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
+        """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
         x_bf = as_matrix(x)
         dw_fo = features_by_outputs(dw, transpose)
         product = (

@@ -17,7 +17,7 @@ class Softmax(softmax.Softmax, RowVerbs):
         return self._groups("softmax", groups, x, y)
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
-        """Overwrites dx = y · (dy - Σ dy·y)."""
+        """Overwrite dx = y · (dy - Σ dy·y)."""
         return self._groups("softmax_gradient", groups, y, dy, dx)
 
     def _groups(self, name: str, groups: int, *arrays: Array) -> Op:

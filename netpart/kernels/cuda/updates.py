@@ -76,7 +76,7 @@ class UpdateTable:
 
 
 def _launch_updates(launch: KernelLaunch, updates: list[BoundUpdate]) -> None:
-    """Enqueues ``launch``; ``updates`` are an argument to keep their arrays alive."""
+    """Enqueue ``launch``; ``updates`` are an argument to keep their arrays alive."""
     launch({})
 
 

@@ -23,7 +23,7 @@ class Vocabulary(vocabulary.Vocabulary, RowVerbs):
     """
 
     def class_blocks(self, x: Array, label: Array, f: Array, bounds: Sequence[int], topk: int) -> Op:
-        """Overwrites f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
+        """Overwrite f with the figures of the blocks between ``bounds``; x holds exactly their classes."""
         if not f.size:
             return NOTHING
         x_rc = as_matrix(x, label.ndim)

@@ -46,7 +46,7 @@ class Activation(reference.Activation, OneDnnVerbs):
         return self.attempt(describe, lambda: super(Activation, self).activation(kind, x, y, slope))
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
-        """Overwrites dx = kind'(x) · dy."""
+        """Overwrite dx = kind'(x) · dy."""
 
         def describe(calls: Calls) -> None:
             if kind in ("stanh", "softplus"):
@@ -87,7 +87,7 @@ def eltwise_factors(kind: Kind, slope: float) -> tuple[float, float]:
 def add_eltwise(
     calls: Calls, algorithm: Algorithm, x: DnnlMemory, y: DnnlMemory, alpha: float = 0.0, beta: float = 0.0
 ) -> None:
-    """Appends y = algorithm(x)."""
+    """Append y = algorithm(x)."""
     calls.add(_eltwise_forward(algorithm, x, y, alpha, beta), {Arg.SRC: x, Arg.DST: y})
 
 
@@ -95,13 +95,13 @@ def add_binary(
     calls: Calls, algorithm: Algorithm, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None,
     others: Args | None = None,
 ) -> None:  # fmt: skip
-    """Appends y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
+    """Append y = post(algorithm(a, b)); ``others`` are the operands of the binary post-operations."""
     desc = PrimitiveDesc("binary", algorithm, a.desc, b.desc, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.SRC_1: b, Arg.DST: y, **(others or {})})
 
 
 def add_post_ops(calls: Calls, x: DnnlMemory, y: DnnlMemory, post: Attributes, others: Args | None = None) -> None:
-    """Appends y = post(x), in one pass: as post-operations of min(x, x), for eltwise accepts no eltwise ones."""
+    """Append y = post(x), in one pass: as post-operations of min(x, x), for eltwise accepts no eltwise ones."""
     add_binary(calls, Algorithm.BINARY_MIN, x, x, y, post, others)
 
 
@@ -111,7 +111,7 @@ def post_op_argument(place: int) -> int:
 
 
 def _add_output_gradient(calls: Calls, kind: Kind, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory) -> None:
-    """Appends dx = dy · kind'(x), in one pass, for a kind' that is a function of y that oneDNN does not have."""
+    """Append dx = dy · kind'(x), in one pass, for a kind' that is a function of y that oneDNN does not have."""
     if kind == "stanh":  # A·B - B/A · y²
         post = Attributes().binary(Algorithm.BINARY_MUL, y.desc)
         post.eltwise(Algorithm.LINEAR, -STANH_INNER / STANH_OUTER, STANH_OUTER * STANH_INNER)

@@ -20,7 +20,7 @@ LINE = 1024
 
 
 def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
-    """Appends y = x · factor + shift; with ``add``, y += that."""
+    """Append y = x · factor + shift; with ``add``, y += that."""
     tensor = MemoryDesc.last(x.shape)
     target = DnnlMemory.of(y)
     lines = ChannelLines(x.shape)
@@ -42,7 +42,7 @@ def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, ad
 def add_affine_sum(
     calls: Calls, x: DnnlMemory, shape: Shape, factor: Array, shift: Array, z: DnnlMemory, slope: Array, y: DnnlMemory
 ) -> None:
-    """Appends y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and are channels-last."""
+    """Append y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and are channels-last."""
     lines = ChannelLines(shape)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels).binary(Algorithm.BINARY_ADD, lines.tensor)
     desc = lines.product(post.binary(Algorithm.BINARY_MUL, lines.channels))

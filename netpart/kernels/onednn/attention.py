@@ -45,7 +45,7 @@ class Attention(reference.Attention, OneDnnVerbs):
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
-        """Overwrites the wanted gradients."""
+        """Overwrite the wanted gradients."""
 
         def describe(calls: Calls) -> None:
             # What forward checked, so that both decide alike: all gradients, although some may not be wanted.
@@ -69,7 +69,7 @@ class Attention(reference.Attention, OneDnnVerbs):
             add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
-        """Appends scores = -inf for the keys after ``first`` + i of each query i."""
+        """Append scores = -inf for the keys after ``first`` + i of each query i."""
         xp = self.xp
         (rows, keys) = scores.shape[-2:]
         seen = first + 1
@@ -82,7 +82,7 @@ class Attention(reference.Attention, OneDnnVerbs):
     def _gradient(
         self, calls: Calls, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> None:
-        """Appends the gradients. The last block, which sees all keys, is first and overwrites; the others add."""
+        """Append the gradients. The last block, which sees all keys, is first and overwrites; the others add."""
         for block in reversed(_query_blocks(a.p, a.first)):
             weights = _block_distributions(a.p, block)
             add = block.hi < a.q.shape[-2]

@@ -41,7 +41,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(a))
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
-        """Overwrites dw, db and dx."""
+        """Overwrite dw, db and dx."""
 
         def describe(calls: Calls) -> None:
             _check_whole_input(a.x, a.own)
@@ -64,7 +64,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).moments(x, s, m, count))
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
-        """Overwrites dx = (dm0 + 2 (x - s) dm1) / count, or adds it."""
+        """Overwrite dx = (dm0 + 2 (x - s) dm1) / count, or add it."""
         xp = self.xp
         first = dm[0, :, 0]
         second = dm[0, :, 1]
@@ -104,7 +104,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
         return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(a))
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
-        """Overwrites dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
+        """Overwrite dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
 
         def describe(calls: Calls) -> None:
             sums = self._sums(a.mean, a.dw, a.db)

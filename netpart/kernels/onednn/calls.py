@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.kernels.onednn.library import IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
+from netpart.kernels.onednn.library import HINT, IN_ORDER, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, DnnlStatus
 from netpart.kernels.onednn.primitive import PrimitiveDesc
@@ -53,11 +53,11 @@ class Calls:
         self.runs: list[Callable[[], int | None]] = []
 
     def add(self, desc: PrimitiveDesc, args: Args) -> None:
-        """Appends a run of the primitive on ``args``."""
+        """Append a run of the primitive on ``args``."""
         self.runs.append(self._bind(desc, args))
 
     def write(self, desc: PrimitiveDesc, args: Args, result: Arg, target: DnnlMemory) -> None:
-        """Appends a run of the primitive on ``args`` that writes ``result`` to ``target``, in any order in memory."""
+        """Append a run of the primitive on ``args`` that writes ``result`` to ``target``, in any order in memory."""
         made = self.target(target, desc.arg(result))
         self.add(desc, {**args, result: made})
         self.reorder(made, target)
@@ -68,7 +68,7 @@ class Calls:
         args: Mapping[int, DnnlMemory],
         wholes: Mapping[int, DnnlMemory],
     ) -> None:
-        """Appends runs of each primitive, as many as its number in ``pieces``, over consecutive pieces of ``wholes``.
+        """Append runs of each primitive, as many as its number in ``pieces``, over consecutive pieces of ``wholes``.
 
         ``args`` are the same in every run, and as large as the largest piece.
         """
@@ -84,7 +84,7 @@ class Calls:
     def each(
         self, memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], describe: Callable[[], None]
     ) -> None:
-        """Appends what ``describe`` adds, run once for each of ``rows``, whose arrays ``memories`` are moved to."""
+        """Append what ``describe`` adds, run once for each of ``rows``, whose arrays ``memories`` are moved to."""
         # What ``describe`` appends is caught in a list of its own, which one run then repeats.
         before, self.runs = self.runs, []
         describe()
@@ -104,7 +104,7 @@ class Calls:
         return partial(lib.execute, primitive.handle, self.stream.handle, len(given), array)
 
     def then(self, run: Callable[[], object]) -> None:
-        """Appends a call of ``run``, for work that is not a primitive."""
+        """Append a call of ``run``, for work that is not a primitive."""
 
         def succeed() -> int:
             run()
@@ -130,7 +130,7 @@ class Calls:
         return memory if memory.desc == desc else self.temporary(desc)
 
     def reorder(self, source: DnnlMemory, target: DnnlMemory) -> None:
-        """Appends a copy of ``source`` to ``target``, which may have another order; nothing if they are one object."""
+        """Append a copy of ``source`` to ``target``, which may have another order; nothing if they are one object."""
         if source is not target:
             desc = PrimitiveDesc("reorder", source.desc, target.desc)
             self.add(desc, {Arg.SRC: source, Arg.DST: target})
@@ -149,7 +149,7 @@ class Calls:
             for execute in runs:
                 status = execute()
                 if status:
-                    raise NetpartError(f"oneDNN: expected a primitive to run, got {DnnlStatus(status).name}")
+                    raise NetpartError(f"oneDNN: expected a primitive to run, got {DnnlStatus(status).name}; {HINT}")
 
         self.stream.implementations += self.bound
         return Op(run, [((memory.desc.nbytes,), np.uint8) for memory in temporaries])
@@ -158,7 +158,7 @@ class Calls:
 def _run_each_row(
     memories: Sequence[DnnlMemory], rows: Sequence[Sequence[Array]], runs: Sequence[Callable[[], int | None]]
 ) -> int:
-    """Calls ``runs`` once for each of ``rows``, with ``memories`` moved there. Returns the first failed status."""
+    """Call ``runs`` once for each of ``rows``, with ``memories`` moved there. Returns the first failed status."""
     for row in rows:
         for memory, array in zip(memories, row, strict=True):
             memory.move(array)
@@ -174,7 +174,7 @@ _Move = tuple[DnnlMemory, DnnlMemory, int, int]
 
 
 def _run_along(run: Callable[[], int], stays: Sequence[_Move], moves: Sequence[_Move], times: int) -> int:
-    """Calls ``run`` ``times`` times, with ``moves`` one step further each time. Returns the first failed status."""
+    """Call ``run`` ``times`` times, with ``moves`` one step further each time. Returns the first failed status."""
     place = load_onednn().place
     handle = ctypes.c_void_p
     for part, whole, *_ in stays:

@@ -25,7 +25,7 @@ def add_batch_norm(
     calls: Calls, x: Array, y: Array | None, mean: Array, variance: Array, w: Array | None, b: Array | None,
     epsilon: float, flags: int, activation: Kind | None = None,
 ) -> None:  # fmt: skip
-    """Appends y (None: not wanted) and, unless ``flags`` are GIVEN, mean and variance."""
+    """Append y (None: not wanted) and, unless ``flags`` are GIVEN, mean and variance."""
     post = Attributes().eltwise(eltwise_algorithm("relu")) if activation == "relu" else None
     many = flags == OWN and count_places(x.shape) > MOST
     # Many places: the moments are computed in portions below, and are given to the normalisation.
@@ -54,7 +54,7 @@ def add_batch_norm(
 
 
 def _add_moments(calls: Calls, source: DnnlMemory, shape: Shape, mean: Array, variance: Array) -> None:
-    """Appends mean and variance of channels-last ``source``; the normalised portions, a by-product, are discarded."""
+    """Append mean and variance of channels-last ``source``; the normalised portions, a by-product, are discarded."""
     found = [(_batch_norm_descs(portion_desc(shape, size), 1.0, 0)[0], times) for size, times in cut_portions(shape)]
     means = PortionSums(shape)
     variances = PortionSums(shape)
@@ -72,7 +72,7 @@ def add_batch_norm_gradient(
     calls: Calls, x: Array, dy: Array, dx: Array | None, mean: Array, variance: Array, w: Array | None,
     sums: Sequence[Array], epsilon: float, flags: int,
 ) -> None:  # fmt: skip
-    """Appends dx (None: not wanted) and ``sums``: Σ dy · unit and Σ dy."""
+    """Append dx (None: not wanted) and ``sums``: Σ dy · unit and Σ dy."""
     many = count_places(x.shape) > MOST
     _, desc = _batch_norm_descs(MemoryDesc.last(x.shape), epsilon, GIVEN if many else flags)
     wanted = desc.arg(Arg.DIFF_SRC)
@@ -103,7 +103,7 @@ def _add_gradient_sums(
     calls: Calls, tensors: dict[int, DnnlMemory], args: dict[int, DnnlMemory], shape: Shape, epsilon: float,
     sums: Sequence[Array], flags: int,
 ) -> None:  # fmt: skip
-    """Appends ``sums``, in portions, and dx if ``flags`` are GIVEN."""
+    """Append ``sums``, in portions, and dx if ``flags`` are GIVEN."""
     found = [
         (_batch_norm_descs(portion_desc(shape, size), epsilon, GIVEN)[1], times) for size, times in cut_portions(shape)
     ]
@@ -124,7 +124,7 @@ def _add_input_gradient(
     calls: Calls, tensors: dict[int, DnnlMemory], shape: Shape, mean: Array, variance: Array, w: Array | None,
     sums: Sequence[Array], epsilon: float,
 ) -> None:  # fmt: skip
-    """Appends dx = w · rstd · (dy - Σ dy / n - unit / n · Σ dy·unit), as (x · factor + shift + dy) · slope."""
+    """Append dx = w · rstd · (dy - Σ dy / n - unit / n · Σ dy·unit), as (x · factor + shift + dy) · slope."""
     factor, shift, slope = (np.empty_like(mean) for _ in range(3))
     n = count_places(shape)
 

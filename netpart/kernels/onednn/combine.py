@@ -52,7 +52,7 @@ class Combine(combine.Combine, OneDnnVerbs):
 def _add_reduction(
     calls: Calls, algorithm: Algorithm, dst: Array, srcs: Sequence[Array], activation: Kind | None = None
 ) -> None:
-    """Appends dst = activation(srcs[0] op srcs[1] op ...), in one pass."""
+    """Append dst = activation(srcs[0] op srcs[1] op ...), in one pass."""
     target, first, second, *rest = flat_memories(dst, *srcs)
     post, others = Attributes(), Args()
     for place, source in enumerate(rest):

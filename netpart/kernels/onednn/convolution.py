@@ -50,7 +50,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
         )
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
-        """Overwrites dx with the gradient of x."""
+        """Overwrite dx with the gradient of x."""
 
         def describe(calls: Calls) -> None:
             if lowering_pays(w, dy, window, groups):
@@ -68,7 +68,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
     ) -> Op:
-        """Overwrites dw and db with the gradients of the weights and the bias."""
+        """Overwrite dw and db with the gradients of the weights and the bias."""
 
         def describe(calls: Calls) -> None:
             if lowering_pays(dw, dy, window, groups):
@@ -91,7 +91,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
 def _add_weight_gradient(
     calls: Calls, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int
 ) -> None:
-    """Appends dw and, unless it is None, db."""
+    """Append dw and, unless it is None, db."""
     problem = _ConvolutionDescs(x, dw, db, dy, window, groups)
     desc = problem.gradient()
     args: Args = {
@@ -103,7 +103,7 @@ def _add_weight_gradient(
 
 
 def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> None:
-    """Appends dw, the sum over all strips, added up in the memory order that the first primitive chose."""
+    """Append dw, the sum over all strips, added up in the memory order that the first primitive chose."""
     groups = strips.group_strips(found)
     problems = [_ConvolutionDescs(seen, dw, None, made, window, 1) for (seen, made, window), *_ in groups]
     total = calls.temporary(problems[0].gradient().arg(Arg.DIFF_WEIGHTS))
@@ -115,7 +115,7 @@ def _add_strip_gradients(calls: Calls, found: list[strips.Strip], dw: Array) -> 
 
 
 def _add_one_strip(calls: Calls, problem: _ConvolutionDescs, x: DnnlMemory, dy: DnnlMemory, total: DnnlMemory) -> None:
-    """Appends total += the gradient of one strip."""
+    """Append total += the gradient of one strip."""
     desc = problem.gradient()
     part = calls.temporary(desc.arg(Arg.DIFF_WEIGHTS))
     source, above = (

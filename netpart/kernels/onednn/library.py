@@ -13,6 +13,7 @@ from netpart.kernels.onednn.names import DnnlStatus
 
 SONAME = "libdnnl.so.3"
 CPU, IN_ORDER = 1, 1
+HINT = "try --kernels reference"
 
 Handle = ctypes.c_void_p
 """Any of oneDNN's objects."""
@@ -26,7 +27,7 @@ class OneDnnLibrary:
     """The loaded library and its CPU engine."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError if the library or what it needs (libgomp) cannot be loaded."""
+        """Raise OSError if the library or what it needs (libgomp) cannot be loaded."""
         self.path = path
         self.calls = ctypes.CDLL(path)
         self.execute = self.calls.dnnl_primitive_execute
@@ -35,13 +36,14 @@ class OneDnnLibrary:
         self.engine = self.create("dnnl_engine_create", CPU, ctypes.c_size_t(0))
 
     def call(self, name: str, *args: Any) -> None:
-        """Calls ``name``; raises OneDnnRefused if it is not implemented and NetpartError if it fails."""
+        """Call ``name``; raise OneDnnRefused if it is not implemented and NetpartError if it fails."""
         status = getattr(self.calls, name)(*args)
         # oneDNN returns either of these for a case that it does not support.
         if status in (DnnlStatus.UNIMPLEMENTED, DnnlStatus.INVALID_ARGUMENTS):
-            raise OneDnnRefused(f"oneDNN: {name} answered {DnnlStatus(status).name}")
+            raise OneDnnRefused(f"oneDNN: expected {name} to be supported, got {DnnlStatus(status).name}")
         if status != DnnlStatus.SUCCESS:
-            raise NetpartError(f"oneDNN: expected {name} to succeed, got {DnnlStatus(status).name} ({self.path})")
+            got = f"{DnnlStatus(status).name} ({self.path})"
+            raise NetpartError(f"oneDNN: expected {name} to succeed, got {got}; {HINT}")
 
     def create(self, name: str, *args: Any) -> Handle:
         """The object that ``name`` creates. Raises as ``call`` does."""
@@ -54,7 +56,7 @@ class OneDnnLibrary:
 
 
 class HandleOwner:
-    """Owns ``handle`` and destroys it with ``destroy`` when the last reference is gone."""
+    """Owner of ``handle``, which destroys it with ``destroy`` when the last reference is gone."""
 
     def __init__(self, handle: Handle, destroy: str) -> None:
         self.handle = handle

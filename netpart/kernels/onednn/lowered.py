@@ -48,18 +48,18 @@ class LoweredCalls:
         self.x = np.moveaxis(x, 1, -1)
 
     def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
-        """Appends y = post(columns wᵀ + b)."""
+        """Append y = post(columns wᵀ + b)."""
         self.calls.then(self._gather)
         bias = None if b is None else DnnlMemory(MemoryDesc.strided((1, self.filters), (self.filters, 1)), b)
         self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
 
     def data(self, w: Array, dy: Array) -> None:
-        """Appends dx, the ``x`` of this object, = the columns dy w, added up where they overlap."""
+        """Append dx, the ``x`` of this object, = the columns dy w, added up where they overlap."""
         self._product(self._outputs(dy), self._weights(w), self.columns)
         self.calls.then(self._scatter)
 
     def weights(self, dy: Array, dw: Array, db: Array | None) -> None:
-        """Appends dw = dyᵀ columns and db = the sum of dy over all axes except the channels."""
+        """Append dw = dyᵀ columns and db = the sum of dy over all axes except the channels."""
         self.calls.then(self._gather)
         self._product(self._outputs(dy, turned=True), self.columns, self._weights(dw))
         if db is not None:

@@ -43,7 +43,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
         return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(x, y, scale, factors))
 
     def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
-        """Overwrites dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
+        """Overwrite dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
         _, local_size, alpha, beta, _ = factors
 
         def describe(calls: Calls) -> None:
@@ -85,7 +85,7 @@ def _band_matrix(channels: int, local_size: int, factor: float) -> DnnlMemory:
 def _add_band_product(
     calls: Calls, a: DnnlMemory, b: DnnlMemory, y: DnnlMemory, post: Attributes | None = None
 ) -> None:
-    """Appends y = post(a b)."""
+    """Append y = post(a b)."""
     desc = PrimitiveDesc("matmul", a.desc, b.desc, None, y.desc, attributes=post)
     calls.add(desc, {Arg.SRC: a, Arg.WEIGHTS: b, Arg.DST: y})
 
@@ -93,7 +93,7 @@ def _add_band_product(
 def _add_power_quotient(
     calls: Calls, x: DnnlMemory, scale: DnnlMemory, y: DnnlMemory, more: DnnlMemory | None = None
 ) -> None:
-    """Appends y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
+    """Append y = x · scale^-0.75 + more = x / sqrt(scale · sqrt(scale)) + more, in one pass."""
     post = Attributes().eltwise(Algorithm.SQRT).binary(Algorithm.BINARY_MUL, scale.desc).eltwise(Algorithm.SQRT)
     post = post.eltwise(Algorithm.POW, 1.0, -1.0).binary(Algorithm.BINARY_MUL, x.desc)
     others: Args = {post_op_argument(1): scale, post_op_argument(4): x}

@@ -83,7 +83,7 @@ class DnnlMemory(HandleOwner):
         return cls(MemoryDesc.of(array), array)
 
     def move(self, array: Array) -> None:
-        """Makes ``array`` the memory of the tensor."""
+        """Make ``array`` the memory of the tensor."""
         self.at = _numpy_address(array)
         load_onednn().call("dnnl_memory_set_data_handle", self.handle, Handle(self.at))
         self.array = array

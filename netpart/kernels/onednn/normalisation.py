@@ -42,7 +42,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
     ) -> Op:
-        """Overwrites dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w."""
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w."""
         xp, blocks = self.xp, len(rstd)
 
         def describe(calls: Calls) -> None:

@@ -37,7 +37,7 @@ class Pooling(reference.Pooling, OneDnnVerbs):
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
     ) -> Op:
-        """Overwrites dx; MAX needs the ``arg`` that pooling kept."""
+        """Overwrite dx; MAX needs the ``arg`` that pooling kept."""
 
         def describe(calls: Calls) -> None:
             _, desc = _pooling_descs(dx.shape, dy.shape, window, method, area)

@@ -53,7 +53,7 @@ class PortionSums:
 
 
 def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array) -> None:
-    """Appends ``out`` (C,) = the sum over all places of channels-last ``source``."""
+    """Append ``out`` (C,) = the sum over all places of channels-last ``source``."""
     rows = PortionSums(shape)
     ones = DnnlMemory.of(np.ones((1, MOST), np.float32))
     found = [(_ones_product(size, shape[1]), times) for size, times in cut_portions(shape)]

@@ -25,15 +25,15 @@ class Attributes(HandleOwner):
         self.post = HandleOwner(lib.create("dnnl_post_ops_create"), "dnnl_post_ops_destroy")
 
     def eltwise(self, algorithm: Algorithm, alpha: float = 0.0, beta: float = 0.0) -> Attributes:
-        """Appends y = algorithm(y)."""
+        """Append y = algorithm(y)."""
         return self._append("eltwise", algorithm, ctypes.c_float(alpha), ctypes.c_float(beta))
 
     def sum(self, scale: float = 1.0) -> Attributes:
-        """Appends y += scale times the previous contents of the output."""
+        """Append y += scale times the previous contents of the output."""
         return self._append("sum", ctypes.c_float(scale), 0, 0)
 
     def binary(self, algorithm: Algorithm, other: MemoryDesc) -> Attributes:
-        """Appends y = algorithm(y, other); other is the argument POST_OP * (1 + index in the list) | SRC_1."""
+        """Append y = algorithm(y, other); other is the argument POST_OP * (1 + index in the list) | SRC_1."""
         return self._append("binary", algorithm, other.handle)
 
     def _append(self, kind: str, *args: Any) -> Attributes:
@@ -48,7 +48,7 @@ class PrimitiveDesc(HandleOwner):
     """The description of a primitive, with the implementation that oneDNN chose for it."""
 
     def __init__(self, kind: str, *args: Any, attributes: Attributes | None = None) -> None:
-        """Calls dnnl_``kind``_primitive_desc_create.
+        """Call dnnl_``kind``_primitive_desc_create.
 
         ``args`` are its arguments between the engine and the attributes: MemoryDesc, PrimitiveDesc, None (a null
         pointer), numbers and arrays of ``dims_array``. Raises OneDnnRefused if oneDNN cannot do it, or only with its

@@ -32,7 +32,7 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         return chain_ops(found, self.activation(activation, y, y)) if activation else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrites dx = dy w."""
+        """Overwrite dx = dy w."""
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
@@ -41,7 +41,7 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         return self.attempt(describe, lambda: super(InnerProduct, self).inner_product_data(dy, w, dx, transpose))
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
-        """Overwrites dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
+        """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
 
         def describe(calls: Calls) -> None:
             x_bf = as_matrix(x)
@@ -88,7 +88,7 @@ def add_matmul(
     scale: float = 1.0,
     add: bool = False,
 ) -> None:
-    """Appends y = scale · (a b + bias); with ``add``, y += that.
+    """Append y = scale · (a b + bias); with ``add``, y += that.
 
     a, b, y: (..., rows, columns); bias (..., 1, columns).
     """

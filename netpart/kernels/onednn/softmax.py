@@ -27,7 +27,7 @@ class Softmax(reference.Softmax, OneDnnVerbs):
         return self.attempt(describe, lambda: super(Softmax, self).softmax(x, y, groups))
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
-        """Overwrites dx = y · (dy - Σ dy·y)."""
+        """Overwrite dx = y · (dy - Σ dy·y)."""
 
         def describe(calls: Calls) -> None:
             y_gf, dy_gf, dx_gf = (DnnlMemory.of(group_rows(a, groups)) for a in (y, dy, dx))
@@ -37,12 +37,12 @@ class Softmax(reference.Softmax, OneDnnVerbs):
 
 
 def add_softmax(calls: Calls, x: DnnlMemory, y: DnnlMemory, axis: int) -> None:
-    """Appends y = the softmax of x over ``axis``; y may be x."""
+    """Append y = the softmax of x over ``axis``; y may be x."""
     calls.add(_softmax_forward(x, y, axis), {Arg.SRC: x, Arg.DST: y})
 
 
 def add_softmax_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory, axis: int) -> None:
-    """Appends dx = y · (dy - Σ dy·y) over ``axis``, the last one; dx may be y or dy."""
+    """Append dx = y · (dy - Σ dy·y) over ``axis``, the last one; dx may be y or dy."""
     described = dx.desc, dy.desc, y.desc, axis, _softmax_forward(y, y, axis)
     try:
         desc = PrimitiveDesc("softmax_backward", Algorithm.SOFTMAX_ACCURATE, *described)
@@ -52,7 +52,7 @@ def add_softmax_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMe
 
 
 def add_stepwise_gradient(calls: Calls, y: DnnlMemory, dy: DnnlMemory, dx: DnnlMemory) -> None:
-    """Appends the same as a product, its sums and a difference, for CPUs without AVX-512, which the primitive needs.
+    """Append the same as a product, its sums and a difference, for CPUs without AVX-512, which the primitive needs.
 
     Raises OneDnnRefused unless the rows follow each other without gaps.
     """

@@ -54,7 +54,7 @@ def group_strips(found: list[Strip]) -> list[list[Strip]]:
 
 
 def _even_ranges(extent: int, most: int) -> list[tuple[int, int]]:
-    """Cuts ``extent`` into ranges of at most ``most`` (at least 1) whose lengths differ by at most 1."""
+    """Cut ``extent`` into ranges of at most ``most`` (at least 1) whose lengths differ by at most 1."""
     parts = ceil(extent / max(1, most))
     return list(pairwise(extent * part // parts for part in range(parts + 1)))
 

@@ -1,4 +1,4 @@
-"""What both ends of a run know."""
+"""Messages, addresses and values that the coordinator and its workers share."""
 
 __all__ = [
     "address",

@@ -76,7 +76,7 @@ def _enable_heartbeat(socket: zmq.Socket[Any]) -> None:
 
 
 class LinkMonitor:
-    """Monitors the connection of a client's ``socket`` from ``now`` on. Create it before the socket connects; one
+    """Monitor of the connection of a client's ``socket`` from ``now`` on. Create it before the socket connects; one
     thread at a time may use it.
 
     A lost link stays lost, although ZeroMQ reconnects: messages sent meanwhile are gone. ``refused`` is True once the

@@ -34,7 +34,7 @@ Handler = Callable[[int, Any], None] | int | None
 
 
 class SignalListener:
-    """Handles the signals of this process.
+    """Handler of the signals of this process.
 
     ``depth`` counts the active blocks that defer signals; ``kept`` is a deferred signal, 0 if there is none.
     """

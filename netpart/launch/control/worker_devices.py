@@ -71,5 +71,5 @@ def resolve_devices(names: Sequence[str]) -> list[str]:
     for place in places:
         # Without any GPU, cuda:0 passes: the worker's own error explains better what is missing.
         if place != CPU and _parse_gpu_number(place, place) >= max(1, found):
-            raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "they count from 0")
+            raise ConfigError("--device", f"one of the {found} GPUs of this host", place, "number the GPUs from 0")
     return places

@@ -22,7 +22,7 @@ PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartErr
 
 
 class Blame:
-    """Finds which of ``members`` caused a failure; ``team`` knows their processes and logs.
+    """Search for the member of ``members`` that caused a failure; ``team`` knows their processes and logs.
 
     ``certain`` is the rank at fault once it is known. Later failures of other workers are consequences and are ignored.
     """

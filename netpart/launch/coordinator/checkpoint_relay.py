@@ -15,8 +15,7 @@ from netpart.spec import extent, size
 
 
 class CheckpointRelay:
-    """Writes into the open files of ``saving`` and reads ``sources``, the files of the restored checkpoint. It touches
-    no other file.
+    """Writer into the open files of ``saving``, and reader of ``sources``, the files of the restored checkpoint.
 
     Raises DataError for any other file, and for whatever a checkpoint refuses.
     """
@@ -33,7 +32,7 @@ class CheckpointRelay:
         try:
             file.write_region(region.name, region_box(region), region_elements(region), tuple(region.shape) or None)
         except OSError as error:
-            hint = f"expected room for a checkpoint, got {os_error_text(error)}; free some"
+            hint = f"expected room for a checkpoint, got {os_error_text(error)}; free some disk space"
             raise DataError(f"{region.path}: {hint}") from error
         return RegionProto()
 

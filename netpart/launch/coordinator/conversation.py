@@ -57,7 +57,7 @@ class RunOptions:
 
 
 class Conversation:
-    """Exchanges messages with ``members`` through ``send``; ``listener`` receives every event.
+    """Exchange of messages with ``members`` through ``send``; ``listener`` receives every event.
 
     ``moved`` is when any member last made progress.
     """

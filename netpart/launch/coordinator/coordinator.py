@@ -44,7 +44,7 @@ NOTICES = 20
 
 
 class Coordinator:
-    """Runs ``partition`` on a team; ``listener`` receives every event."""
+    """Coordinator of a run of ``partition`` on a team; ``listener`` receives every event."""
 
     def __init__(
         self, partition: Partition, options: RunOptions, context: zmq.Context[Any], listener: Hearer,

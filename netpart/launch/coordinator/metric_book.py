@@ -20,7 +20,7 @@ class MetricMeans:
 
 
 class MetricBook:
-    """Collects reports. Those of one (phase, step) are complete when every worker has sent its own.
+    """Collection of reports. Those of one (phase, step) are complete when every worker has sent its own.
 
     Of several groups only one reports. Its rate of samples is multiplied by the number of groups.
     """

@@ -64,7 +64,7 @@ class FailureVerdict:
 
 
 class Watchdog:
-    """Watches ``members`` from ``now`` on.
+    """Watchdog over ``members`` from ``now`` on.
 
     ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
     introduce itself. ``hint`` is advice for the user about a worker that did not.

@@ -108,7 +108,8 @@ class ControlClient:
         if kind == "stop":
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
         if kind != wanted:
-            raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got {kind}")
+            hint = "install the same netpart on all hosts"
+            raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got {kind}; {hint}")
         return message
 
     def check(self) -> None:

@@ -1,3 +1,3 @@
-"""What a run reports to people."""
+"""Reports of a run to its user: events, metrics, warnings and the summary."""
 
 __all__ = ["earlier_runs", "event_lines", "events", "predicted_volumes", "run_record", "speedup", "workspace"]

@@ -18,7 +18,7 @@ from netpart.launch.report.workspace import refuse_removal
 
 
 class RunRecord:
-    """Receives every event, records it, and passes it on. No other run can use the workspace until ``close``.
+    """Recorder of every event, which it passes on. No other run can use the workspace until ``close``.
 
     A run resumed at step ``first_step`` keeps the lines up to that step; a new run starts a new file. Raises
     NetpartError for a workspace that cannot be written, or that another run is using.

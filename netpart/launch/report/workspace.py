@@ -57,8 +57,6 @@ def refuse_removal(file: IO[str], path: Path) -> None:
     except OSError:
         there, got = False, "nothing there"
     if not there:
-        lost = f"{path.name}, the logs, and checkpoints that were saved there before are lost, or where it was moved to"
-        problem = (
-            f"expected {path.name} where this run created it, got {got}; the folder was removed or moved meanwhile"
-        )
-        raise DataError(f"workspace {path.parent}: {problem}: {lost}")
+        problem = f"expected {path.name} where this run created it, got {got}"
+        hint = "if the folder was moved, copy the logs and checkpoints from there; if it was removed, they are lost"
+        raise DataError(f"workspace {path.parent}: {problem}; {hint}")

@@ -41,7 +41,8 @@ class ProcessTeam(Team):
             try:
                 self.spawn(rank, os.environ | self.variables(rank, control, seats.ticket(rank)))
             except OSError as error:
-                raise NetpartError(f"worker {rank}: expected to be started, got {os_error_text(error)}") from error
+                got = os_error_text(error)
+                raise NetpartError(f"worker {rank}: expected to be started, got {got}; start fewer workers") from error
 
     def spawn(self, rank: int, environment: dict[str, str]) -> None:
         """Start one worker. Raises OSError."""

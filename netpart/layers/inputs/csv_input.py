@@ -91,7 +91,7 @@ class CSVInput(RowInput):
         return open_store_rows(self, self._store(), decode, self._file, batch, seed)
 
     def _store(self) -> RecordStore:
-        """Opens the lines of the file. Raises DataError if the first line does not consist of values."""
+        """Open the lines of the file. Raises DataError if the first line does not consist of values."""
         store = open_layer_store(self, "textfile")
         first = store.value(0)
         kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RecordParser(Layer):
-    """Reads a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
+    """Reader of a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
 
     @abstractmethod
     def decoder(self, dtype: DTypeLike) -> Decode:
@@ -29,7 +29,7 @@ class RecordParser(Layer):
 
     @abstractmethod
     def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
-        """Fills ``out`` with rows ``lo`` to ``hi`` of the mini-batch of ``step``."""
+        """Fill ``out`` with rows ``lo`` to ``hi`` of the mini-batch of ``step``."""
 
     def records(self) -> RecordSpec:
         """The spec of the source; raises ConfigError if it holds no records."""

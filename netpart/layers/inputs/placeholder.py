@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class InputPlaceholder(Layer):
-    """Has the outputs of ``layer``, uncut. Each step reads ``values``, one host array per output, when it begins.
+    """Input with the outputs of ``layer``, uncut. Each step first reads ``values``, one host array per output.
 
     The arrays exist as soon as the layer is bound; they are filled with 0.
     """
@@ -43,6 +43,6 @@ class InputPlaceholder(Layer):
         return kernels.feed(call.y, self.feed_values)
 
     def feed_values(self, *outputs: Array) -> None:
-        """Copies the current values to ``outputs``."""
+        """Copy the current values to ``outputs``."""
         for output, value in zip(outputs, self.values, strict=True):
             output[...] = value

@@ -38,7 +38,7 @@ class RowInput(Layer):
 
     @abstractmethod
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        """Opens the source of the rows of mini-batches of ``batch`` rows; ``dtype`` is the compute dtype.
+        """Open the source of the rows of mini-batches of ``batch`` rows; ``dtype`` is the compute dtype.
 
         Raises DataError if the data cannot be used.
         """

@@ -22,7 +22,7 @@ ReadFile = Callable[[Path, str], Any]
 
 
 def data_path(layer: Layer, path: str, *at: str) -> Path:
-    """Resolves ``path``: in the folder of the conf or, if only that exists, in the working directory.
+    """Resolve ``path``: in the folder of the conf or, if only that exists, in the working directory.
 
     Raises ConfigError, at the field ``at``, if it is empty.
     """
@@ -34,7 +34,7 @@ def data_path(layer: Layer, path: str, *at: str) -> Path:
 
 
 def open_layer_store(layer: Layer, backend: str) -> RecordStore:
-    """Opens the store of store_conf; ``backend`` is the default of its backend. Raises ConfigError or DataError."""
+    """Open the store of store_conf; ``backend`` is the default of its backend. Raises ConfigError or DataError."""
     conf = layer.conf.store_conf
     if conf.encoded:
         raise fault(layer, "plain records", "encoded: true", "store decoded images", "store_conf", "encoded")
@@ -54,7 +54,7 @@ def draw_skip(layer: Layer, most: int, seed: int) -> int:
 def open_store_rows(
     layer: Layer, store: RecordStore, decode: Decode, read_file: ReadFile, batch: int, seed: int
 ) -> RowReader:
-    """Returns a reader of the rows of a store, skipped, shuffled and scaled by the options of store_conf."""
+    """Return a reader of the rows of a store, skipped, shuffled and scaled by the options of store_conf."""
     conf = layer.conf.store_conf
     order = philox.stream_key(seed, layer.name, "shuffle")
     at_least(layer, 0, conf.random_skip, "store_conf", "random_skip")

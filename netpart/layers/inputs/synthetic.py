@@ -41,7 +41,7 @@ class SyntheticInput(RowInput):
 
 
 def check_synthetic_conf(layer: Layer) -> Shape:
-    """Returns the shape of a row of ``layer``; raises ConfigError unless it and synthetic_conf are valid."""
+    """Return the shape of a row of ``layer``; raise ConfigError unless it and synthetic_conf are valid."""
     shape = tuple(layer.conf.store_conf.shape)
     at_least(layer, 1, layer.conf.synthetic_conf.classes, "synthetic_conf", "classes")
     at_least(layer, 0, layer.conf.synthetic_conf.batches, "synthetic_conf", "batches")

@@ -1,3 +1,3 @@
-"""What a cut costs."""
+"""The cost of a cut: bytes, FLOPs, memory and predicted seconds."""
 
 __all__ = ["cost", "devices", "group_traffic", "layer_loads", "ledger", "net_profile", "predict", "worker_shares"]

@@ -119,7 +119,7 @@ def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
     """Raise ConfigError for a number that is not above 0."""
     # Not ``value <= 0``, which is False for NaN.
     if not value > 0:
-        raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write {name}: 1e9, say", at=(*at, name))
+        raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write for example {name}: 1e9", at=(*at, name))
 
 
 def equal_devices(

@@ -87,7 +87,7 @@ class NetProfile:
 
 
 def read_profile(path: Path) -> NetProfile:
-    """Read the profile in file ``path``; raises ConfigError, with its place, for a line that is neither layer nor edge.
+    """Read the profile in file ``path``; raise ConfigError, with its place, for a line that is neither layer nor edge.
 
     Inputs are omitted, as their time is that of loading data, and so are elements of a tuple that no layer reads.
     """
@@ -155,7 +155,7 @@ def _is_ignored_layer(layer: LayerProfile, read: bool) -> bool:
 
 
 def _sort_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
-    """Sort ``names`` so that each follows those that it reads; raises ConfigError for a cycle."""
+    """Sort ``names`` so that each follows those that it reads; raise ConfigError for a cycle."""
     missing = {name: sum(target == name for _, target in edges) for name in names}
     ready = [name for name in names if not missing[name]]
     # Kahn's algorithm. ``ready`` grows while it is iterated, so the loop also visits the layers that become ready in

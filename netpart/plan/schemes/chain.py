@@ -8,7 +8,7 @@ from netpart.plan.price.net_profile import Floats
 
 
 def cut_chain(prices: Floats, parts: int, joined: np.ufunc = np.maximum) -> list[int]:
-    """Cut a chain of n elements into ``parts`` runs; returns parts + 1 bounds from 0 to n.
+    """Cut a chain of n elements into ``parts`` runs; return parts + 1 bounds from 0 to n.
 
     ``prices`` (n + 1, n + 1) has at [a, b] the price of the run of elements a to b - 1, infinite if there is no such
     run. The bounds minimise ``joined`` over the prices of all runs: their maximum or their sum.

@@ -1,3 +1,3 @@
-"""Finds the best cut."""
+"""Search for the best cut."""
 
 __all__ = ["pipelines", "planners", "portfolio", "proposal", "task"]

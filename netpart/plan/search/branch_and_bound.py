@@ -23,7 +23,7 @@ def branch_and_bound(problem: Knapsacks, limit: float, start: Plan | None = None
 
 
 class BranchSearch:
-    """Places partitions, the largest first, on every device that could still lead to a better plan.
+    """Search that places partitions, the largest first, on every device that could still lead to a better plan.
 
     Loads and rooms are whole numbers, so sums do not depend on their order.
     """

@@ -54,13 +54,13 @@ def _solve_by_branching(problem: Knapsacks, limit: float, start: Plan | None) ->
     if plan is None and proved:
         raise _infeasible_error()
     if plan is None:
-        raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
+        raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; increase --limit")
     return ProvedPlan(plan, problem.value(plan) if proved else problem.bound)
 
 
 def _infeasible_error() -> ConfigError:
     """The error for a problem without a legal plan."""
-    hint = "give the devices more --slack, or make more --partitions"
+    hint = "increase --slack, or make more --partitions"
     return ConfigError("partitions", "an allocation within all capacities", "none: it is proved that none exists", hint)
 
 
@@ -85,7 +85,7 @@ def solve_by_cp_sat(problem: Knapsacks, limit: float, start: Plan | None, cp: An
     if status in (cp.OPTIMAL, cp.FEASIBLE):
         plans.append(np.array([[solver.value(x) for x in row] for row in on]).argmax(axis=1))
     if not plans:
-        raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; give more --limit")
+        raise NetpartError(f"EXACT: expected a legal plan within {limit:g} s, found none; increase --limit")
     plan = max(plans, key=problem.fitness)
     return ProvedPlan(plan, _proved_bound(problem, problem.value(plan), solver.best_objective_bound))
 

@@ -110,7 +110,7 @@ def _first_population(problem: Knapsacks, random: np.random.Generator, size: int
         if plan is not None:
             found.append(plan)
     if not found:
-        raise NetpartError("GABRA: expected an allocation within capacities, found none; give the devices more --slack")
+        raise NetpartError("GABRA: expected an allocation within capacities, found none; increase --slack")
     return found
 
 

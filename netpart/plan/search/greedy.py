@@ -25,5 +25,5 @@ def allocate_greedily(problem: Knapsacks) -> Plan:
         if homeless:
             homeless += put_on_device(problem, plan, homeless.pop(), random)
     if homeless or not fill_idle_devices(problem, plan):
-        raise NetpartError("GREEDY: expected a device with room for each partition, found none; give more --slack")
+        raise NetpartError("GREEDY: expected a device with room for each partition, found none; increase --slack")
     return improve_plan(problem, plan)

@@ -134,7 +134,7 @@ class Knapsacks:
             raise ConfigError("partitions", f"one for each of {devices} devices at least", got, hint)
         if sum(self.whole_loads) > sum(self.whole_room):
             got = f"{self.loads.sum():.6g}"
-            hint = "give the devices more --slack"
+            hint = "increase --slack"
             raise ConfigError("partitions", f"loads that sum to {self.capacities.sum():.6g} at most", got, hint)
         self.check_one_by_one()
 
@@ -147,7 +147,7 @@ class Knapsacks:
         largest = float(self.loads.max())
         room = float(self.room.max())
         if max(self.whole_loads) > max(self.whole_room):
-            hint = "make more --partitions, or give the devices more --slack"
+            hint = "make more --partitions, or increase --slack"
             raise ConfigError(
                 f"partition {int(self.loads.argmax())}", f"a load of at most {room:.6g}", f"{largest:.6g}", hint
             )

@@ -77,7 +77,7 @@ def best_pipeline(
     stage that exceeds the ``room`` of a worker.
     """
     if workers < 1 or bandwidth <= 0:
-        raise ConfigError("plan", "a worker and a bandwidth above 0", f"{workers} and {bandwidth:g}")
+        raise ConfigError("plan", "a worker and a bandwidth above 0", f"{workers} and {bandwidth:g}", "pass others")
     room = room or MemoryBudget()
     search = StageSearch(find_downsets(profile), workers, bandwidth, straight, room)
     # ``argmin`` returns the first minimum, which has the fewest workers.

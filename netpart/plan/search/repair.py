@@ -29,7 +29,7 @@ def repair_plan(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> 
 
 
 def _evict_overload(problem: Knapsacks, plan: Plan, random: np.random.Generator) -> list[int]:
-    """Remove partitions from ``plan`` (device -1) until no device is overfull; returns them."""
+    """Remove partitions from ``plan`` (device -1) until no device is overfull; return them."""
     load, out = problem.on_devices(plan), []
     for i in random.permutation(len(plan)):
         device = plan[i]
@@ -41,7 +41,7 @@ def _evict_overload(problem: Knapsacks, plan: Plan, random: np.random.Generator)
 
 
 def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
-    """Put partition ``i`` on the best device with room for it; returns the partitions that it displaced."""
+    """Put partition ``i`` on the best device with room for it; return the partitions that it displaced."""
     inside = plan >= 0
     room = problem.room - np.bincount(plan[inside], problem.loads[inside], len(problem.room))
     fits = np.flatnonzero(room >= problem.loads[i])
@@ -61,7 +61,7 @@ def put_on_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Gene
 
 
 def _clear_device(problem: Knapsacks, plan: Plan, i: int, random: np.random.Generator) -> list[int]:
-    """Clear a device that can hold partition ``i`` and put it there; returns what it held, or ``i`` if none can."""
+    """Clear a device that can hold partition ``i`` and put it there; return what it held, or ``i`` if none can."""
     large = np.flatnonzero(problem.room >= problem.loads[i])
     if not len(large):
         return [i]

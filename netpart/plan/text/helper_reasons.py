@@ -31,7 +31,7 @@ class HelperReason:
 
 
 class ReasonFinder:
-    """Finds the reason for each helper."""
+    """Lookup of the reason for each helper."""
 
     def __init__(self, partition: Partition, around: HelperNeighbours) -> None:
         self.around = around

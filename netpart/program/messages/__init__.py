@@ -1,3 +1,3 @@
-"""What workers send, and when."""
+"""Messages between workers: their pairs, memory, order and checks for deadlock."""
 
 __all__ = ["communication", "deadlock_check", "wire_memory"]

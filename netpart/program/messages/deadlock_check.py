@@ -33,7 +33,7 @@ REPORT = "this is a fault of netpart, not of the job: please report it with the 
 
 
 class CounterAction(NamedTuple):
-    """Counts an event ``key`` or, if ``wanted`` is not 0, waits until it has been counted ``wanted`` times in every
+    """Count an event ``key`` or, if ``wanted`` is not 0, wait until it has been counted ``wanted`` times in every
     step up to the one ``lag`` steps before. Events are messages and starts of collectives by a member (``key`` is the
     channel), and finished steps of a worker (``key`` is its rank)."""
 

@@ -1,3 +1,3 @@
-"""Graphs, lanes and collectives on GPUs."""
+"""CUDA graphs, lanes (streams) and NCCL collectives on GPUs."""
 
 __all__ = ["communicators", "graph_capture", "nccl_collectives", "pinned_staging"]

@@ -89,7 +89,9 @@ def _max_lanes() -> int:
     """Maximum number of lanes. Raises NetpartError."""
     wanted = os.environ.get(VARIABLE, str(LANES))
     if not wanted.isdecimal() or int(wanted) < 1:
-        raise NetpartError(f"{VARIABLE}: expected a number of streams from 1, got {wanted!r}; 1 is without branches")
+        raise NetpartError(
+            f"{VARIABLE}: expected a number of streams from 1, got {wanted!r}; set 1 for no parallel branches"
+        )
     return int(wanted)
 
 

@@ -13,8 +13,9 @@ TRIED = 5
 
 
 class GraphTrial:
-    """Launches ``graphs`` in turn until each has been timed often enough, then only the fastest (of several, the
-    first).
+    """Trial of ``graphs``: launched in turn until each has been timed often enough, then only the fastest.
+
+    Of several that are equally fast, the first is kept.
 
     Nothing waits for a time: it is read once the device has reached its event.
     """

@@ -68,6 +68,6 @@ def test_with_one_lane_there_are_no_branches(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("wanted", ["", "two", "1.5", "-1", "0", " "])
 def test_a_number_of_lanes_that_is_none_is_named(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NETPART_LANES", wanted)
-    said = f"NETPART_LANES: expected a number of streams from 1, got {wanted!r}; 1 is without branches"
+    said = f"NETPART_LANES: expected a number of streams from 1, got {wanted!r}; set 1 for no parallel branches"
     with pytest.raises(NetpartError, match=f"^{re.escape(said)}$"):
         assign_lanes([[]], [False])
