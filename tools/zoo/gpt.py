@@ -8,7 +8,7 @@ from tools.zoo.job import NORMAL, Job, Net
 from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 
 WORDS = {"loss": "partition_dim: 2"}
-"""Each worker judges its share of the vocabulary."""
+"""Each worker computes the loss of its share of the vocabulary."""
 
 
 def jobs() -> Iterator[Job]:

@@ -1,6 +1,6 @@
-"""The net of 3D-ResAttNet, see resattnet.py: residual blocks on volumes, each stage with attention behind it.
+"""The net of 3D-ResAttNet, see resattnet.py: residual blocks on volumes, with attention after the stages.
 
-The paper leaves open where the attention stands and what the first layers do. Here it stands behind every stage of 4096
+The paper does not specify the places of attention or the first layers. Here attention follows every stage of 4096
 positions or fewer, and the first layers are ResNet's.
 """
 

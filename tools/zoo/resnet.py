@@ -67,7 +67,7 @@ def convolution(net: Net, name: str, source: str, filters: int, kernel: int, str
 
 
 def join(net: Net, name: str, at: str, source: str, filters: int, stride: int, project: bool) -> str:
-    """Adds the shortcut, projected where it changes its shape."""
+    """Add the shortcut, projected where it changes its shape."""
     if project:
         source = convolution(net, f"{name}-shortcut", source, filters, 1, stride, relu=False)
     return net.relu(f"{name}-out", net.layer(f"{name}-add", "kAdd", at, source))
