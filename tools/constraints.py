@@ -21,7 +21,7 @@ LEFT_OUT = ("netpart", "pip")
 
 
 def written(frozen: Iterable[str]) -> Iterator[str]:
-    """The constraints of a ``pip freeze``, without the local part of a version (+cpu), which most package indexes lack."""
+    """The constraints of a ``pip freeze``, without local parts of versions (+cpu), which most package indexes lack."""
     for line in sorted(frozen, key=str.lower):
         name, _, version = line.partition("==")
         if version and name not in LEFT_OUT and not line.startswith(("#", "-")):

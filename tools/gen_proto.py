@@ -24,7 +24,7 @@ STUB_HEADER = b"# mypy: ignore-errors\n"
 
 
 def fresh_files() -> dict[str, bytes]:
-    """The files generated from proto/*.proto: path from the root -> content. Raises RuntimeError if there is no compiler."""
+    """The files generated from proto/*.proto: path -> content. Raises RuntimeError if there is no compiler."""
     sources = [f"{PACKAGE}/{path.name}" for path in sorted((ROOT / "proto").glob("*.proto"))]
     with environment(*extra("proto")) as python, TemporaryDirectory() as target:
         described = Path(target) / "all.pb"

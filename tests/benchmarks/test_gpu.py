@@ -179,7 +179,7 @@ def test_a_net_that_cannot_be_measured_leaves_the_others(
     assert capsys.readouterr().out.splitlines() == ["LeNet: no device", "MNIST MLP: no device"]
     assert not path.exists()
     assert main(["--nets", "lenet", "--minutes", "-1", "-o", str(path)]) == 1
-    assert "NETS= measures it alone" in capsys.readouterr().out
+    assert "measure it alone with NETS=" in capsys.readouterr().out
 
 
 class Clockwork:

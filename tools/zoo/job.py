@@ -44,10 +44,10 @@ class Net:
         return name
 
     def data(self, batch: int, shape: Sequence[int], classes: int) -> str:
-        """Made up from the seed: a pattern per class, plus noise. Few classes have less of it: they are learnt soon."""
+        """Add synthetic data: a pattern per class, plus noise. Few classes get less noise, so that they are learnt soon."""
         conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
-        said = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
-        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{said}")
+        store = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
+        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{store}")
 
     def convolution(
         self, name: str, source: str, filters: int, kernel: int, stride: int = 1, pad: int = 0, more: str = "",
