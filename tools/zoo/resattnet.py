@@ -69,11 +69,11 @@ def jobs() -> Iterator[Job]:
     yield from small()
 
 
-def reduced(name: str, blocks: Sequence[int], table: str, title: str, epochs: int, groups: int = 1) -> Job:
+def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int, groups: int = 1) -> Job:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     pace = ", trained asynchronously" if groups > 1 else ""
     about = (
-        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {title} in the cohort of phantoms{pace}: scans of 40 x 48 x 40 "
+        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {task} in the cohort of phantoms{pace}: scans of 40 x 48 x 40 "
         "voxels instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
         f"{epochs * groups} epochs of 320 scans."
     )
