@@ -44,7 +44,7 @@ class Net:
         return name
 
     def data(self, batch: int, shape: Sequence[int], classes: int) -> str:
-        """Add synthetic data: a pattern per class, plus noise; less noise for few classes, which are then learnt soon."""
+        """Add synthetic data: a pattern per class, plus noise. Few classes get less noise: they are learnt faster."""
         conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
         store = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
         return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{store}")
