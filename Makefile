@@ -9,7 +9,7 @@ PEERS_BIN := $(PEERS_VENV)/bin
 # A machine with a GPU often has a Python with all needed packages: GPU_PYTHON=python3 uses that one as it is.
 GPU_PYTHON ?=
 ON_GPU = $(or $(GPU_PYTHON),$(BIN)/python)
-BESIDE_PEERS = $(or $(GPU_PYTHON),$(PEERS_BIN)/python)
+PEERS_PYTHON = $(or $(GPU_PYTHON),$(PEERS_BIN)/python)
 GPU_PEERS = $(if $(GPU_PYTHON),,$(PEERS))
 GPU_STAMP = $(if $(GPU_PYTHON),,$(STAMP))
 FITS = -c 'import sys; sys.exit(sys.version_info < (3, 11))'
@@ -160,10 +160,10 @@ bench-hybrid: $(PEERS) ## time what is not yet measured of 3D-ResAttNet on 1 to 
 	$(PEERS_BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)
 
 bench-gpu: $(GPU_PEERS) ## time a GPU, compared with PyTorch; NETS=lenet,mlp PRECISION=float32 for a part, GPU_PYTHON=python3
-	$(BESIDE_PEERS) -m benchmarks.gpu $(NETS:%=--nets %) $(PRECISION:%=--precision %) $(ARGS)
+	$(PEERS_PYTHON) -m benchmarks.gpu $(NETS:%=--nets %) $(PRECISION:%=--precision %) $(ARGS)
 
 bench-gpu-bridges: $(GPU_PEERS) ## time the transports of tensors between two workers on one GPU
-	$(BESIDE_PEERS) -m benchmarks.gpu_bridges $(ARGS)
+	$(PEERS_PYTHON) -m benchmarks.gpu_bridges $(ARGS)
 
 bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
 	$(PEERS_BIN)/python -m benchmarks.bridges

@@ -1,11 +1,12 @@
 """Accuracy of the use case: 3D-ResAttNet trained on the cohort of phantoms and tested, by netpart and by PyTorch.
 
 Every training begins with the same weights and sees the same scans, mirrored alike, in the same order, at the same
-learning rates; for pMCI against sMCI it begins with what it has learned of AD against NC, as scans of MCI are harder.
+learning rates. A training for pMCI against sMCI begins with the net trained for AD against NC, as scans of MCI are
+harder.
 
-What a step computes does not depend on the number of workers, but on how many rows are normalised together: all of the
-mini-batch, those of a micro-batch, or those of a worker where each normalises its own. One worker therefore stands for
-any number of them: it takes the mini-batch in as many micro-batches as there are such shares of its rows.
+The values of a step do not depend on the number of workers, but on the number of rows that are normalised together: all
+of the mini-batch, those of a micro-batch, or those of a worker if each normalises its own. So one worker computes the
+same as any number: it takes the mini-batch in as many micro-batches as there are such shares of its rows.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ TEST_ROWS = 10
 
 @dataclass(frozen=True)
 class Task:
-    """Two classes to be told apart. ``table`` begins the names of the tables of their scans; ``rate`` is the learning
-    rate at first; ``after`` the task whose net is gone on with ("": none)."""
+    """Two classes to distinguish. ``table`` begins the names of the tables of their scans. ``rate`` is the first
+    learning rate. ``after`` is the task whose trained net is the start ("": none)."""
 
     name: str
     title: str
@@ -63,7 +64,7 @@ class School:
     epochs: int | None = None
 
     def trained(self, net: Net, tasks: Sequence[Task], who: str, rows: int) -> Iterator[Trained]:
-        """The trainings of ``net`` for ``tasks``, in the order of TASKS, and for those that they go on from."""
+        """Yield the trainings of ``net`` for ``tasks`` and those that they start from, in the order of TASKS."""
         wanted = {name for task in tasks for name in (task.name, task.after)}
         learned = dict[str, str]()
         for task in TASKS.values():
@@ -95,7 +96,7 @@ class School:
         return proto
 
     def run(self, who: str, folder: Path, proto: JobProto) -> Summary:
-        """Trains on one thread; raises RuntimeError, with what was said, if that fails."""
+        """Train on one thread; raises RuntimeError, with the output of the command, if that fails."""
         folder.mkdir(parents=True)
         job, summary = folder / "job.conf", folder / "summary.json"
         job.write_text(text_format.MessageToString(proto), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""How fast bridges and all-reduces are among processes of one host, beside memcpy, ZeroMQ, gloo and MPI.
+"""Speed of bridges and all-reduces among processes of one host, compared with memcpy, ZeroMQ, gloo and MPI.
 
 python -m benchmarks.bridges            all figures, alternating, medians; benchmarks/results/bridges.json
 
-memcpy       64 MB from array to array in one process, which no bridge can beat by much
-one way      64 MB from the call of send until the receiver holds it; a message without bytes says so
-streamed     64 MB messages, as many as may be ahead, each copied out where it arrives, as a worker does
+memcpy       64 MB from array to array in one process: about the limit of a bridge
+one way      64 MB from the call of send until the receiver holds it, which it reports by an empty message
+streamed     64 MB messages, as many as may be in flight, each copied out by the receiver, as a worker does
 round trip   1 KB there and back
 all-reduce   see reduce.py
 """
@@ -36,7 +36,7 @@ WARM_UP = 2
 BURST = 8
 TRIPS = 1000
 BRIDGE_GOAL, TRIP_GOAL = 0.7, 4.0
-"""How many times as long as one way memcpy must take, and ZeroMQ's round trip as ours."""
+"""The goals: the time of memcpy over that of one way, and the time of ZeroMQ's round trip over netpart's."""
 PACKAGES = ("netpart", "numpy", "pyzmq", "mpi4py", "mpich", "torch")
 
 
@@ -46,7 +46,7 @@ def end_of(kind: str, rank: int) -> End:
 
 
 def answer(kind: str, address: str) -> None:
-    """The other process: copies out what it is to take."""
+    """Run the other process, which copies out the messages that it is asked to take."""
     target = np.zeros(LARGE, np.uint8)
     end_of(kind, 1).answer(address, np.empty(0, np.uint8), partial(np.copyto, target))
 
@@ -61,7 +61,7 @@ class Bridge:
         self.large, self.small = np.ones(LARGE, np.uint8), np.ones(SMALL, np.uint8)
 
     def one_way(self) -> float:
-        """Of one large message."""
+        """Time one large message."""
         self.ask("look", 1)
         start = perf_counter()
         self.end.send("large", self.large)
@@ -69,14 +69,14 @@ class Bridge:
         return perf_counter() - start
 
     def streamed(self) -> float:
-        """Per message, of a burst of large ones that are copied out."""
+        """Time a burst of large messages that are copied out; seconds per message."""
         self.ask("take", BURST)
         start = perf_counter()
         self.end.burst(BURST, self.large)
         return (perf_counter() - start) / BURST
 
     def round_trip(self) -> float:
-        """The median of many small messages."""
+        """Time many small messages there and back; the median."""
         self.ask("trip", TRIPS)
         seconds = []
         for _ in range(TRIPS):
@@ -96,7 +96,7 @@ def bridge(kind: str) -> Iterator[Bridge]:
 
 
 def copied(source: Array, target: Array) -> float:
-    """Seconds of a copy."""
+    """Copy ``source``; return the seconds."""
     start = perf_counter()
     np.copyto(target, source)
     return perf_counter() - start
@@ -116,7 +116,7 @@ def measure() -> dict[str, float]:
 
 
 def rows(seconds: dict[str, float]) -> Iterator[Row]:
-    """What the figures of bridges say about each other."""
+    """Yield the comparisons of the figures of bridges."""
     for kind in ("one way", "streamed"):
         work, ours = f"bridge of {LARGE >> 20} MB, {kind}", seconds[f"{kind} shm"]
         yield Row(work, "memcpy", ours, seconds["memcpy"], goal=BRIDGE_GOAL if kind == "one way" else None)
@@ -126,7 +126,7 @@ def rows(seconds: dict[str, float]) -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if a goal is missed."""
+    """Measure, print, write the results; 1 if a goal is missed."""
     if sys.argv[1:]:
         answer(*sys.argv[1:])
         return 0

@@ -1,4 +1,4 @@
-"""What is timed: netpart under each scheme as its users run it, and the peers, each in processes of its own."""
+"""The contenders of benchmarks.schemes: netpart under each scheme as users run it, and peers in their own processes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SCHEMES = ("SEQUENTIAL", "DATA", "NAIVE", "GATHER_SCATTER", "ALTSPLIT", "COLUMN_
 """ONE_WEIRD_TRICK is GATHER_SCATTER where there is no convolution."""
 CONTENDERS = (*SCHEMES, MPI, TORCH)
 WARM_UP = 3
-"""First steps of every run, which do not count."""
+"""First steps of every run, which are not counted."""
 DEADLINE = 600.0
 """Seconds after which a run has failed."""
 YIELDING = ("MPIR_CVAR_ENABLE_HEAVY_YIELD", "MPIR_CVAR_POLLS_BEFORE_YIELD")
-"""What makes MPICH, which waits by asking over and over, sleep between two questions."""
+"""Variables that make MPICH, which waits by polling, yield the core between two polls."""
 MPIEXEC = str(Path(sys.executable).with_name("mpiexec"))
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
 class Found:
-    """What a contender took: seconds of each step, the mean loss of all steps, calls and payload bytes of one step."""
+    """Figures of a contender: seconds of each step, the mean loss of all steps, calls and payload bytes of one step."""
 
     seconds: list[float]
     loss: float
@@ -54,7 +54,7 @@ class Found:
 
 @dataclass
 class Timed:
-    """What each contender took for ``work``."""
+    """Measurements of all contenders for ``work``."""
 
     work: Work
     found: dict[str, Found] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Timed:
 class Bench:
     """Runs contenders on one Work after another; owns a folder and the processes of PyTorch, which start once.
 
-    ``arguments`` are further ones for ``netpart run``, such as --launcher threads.
+    ``arguments`` are additional ones for ``netpart run``, such as --launcher threads.
     """
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
@@ -87,7 +87,7 @@ class Bench:
         return peers[contender](work) if contender in peers else self.netpart(contender, work)
 
     def netpart(self, scheme: str, work: Work) -> Found:
-        """netpart run; its bytes are counted, its calls those of the graph."""
+        """Run netpart. Bytes are counted in the run, calls in the graph."""
         job, summary = self.folder / "job.conf", self.folder / "summary.json"
         options = ["--workers", str(work.workers), "--scheme", scheme, "--workspace", str(self.folder / "out")]
         call = [sys.executable, "-m", "netpart", "run", str(job), *options, "--summary", str(summary)]
@@ -99,13 +99,13 @@ class Bench:
         return Found(found["step_seconds"][WARM_UP:], found["train"]["loss/loss"], calls, sent)
 
     def altsplit_mpi(self, work: Work) -> Found:
-        """The seed's Algorithm 2 under mpiexec. Where processes share cores, those that wait give theirs away."""
+        """Run the seed's Algorithm 2 under mpiexec. If processes share cores, a waiting process yields its core."""
         yielding = [word for name in YIELDING for word in ("-genv", name, "1")] if work.workers > CORES else []
         call = [MPIEXEC, *yielding, "-n", str(work.workers), sys.executable, "-m"]
         return read(execute([*call, "benchmarks.peers.altsplit_mpi", work.to_json()], work))
 
     def torch_tp(self, work: Work) -> Found:
-        """PyTorch's tensor parallelism."""
+        """Run PyTorch's tensor parallelism."""
         process = self.torch.get(work.workers) or self.start_torch(work)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -114,11 +114,11 @@ class Bench:
         ready, _, _ = select.select([process.stdout], [], [], DEADLINE)
         line = process.stdout.readline() if ready else b""
         if not line:
-            raise TimeoutError(f"torch_tp: expected an answer within {DEADLINE:.0f} s, got none; see its words above")
+            raise TimeoutError(f"torch_tp: expected an answer within {DEADLINE:.0f} s, got none; see its output above")
         return read(line)
 
     def start_torch(self, work: Work) -> subprocess.Popen[bytes]:
-        """Starts PyTorch's processes for so many workers; they wait silently between works."""
+        """Start PyTorch's processes for so many workers; between works they wait without computing."""
         call = [sys.executable, "-m", "benchmarks.peers.torch_tp", str(work.workers)]
         process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(work), cwd=ROOT)
         self.torch[work.workers] = self.stack.enter_context(process)
@@ -137,26 +137,26 @@ class Bench:
 
 
 def execute(call: list[str], work: Work) -> bytes:
-    """The stdout of a command that ends well."""
+    """Run a command and return its stdout; raises CalledProcessError if it fails."""
     done = subprocess.run(call, env=environment(work), stdout=subprocess.PIPE, timeout=DEADLINE, check=True, cwd=ROOT)
     return done.stdout
 
 
 def environment(work: Work) -> dict[str, str]:
-    """That of this process, with the threads that each process of ``work`` gets."""
+    """The environment of this process, with the number of threads of each process of ``work``."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return os.environ | dict.fromkeys(names, str(work.threads))
 
 
 def read(line: bytes) -> Found:
-    """What a peer printed."""
+    """The measurements that a peer printed."""
     found: dict[str, Any] = json.loads(line)
     loss = sum(found["losses"]) / len(found["losses"])
     return Found(found["seconds"][WARM_UP:], loss, found["calls"], found["bytes"])
 
 
 def exchanged(job: Path, workers: int, scheme: str) -> tuple[int, int]:
-    """Calls and payload bytes of one training step, from the graph."""
+    """Call and payload bytes of one training step, from the graph."""
     cut = partition_by_scheme(read_job(job).proto, workers, job.parent, scheme=scheme)
     return calls(cut), compute_ledger(cut).total
 

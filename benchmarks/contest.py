@@ -1,4 +1,4 @@
-"""What is timed: a run of netpart as its users start it, and peers that play some steps whenever they are told to."""
+"""Timed contenders: a run of netpart as users start it, and peers that play some steps on each command."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchmarks.machine import ROOT, environment, peaks
 from benchmarks.prepare import WARM_UP, Prepared
 
 PLAIN, LAST = "plain", "channels last"
-"""How the tensors of a peer may lie in memory."""
+"""Memory layouts of a peer's tensors."""
 LOOK_SECONDS = 0.25
-"""How often the memory of workers is looked at: seldom, as it takes a millisecond of a core that they need."""
+"""Seconds between two reads of the workers' memory: each takes a millisecond of a core that the workers need."""
 DEADLINE = 900.0
 """Seconds after which a run has failed."""
 
@@ -39,7 +39,7 @@ class Timed:
         return median(self.seconds)
 
     def add(self, seconds: Sequence[float], loss: float, peak: int) -> None:
-        """Takes another run in."""
+        """Add the figures of another run."""
         self.loss = self.loss if self.seconds else loss
         self.peak = max(self.peak, peak)
         self.seconds += seconds[WARM_UP:]
@@ -49,28 +49,28 @@ def netpart(
     prepared: Prepared, timed: Timed, steps: int, workers: int, threads: int, arguments: Sequence[str] = (),
     plan: Path | None = None,
 ) -> None:  # fmt: skip
-    """Trains for ``steps`` steps with ``netpart run``, as the job is or by a ``plan`` of it for as many steps.
+    """Train for ``steps`` steps with ``netpart run``, as the job is written or by a ``plan`` of it for as many steps.
 
-    Raises RuntimeError, with what it said, if that fails.
+    Raises RuntimeError, with the output of the command, if that fails.
     """
     prepared.write_job(steps)
     with TemporaryDirectory() as folder:
-        summary, said = Path(folder) / "summary.json", Path(folder) / "said.txt"
+        summary, log = Path(folder) / "summary.json", Path(folder) / "log.txt"
         call = [sys.executable, "-m", "netpart", "run", str(plan or prepared.job), "--workers", str(workers)]
         options = ["--workspace", folder, "--summary", str(summary), *arguments]
-        with said.open("w") as output:
+        with log.open("w") as output:
             process = subprocess.Popen(
                 [*call, *options], env=environment(threads), stdout=output, stderr=output, cwd=ROOT
             )
         peak = watched(process)
         if process.returncode:
-            raise RuntimeError(f"{' '.join([*call, *options])}: exit code {process.returncode}: {said.read_text()}")
+            raise RuntimeError(f"{' '.join([*call, *options])}: exit code {process.returncode}: {log.read_text()}")
         found = json.loads(summary.read_text(encoding="utf-8"))
     timed.add(found["step_seconds"], found["train"]["loss/loss"], peak)
 
 
 def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> Path:
-    """The plan that netpart recommends for runs of so many ``steps``, by what its kernels take here."""
+    """The plan that netpart recommends for runs of so many ``steps``, from the times of its kernels on this machine."""
     prepared.write_job(steps)
     found = prepared.folder / "plan.conf"
     call = [sys.executable, "-m", "netpart", "plan", str(prepared.job), "--workers", str(workers), "--by", "profile"]
@@ -79,7 +79,7 @@ def recommended(prepared: Prepared, steps: int, workers: int, threads: int) -> P
 
 
 def watched(process: subprocess.Popen[Any]) -> int:
-    """Waits for a process; the most that one of its children had in memory."""
+    """Wait for a process; return the largest memory, in bytes, of one of its children."""
     found: dict[int, int] = {}
     waited = 0.0
     while True:
@@ -103,7 +103,7 @@ class Peer:
         )
 
     def ask(self, **command: Any) -> dict[str, Any]:
-        """The answer to a command; raises RuntimeError if the program has ended instead."""
+        """Send a command and return the answer; raises RuntimeError if the program has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(command) + "\n")
@@ -115,13 +115,13 @@ class Peer:
         return found
 
     def play(self, timed: Timed, steps: int, layout: str, compiled: bool = False) -> None:
-        """Plays ``steps`` steps of one variant. Its memory is what it takes in the first run."""
+        """Play ``steps`` steps of one variant. Its memory is that of the first run."""
         found = self.ask(layout=layout, compiled=compiled, steps=steps)
         timed.add(found["seconds"], sum(found["losses"]) / steps, timed.peak or found["peak"])
         timed.imported = found["imported"]
 
     def __enter__(self) -> Self:
-        """Waits until the program is ready: what it imports would take the cores of whoever is timed first."""
+        """Wait until the program is ready: its imports would take cores from the contender that is timed first."""
         self.ask(layout=PLAIN, compiled=False, steps=0)
         return self
 
@@ -138,6 +138,6 @@ class Peer:
 
 
 def check_losses(what: str, first: Timed, other: Timed, tolerance: float = 0.02) -> None:
-    """Raises ValueError for contenders that did not come to the same mean loss: one of them is wrong."""
+    """Raise ValueError for contenders with different mean losses: one of them is wrong."""
     if abs(first.loss - other.loss) > tolerance * abs(first.loss):
         raise ValueError(f"{what}: expected the same loss, got {first.loss} and {other.loss}; a contender is wrong")

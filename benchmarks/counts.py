@@ -1,4 +1,4 @@
-"""What can be said of a placement without a clock: who computes how much, who waits for whom, what is sent."""
+"""Figures of a placement that need no clock: work of the workers, waiting, bytes and messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ FREE = LinkCost(0.0, 0.0, float("inf"))
 
 
 def counts(cut: Partition) -> dict[str, Any]:
-    """``idle``: the share of a step in which a worker waits for others on average, were messages free and every FLOP as
-    fast (netpart.plan.price.predict); ``busiest``: FLOPs of the busiest worker over those of the average one;
-    ``bytes`` and ``messages`` that cross workers in a step."""
+    """The figures of ``cut`` by name.
+
+    ``idle``: the fraction of a step in which a worker waits on average, if messages were free and each FLOP took the
+    same time (netpart.plan.price.predict). ``busiest``: FLOPs of the busiest worker over the mean. ``bytes`` and
+    ``messages`` that cross workers in a step."""
     found, sent = predict_step(cut, equal_devices(cut.workers, link=FREE)), compute_ledger(cut)
     fair = sum(found.busy) / cut.workers
     return {

@@ -1,13 +1,13 @@
-"""One worker beside PyTorch, with 1 and 2 threads: time of a training step, share of the GEMM peak, memory.
+"""One worker compared with PyTorch, with 1 and 2 threads: time of a training step, share of the GEMM peak, memory.
 
     python -m benchmarks.cpu                        about twelve minutes; benchmarks/results/cpu.json
     python -m benchmarks.cpu --nets lenet,mlp --rounds 5
-    python -m benchmarks.cpu --quick                a look whether everything works; writes nothing without -o
+    python -m benchmarks.cpu --quick                a short trial of everything; writes nothing without -o
 
-PyTorch is the best of eager and torch.compile (where there is a C++ compiler), both in the memory layout that is faster
-eager, with the fused optimiser. Contenders take turns; each has processes of its own, which know their threads from the
-start. A step is everything from the mini-batch in memory to the updated parameters; counted is the median of all steps
-but the first few of a run. A ratio above 1 says that netpart is faster or takes less.
+PyTorch is the best of eager and torch.compile (if there is a C++ compiler), both in the memory layout that is faster
+eager, with the fused optimiser. Contenders take turns. Each has processes of its own, which have their number of
+threads from the start. A step is everything from the mini-batch in memory to the updated parameters. The figure is the
+median of all steps after the first few of a run. With a ratio above 1, netpart is faster or takes less.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Variant = tuple[str, bool]
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if a goal was missed."""
-    args = parse("cpu", "time one worker beside PyTorch")
+    """Measure, print, write the results; 1 if a goal was missed."""
+    args = parse("cpu", "time one worker, compared with PyTorch")
     rows: list[Row] = []
     with TemporaryDirectory() as folder:
         nets = [prepare(net, Path(folder)) for net in args.nets]
@@ -82,9 +82,9 @@ def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Nam
 
 
 def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple[Timed, Timed, dict[Variant, Timed]]:
-    """Everybody in turn, ``rounds`` times: netpart, PyTorch as it is by default, and the better layout's variants.
+    """Time all contenders in turn, ``rounds`` times: netpart, PyTorch by default, variants of the faster layout.
 
-    The layout that is slower eager is left out after the first round.
+    The layout that is slower eager is omitted after the first round.
     """
     steps = prepared.steps(args.seconds, threads)
     ours = Timed()
@@ -108,7 +108,7 @@ def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple
 
 
 def chosen(peer: Peer, theirs: dict[Variant, Timed]) -> dict[Variant, Timed]:
-    """The faster layout, eager and compiled; what memory the plain one took is kept."""
+    """The faster layout, eager and compiled; the memory of the plain one is kept."""
     layout, _ = min(theirs, key=lambda variant: theirs[variant].median)
     for slower, _ in theirs:
         if slower != layout:
@@ -118,7 +118,7 @@ def chosen(peer: Peer, theirs: dict[Variant, Timed]) -> dict[Variant, Timed]:
 
 
 def memory_rows(about: str, ours: Timed, theirs: Timed, base: int) -> list[Row]:
-    """Bytes of a process: all of them, and those that its imports do not take."""
+    """Rows of the memory of a process: all bytes, and those without its imports."""
     peer = "PyTorch eager"
     own = Row(
         f"{about}: memory beyond imports", peer, ours.peak - base, theirs.peak - theirs.imported, "B", MEMORY_GOAL

@@ -1,4 +1,4 @@
-"""Where one scheme begins to beat another: what the formulas of docs/schemes.md predict, and what the clock says."""
+"""Crossovers, where one scheme becomes faster than another: predicted by docs/schemes.md, and measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Works along which the first scheme of ``pair`` is to be overtaken by the second, or never."""
+    """Works along which the second scheme of ``pair`` is expected to become cheaper than the first, or never."""
 
     pair: tuple[str, str]
     along: str
@@ -29,9 +29,9 @@ def square(width: int, batch: int, workers: int = 2) -> Work:
 
 
 def waist(width: int, middle: int, batch: int) -> Work:
-    """A first pair with next to nothing between its products; a second one from ``width`` over ``middle`` to CLASSES.
+    """A first pair with few neurons between its products; a second one from ``width`` over ``middle`` to CLASSES.
 
-    In the first pair COLUMN_ROW always sends less; with 16 neurons there that is too little to count.
+    In the first pair COLUMN_ROW always sends less; with 16 neurons there the difference is negligible.
     """
     return Work((width, 16, width, middle, CLASSES), batch, 2, steps=1, rate=0.1 / max(width, middle))
 
@@ -57,9 +57,9 @@ QUICK = (
 
 
 def crossing(at: list[int], costs: list[Pair]) -> float | None:
-    """Where the second of two costs falls below the first for good; None if it never does, or always is below.
+    """The point from which the second of two costs stays below the first; None if it never or always is below.
 
-    Between two points both are taken for powers of what changes: straight lines on logarithmic axes.
+    Between two points both are interpolated as powers of the variable: straight lines on logarithmic axes.
     """
     leads = [log(first / second) for first, second in costs]
     signs = [lead > 0 for lead in leads]

@@ -1,4 +1,4 @@
-"""End: one end of a bridge between two processes, of which one times what the other answers."""
+"""End: one end of a bridge between two processes, of which one times the answers of the other."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class End:
         self.address = transport.bind("ipc")
 
     def send(self, name: str, array: Any) -> None:
-        """Sends the next message of a channel."""
+        """Send the next message of a channel."""
         self.transport.send(CHANNELS[name][0], self.steps[name], 1 - self.transport.rank, array)
         self.steps[name] += 1
 
     def receive(self, name: str) -> Any:
-        """Waits for the next message of a channel."""
+        """Wait for the next message of a channel."""
         while (array := self.transport.receive(CHANNELS[name][0], self.steps[name])) is None:
             if not self.transport.wait(PATIENCE):
                 raise TimeoutError(f"expected a message on {name!r} within {PATIENCE} s; look at the other process")
@@ -49,7 +49,7 @@ class End:
         return array
 
     def burst(self, count: int, array: Any) -> None:
-        """Sends large messages, as many as may be ahead, and waits until all are done with."""
+        """Send large messages, as many as may be in flight, and wait until all are processed."""
         for i in range(count):
             if i >= WINDOW:
                 self.receive("large done")
@@ -58,10 +58,10 @@ class End:
             self.receive("large done")
 
     def answer(self, address: str, empty: Any, take: Callable[[Any], object] = lambda array: None) -> None:
-        """Does what the process at ``address`` asks for on stdin, until it is done.
+        """Carry out the requests of the process at ``address``, read from stdin, until stdin ends.
 
-        Answers a "trip" with the same message, and others that bring large ones with ``empty``; to "take", first hands
-        them on to ``take``.
+        Answers a "trip" with the same message, and requests of large messages with ``empty``; for "take", first passes
+        each message to ``take``.
         """
         print(self.address, flush=True)
         self.transport.connect({0: address})
@@ -80,7 +80,7 @@ class End:
 
 @contextmanager
 def answered(end: End, command: Sequence[str], **options: Any) -> Iterator[Callable[[str, int], None]]:
-    """Starts the process at the other end, which ends with it; yields what asks it for something so many times."""
+    """Start the process at the other end, and end it afterwards; yields a function that sends it a request."""
     with end.transport, subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options
     ) as process:  # fmt: skip

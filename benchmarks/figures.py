@@ -1,8 +1,9 @@
-"""What follows from what benchmarks.hybrid found: seconds of an epoch, speed-ups, equation 13, errors of the simulator.
+"""Figures that follow from the results of benchmarks.hybrid: seconds of an epoch, speed-ups, equation 13, errors of the
+simulator.
 
-Points are steps of a net, one for each way and number of workers; ``how`` says whether they were MEASURED, SIMULATED,
-or are a BOUND that no such peer can beat: its computing alone, without a message. Trainings are apart from them: epochs
-to an accuracy depend on the rows that are normalised together, not on the number of workers.
+Points are steps of a net, one for each way and number of workers. ``how`` is MEASURED, SIMULATED, or BOUND: the
+computing of a peer alone, without a message, which the peer cannot beat. Trainings are separate: epochs to an accuracy
+depend on the rows that are normalised together, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ MEASURED = "measured"
 SIMULATED = "simulated"
 BOUND = "bound"
 MARKS = {MEASURED: "", SIMULATED: "~ ", BOUND: "≥ "}
-"""What stands before a figure that was not measured."""
+"""Marks before a figure that was not measured."""
 ALONE = {
     "hybrid": "data", "hybrid-local": "data", "data": "data", "data-local": "data", "ddp": "ddp", "dp": "ddp",
 }  # fmt: skip
-"""The way whose single worker is the best that a way can be compared with."""
+"""By way: the way whose single worker is the baseline of its speed-up."""
 PEERS = {"ddp": "PyTorch DDP", "dp": "PyTorch DataParallel"}
 REACH = {"ad": 0.8, "mci": 0.7}
 """The accuracy of equation 13, by task: one that every net of netpart reaches on one worker."""
@@ -29,9 +30,9 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Point:
-    """Seconds of a step. ``simulated`` are those that the simulator tells where others were measured; ``plan`` says
-    what GABRA allocated; ``counts`` what is known of a placement without a clock (benchmarks.counts); ``load`` is the
-    number of cores that others used meanwhile (None: not recorded), ``date`` the day."""
+    """Seconds of a step. ``simulated``: those of the simulator if ``seconds`` were measured. ``plan``: the allocation
+    by GABRA. ``counts``: the figures of benchmarks.counts. ``load``: cores that other processes used meanwhile (None:
+    not recorded). ``date``: the day."""
 
     net: str
     way: str
@@ -46,19 +47,19 @@ class Point:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What there is one point of."""
+        """The key of a point."""
         return self.net, self.way, self.workers
 
     @property
     def error(self) -> float | None:
-        """By how much the simulated step is longer than the measured one, as a share of it."""
+        """The relative error of the simulated step: positive if it is longer than the measured one."""
         return None if self.simulated is None else self.simulated / self.seconds - 1
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What came out of a training in which ``rows`` rows are normalised together: the share of test scans named right
-    (0 to 1) after each epoch. It holds for any number of workers, to rounding."""
+    """The result of a training in which ``rows`` rows are normalised together: the fraction of test scans classified
+    correctly (0 to 1) after each epoch. It is the same for any number of workers, to rounding."""
 
     net: str
     task: str
@@ -68,13 +69,13 @@ class Trained:
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What there is one training of."""
+        """The key of a training."""
         return self.net, self.task, self.who, self.rows
 
     def epochs_to(self, goal: float) -> int | None:
-        """Epochs until tests have the accuracy ``goal`` and keep it; None if the last one has not.
+        """Epochs until tests reach the accuracy ``goal`` and keep it; None if the last one has not reached it.
 
-        A lucky test while the learning rate is high is not counted.
+        A single high accuracy while the learning rate is high is not counted.
         """
         below = [epoch for epoch, found in enumerate(self.accuracies, 1) if found < goal]
         last = max(below, default=0)
@@ -93,7 +94,7 @@ class Figures:
         return [Point(**point) for point in self.found["points"]]
 
     def point(self, net: str, way: str, workers: int) -> Point | None:
-        """That of one step; None if there is none. All ways are the same on one worker."""
+        """The point of one step; None if there is none. All ways are the same on one worker."""
         way = ALONE[way] if workers == 1 else way
         return next((p for p in self.points if (p.net, p.way, p.workers) == (net, way, workers)), None)
 
@@ -117,7 +118,7 @@ class Figures:
         return next((t for t in self.trainings if t.key == (net, task, who, rows)), None)
 
     def rows(self, net: str, way: str, workers: int) -> int | None:
-        """Rows of a mini-batch that are normalised together; None where the shares of workers differ."""
+        """Rows of a mini-batch that are normalised together; None if the shares of workers differ."""
         batch, pieces = int(self.found["settings"]["batch"]), int(self.found["settings"]["micro_batches"])
         point = self.point(net, way, workers)
         group = max(map(len, point.plan["groups"])) if point and point.plan else workers
@@ -144,8 +145,8 @@ class Figures:
         return None if epoch is None or epochs is None else epoch * epochs
 
     def equation_13(self, net: str, task: str, way: str, workers: int) -> float | None:
-        """T1/Tm · TS1/TSm · E1/Em: all mini-batches are as large, so the steps of an epoch are as many, TS1 = TSm. Less
-        than this where ``workers`` have not ``reached`` the accuracy."""
+        """T1/Tm · TS1/TSm · E1/Em. All mini-batches have the same size, so TS1 = TSm. An upper bound if ``workers``
+        have not ``reached`` the accuracy."""
         one, many = self.total(net, task, way, 1), self.total(net, task, way, workers)
         return None if one is None or many is None else one / many
 
@@ -154,7 +155,7 @@ class Figures:
         return [point for point in self.points if point.simulated is not None]
 
     def workers(self, net: str) -> list[int]:
-        """The numbers of workers that there are points of."""
+        """The numbers of workers with points of ``net``."""
         return sorted({point.workers for point in self.points if point.net == net})
 
 

@@ -1,14 +1,14 @@
-"""Training steps on a GPU beside PyTorch: eager, compiled, and a captured CUDA graph of the whole step.
+"""Training steps on a GPU, compared with PyTorch: eager, compiled, and a captured CUDA graph of the whole step.
 
     make bench-gpu                                    all nets in TF32; benchmarks/results/gpu-tf32.json
     make bench-gpu NETS=lenet,mlp PRECISION=float32   a part: nets that are in the file already stay in it
-    python -m benchmarks.gpu --quick --device cpu     a look whether everything works; writes nothing without -o
+    python -m benchmarks.gpu --quick --device cpu     a short trial of everything; writes nothing without -o
 
-All get the same layers, first weights, mini-batches, rule of learning and precision; every mini-batch is uploaded in
-its own step, and the means of the losses must agree. PyTorch has its order of memory chosen, cuDNN's algorithms
-measured and its optimiser fused. Timed are stretches of steps between two synchronisations of the device; contenders
-take turns, and the median stretch counts. A ratio above 1 says that netpart is faster. Each net is written as soon as
-it is done; after --minutes no other one is begun.
+All contenders have the same layers, first weights, mini-batches, updater and precision. Every mini-batch is uploaded in
+its own step, and the means of the losses must agree. PyTorch uses its faster memory order, measured algorithms of cuDNN
+and the fused optimiser. Stretches of steps are timed between two synchronisations of the device; contenders take turns,
+and the median stretch counts. With a ratio above 1, netpart is faster. The results of each net are written as soon as
+it is done; after --minutes no other net is started.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SIZES: dict[str, tuple[int, int | None]] = {
     "lenet": (64, None), "cifar": (100, None), "mlp": (1000, None), "alexnet": (128, None), "resnet18": (64, 224),
     "unet3d": (4, 64), "gpt": (16, None),
 }  # fmt: skip
-"""Mini-batch and extent of each net: those that fill a GPU, and some that cannot."""
+"""Mini-batch and extent of each net: sizes that fill a GPU, and some nets that cannot."""
 PRECISIONS = "float32", "tf32", "bfloat16"
 ROUNDS = 2
 STRETCHES = 3
@@ -47,21 +47,23 @@ Json = dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, prints, writes the results; 1 if a goal was missed or a contender failed."""
+    """Measure, print, write the results; 1 if a goal was missed or a contender failed."""
     began, args = monotonic(), parse(arguments)
     path = args.output or RESULTS / f"gpu-{args.precision}.json"
     found, keep = dict[str, Json](), bool(args.output) or not args.quick
     with TemporaryDirectory() as folder:
         for prepared in prepared_together(args.nets, Path(folder)):
             if monotonic() - began > 60 * args.minutes:
-                print(f"{prepared.net.title}: left out, {args.minutes:g} minutes are over; NETS= measures it alone")
+                print(
+                    f"{prepared.net.title}: omitted, as {args.minutes:g} minutes are over; measure it alone with NETS="
+                )
                 continue
             try:
                 found[prepared.net.name] = entry = measured(prepared, args)
             except (RuntimeError, OSError) as error:
                 print(f"{prepared.net.title}: {error}", flush=True)
                 continue
-            print(*gpu_results.said(entry), sep="\n", flush=True)
+            print(*gpu_results.entry_lines(entry), sep="\n", flush=True)
             if keep:
                 gpu_results.keep(path, args.precision, {prepared.net.name: entry})
     code = finish(gpu_results.rows(found))
@@ -69,13 +71,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def prepared_together(nets: list[Net], folder: Path) -> list[Prepared]:
-    """All nets, on all cores: nothing is timed meanwhile."""
+    """Prepare all nets on all cores; nothing is timed meanwhile."""
     with ProcessPoolExecutor(min(CORES, len(nets))) as pool:
         return list(pool.map(partial(prepare, folder=folder, kernels=kernel_class("cuda")), nets))
 
 
 def measured(prepared: Prepared, args: argparse.Namespace) -> Json:
-    """What is written of one net."""
+    """Measure one net; return its entry in the results."""
     steps = steps_for(prepared, args.seconds, args.device)
     contest = Contest(prepared, args.device, args.precision, args.rounds, args.stretches, steps)
     found, ceilings = contest.run()
@@ -91,7 +93,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender")
     parser.add_argument("--stretches", type=int, default=STRETCHES, metavar="N", help="of a run that count")
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="of a stretch, roughly")
-    parser.add_argument("--minutes", type=float, default=MINUTES, metavar="M", help="then no other net is begun")
+    parser.add_argument("--minutes", type=float, default=MINUTES, metavar="M", help="then no other net is started")
     parser.add_argument("--quick", action="store_true", help="tiny nets: does it work? writes nothing without -o")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")
     args = parser.parse_args(arguments)
@@ -104,7 +106,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def sized(net: Net) -> Net:
-    """``net`` as it is timed on a GPU."""
+    """``net`` at the size that is timed on a GPU."""
     batch, extent = SIZES[net.name]
     return replace(net, batch=batch, extent=extent)
 

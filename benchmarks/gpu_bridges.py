@@ -1,14 +1,14 @@
-"""How fast tensors go from worker to worker of one GPU: netpart's CUDA IPC beside a copy inside the device.
+"""Speed of tensors between two workers on one GPU: netpart's CUDA IPC, compared with a copy inside the device.
 
     make bench-gpu-bridges                   benchmarks/results/gpu-bridges.json, under a minute
     python -m benchmarks.gpu_bridges --quick       small messages: does it work? writes nothing without -o
 
-copy         256 MB from array to array in one process, which no bridge can beat
-one way      256 MB from the call of send until the sender's stream knows that the receiver holds them
-streamed     256 MB messages, as many as may be ahead, read where they arrive
+copy         256 MB from array to array in one process, the limit of a bridge
+one way      256 MB from the call of send until the sender's stream has the receiver's confirmation
+streamed     256 MB messages, as many as may be in flight, read where they arrive
 round trip   1 KB there and back, hosts and devices included
 
-NCCL takes one GPU per process; where there is one only, it has nothing to measure.
+NCCL needs one GPU per process, so it cannot be measured on one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.ends import SMALL, End, answered
-from benchmarks.gpu_results import surroundings
+from benchmarks.gpu_results import describe_machine
 from benchmarks.machine import ROOT, environment
 from benchmarks.rows import RESULTS, Row, finish
 from netpart.kernels.cuda.device import thread_stream
@@ -34,24 +34,24 @@ from netpart.units import bytes_text
 
 RUN = b"bridges!"
 LARGE, QUICK = 256 << 20, 1 << 12
-"""Bytes of a large message; and where it is only tried."""
+"""Bytes of a large message, and of one with --quick."""
 ROUNDS = 9
 WARM_UP = 2
 BURST = 16
 TRIPS = 500
 COPY_GOAL = 0.8
-"""How many times as long as a streamed message a copy inside the device must take."""
+"""The goal: the time of a copy inside the device over that of a streamed message."""
 
 
 def end_of(rank: int, large: int) -> End:
-    """One end, of the stream that all is told."""
+    """One end, whose work goes to the thread's stream."""
     xp: Any = import_module("cupy")
     thread_stream(xp).use()
     return End(CudaIpcTransport(rank, RUN, 2, xp, (0, 1)), large)
 
 
 def answer(address: str, large: int) -> None:
-    """The other process."""
+    """Run the other process."""
     end = end_of(1, large)
     end.answer(address, import_module("cupy").empty(0, "uint8"))
 
@@ -69,7 +69,7 @@ class Bridge:
         self.target = xp.zeros(large, "uint8")
 
     def timed(self, work: Callable[[], None]) -> float:
-        """Seconds of ``work`` and of all that it tells the stream."""
+        """Seconds of ``work``, including all that it puts on the stream."""
         self.stream.synchronize()
         began = perf_counter()
         work()
@@ -77,7 +77,7 @@ class Bridge:
         return perf_counter() - began
 
     def copy(self) -> float:
-        """Per copy inside the device, of several in a row."""
+        """Time copies inside the device; seconds per copy."""
 
         def copies() -> None:
             for _ in range(BURST):
@@ -86,7 +86,7 @@ class Bridge:
         return self.timed(copies) / BURST
 
     def one_way(self) -> float:
-        """Of one large message."""
+        """Time one large message."""
 
         def message() -> None:
             self.end.send("large", self.large)
@@ -96,12 +96,12 @@ class Bridge:
         return self.timed(message)
 
     def streamed(self) -> float:
-        """Per message, of a burst of large ones."""
+        """Time a burst of large messages; seconds per message."""
         self.ask("look", BURST)
         return self.timed(lambda: self.end.burst(BURST, self.large)) / BURST
 
     def round_trip(self) -> float:
-        """Of a small message, the median of many; each is on the device before the next one leaves."""
+        """Time small messages there and back; the median. Each is on the device before the next one is sent."""
 
         def trip() -> None:
             self.end.send("small", self.small)
@@ -134,7 +134,7 @@ def measure(large: int) -> dict[str, dict[str, float]]:
 
 
 def rows(found: dict[str, dict[str, float]]) -> list[Row]:
-    """What crosses a bridge beside the copy that it is at least."""
+    """The figures of a bridge, compared with a copy of the same bytes, which it needs at least."""
     copy, work = found["copy"]["seconds"], f"CUDA IPC of {bytes_text(found['streamed']['bytes'])}"
     return [
         Row(f"{work}, {name}", "a copy in the device", found[name]["seconds"], copy, "s", goal)
@@ -143,7 +143,7 @@ def rows(found: dict[str, dict[str, float]]) -> list[Row]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, prints, writes the results; 1 if the goal is missed."""
+    """Measure, print, write the results; 1 if the goal is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_bridges", description="time CUDA IPC")
     parser.add_argument("--quick", action="store_true", help="small messages: does it work? writes nothing without -o")
     parser.add_argument("--bytes", type=int, default=LARGE, metavar="N", help="of a large message")
@@ -157,8 +157,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name, each in found.items():
         print(f"{name:<12}{1e6 * each['seconds']:10.1f} µs{each['bytes'] / each['seconds'] / 1e9:10.1f} GB/s")
     if args.output or not args.quick:
-        path, told = args.output or RESULTS / "gpu-bridges.json", [row.as_json() for row in rows(found)]
-        path.write_text(json.dumps(surroundings() | {"bridges": found, "rows": told}, indent=1) + "\n")
+        path, written = args.output or RESULTS / "gpu-bridges.json", [row.as_json() for row in rows(found)]
+        path.write_text(json.dumps(describe_machine() | {"bridges": found, "rows": written}, indent=1) + "\n")
     code = finish(rows(found))
     return 0 if args.quick else code
 

@@ -1,4 +1,4 @@
-"""What is timed on a GPU: stretches of steps, by netpart run as its users start it, and by PyTorch in all its ways."""
+"""Contenders on a GPU, timed by stretches of steps: netpart run as users start it, and PyTorch in all its ways."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ EAGER = "eager"
 GRAPH = "CUDA graph"
 COMPILED = "compiled"
 WAYS = EAGER, GRAPH, COMPILED
-"""Those of PyTorch. What a compiler may break comes last: it leaves the others alone."""
+"""The ways of PyTorch. The compiled one is last, so that its failure does not affect the others."""
 PLAIN, LAST = "plain", "channels last"
 DEADLINE = 240.0
 """Seconds after which a run of netpart has failed."""
-SAID = 2000
-"""Letters of what it said last that are kept of a run that failed."""
+KEPT_OUTPUT = 2000
+"""Last characters of the output of a failed run that are kept."""
 RATE, LEAST = 1e14, 2.5e-4
-"""FLOPs of a GPU in a second, and seconds of a step without any, roughly: how long a stretch is, is guessed from it."""
+"""Rough FLOPs of a GPU in a second, and seconds of a step without any: they determine the length of a stretch."""
 FEWEST = 8
 MOST = 2000
 CPU_STEPS = 8
 FIRST = 16
-"""Steps whose losses are compared: few, as rounding grows from step to step. Libraries and compilers get ready in them,
-and leave what they have found on disk."""
+"""Steps whose losses are compared: few, as rounding grows from step to step. In these steps libraries and compilers
+also fill their caches on disk."""
 TOLERANCE, DRAWN_TOLERANCE = 0.02, 0.25
-"""How far losses may be apart, as a share; and where dropout draws numbers, of which every library draws others."""
+"""Largest relative difference of losses; and with dropout, as each library draws its own random numbers."""
 
 
 @dataclass
 class Stretches:
-    """Seconds of a step in every stretch that counts; the mean loss of the FIRST steps, which do not count; why there
-    are no more."""
+    """Seconds of a step in every counted stretch; the mean loss of the FIRST steps, which are not counted; the reason
+    for a failure."""
 
     layout: str = PLAIN
     seconds: list[float] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Stretches:
         return median(self.seconds)
 
     def attempt(self, work: Callable[[], None]) -> None:
-        """Does ``work``, and notes what keeps a contender from going on, so that the others can."""
+        """Call ``work``; record its error, so that the other contenders can go on."""
         if self.failed:
             return
         try:
@@ -77,7 +77,7 @@ class Contest:
     steps: int
 
     def run(self) -> tuple[dict[str, Stretches], dict[str, float]]:
-        """What each took, netpart first; and the ceilings of the device."""
+        """The stretches of each contender, netpart first; and the ceilings of the device."""
         ours = Stretches()
         with Peer("torch_gpu", CORES, self.prepared.folder, self.device, self.precision) as peer:
             ceilings = peer.ask(ceilings=True)
@@ -95,7 +95,7 @@ class Contest:
         return {NETPART: ours} | theirs, ceilings
 
     def better_layout(self, peer: Peer) -> Stretches:
-        """PyTorch eager, in the order of memory that is faster for it: the other one is forgotten."""
+        """PyTorch eager, in the memory order that is faster for it; the other one is dropped."""
         tried = [Stretches(layout) for layout in ((PLAIN, LAST) if self.prepared.net.conv else (PLAIN,))]
         for each in tried:
             self.peer(peer, EAGER, each)
@@ -106,7 +106,7 @@ class Contest:
         return best
 
     def peer(self, peer: Peer, way: str, stretches: Stretches) -> None:
-        """PyTorch's next stretches, behind its first steps if it has made none."""
+        """Play PyTorch's next stretches, after its first steps if there were none yet."""
 
         def play(steps: int, count: int) -> tuple[list[float], list[float]]:
             found = peer.ask(way=way, layout=stretches.layout, steps=steps, stretches=count)
@@ -122,8 +122,8 @@ class Contest:
         stretches.attempt(work)
 
     def netpart(self, stretches: Stretches) -> None:
-        """A run of netpart, behind one of its first steps if there was none. Each stretch ends with a report, whose
-        metrics must have been read; the first one, of a new process, does not count."""
+        """Run netpart, after a run of its first steps if there was none yet. Each stretch ends with a report, for which
+        the metrics are read; the first one, of a new process, is not counted."""
         if stretches.loss is None:
             _, (stretches.loss,) = self.trained(FIRST, 1)
         seconds, _ = self.trained(self.steps, 1 + self.stretches)
@@ -140,7 +140,9 @@ class Contest:
                 call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False
             )
             if done.returncode:
-                raise RuntimeError(f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-SAID:]}")
+                raise RuntimeError(
+                    f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-KEPT_OUTPUT:]}"
+                )
             return reported(Path(folder) / "metrics.jsonl")
 
 
@@ -160,7 +162,7 @@ def steps_for(prepared: Prepared, seconds: float, device: str) -> int:
 
 
 def wrong(prepared: Prepared, found: dict[str, Stretches]) -> list[str]:
-    """The contenders whose loss is not netpart's: one of them computes something else."""
+    """The contenders whose loss differs from netpart's: one of them computes something else."""
     ours, tolerance = found[NETPART].loss, DRAWN_TOLERANCE if prepared.dropout else TOLERANCE
     losses = {name: each.loss for name, each in found.items() if each.loss is not None}
     return [name for name, loss in losses.items() if ours is not None and not abs(loss - ours) <= tolerance * abs(ours)]

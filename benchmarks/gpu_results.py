@@ -1,8 +1,8 @@
-"""What benchmarks.gpu writes and prints: one file per precision, in which each net stands by itself.
+"""Output of benchmarks.gpu: one file per precision, with an independent entry for each net.
 
-benchmarks/results/gpu-PRECISION.json has versions, machine, GPU and driver; for each net the seconds of a step in every
-stretch, losses, what a step computes and moves, the ceilings of the device, and what could not be measured. Nets that
-were measured on another machine, or with other versions, are left out when a file is written anew.
+benchmarks/results/gpu-PRECISION.json has versions, machine, GPU and driver. For each net it has the seconds of a step
+in every stretch, losses, FLOPs and bytes of a step, the ceilings of the device, and failures. Nets that were measured
+on another machine, or with other versions, are dropped when a file is written.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ PACKAGES = (
 SMI = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
 
 SAME = "machine", "versions", "gpu", "driver", "precision"
-"""What nets of one file have in common."""
+"""Fields that all nets of one file have in common."""
 
 Json = dict[str, Any]
 
 
 def entry(prepared: Prepared, steps: int, found: Mapping[str, Stretches], ceilings: Json, wrong: Sequence[str]) -> Json:
-    """All about one net."""
+    """The entry of one net."""
     failed = {name: each.failed for name, each in found.items() if each.failed}
     failed |= {name: f"its loss is {found[name].loss}, netpart's {found[NETPART].loss}" for name in wrong}
     return {
@@ -52,25 +52,25 @@ def entry(prepared: Prepared, steps: int, found: Mapping[str, Stretches], ceilin
 
 
 def seconds(entry: Json) -> dict[str, float]:
-    """Seconds of the median step of each contender that came through."""
+    """Seconds of the median step of each contender that did not fail."""
     return {name: median(each["seconds"]) for name, each in entry["contenders"].items() if name not in entry["failed"]}
 
 
 def best(entry: Json) -> tuple[str, float] | None:
-    """The fastest way of PyTorch; None if none came through."""
+    """The fastest way of PyTorch; None if all failed."""
     theirs = [(taken, name) for name, taken in seconds(entry).items() if name != NETPART]
     return (min(theirs)[1], min(theirs)[0]) if theirs else None
 
 
 def shares(entry: Json) -> dict[str, float]:
-    """What netpart reaches of the device's ceilings, by their names."""
+    """The fractions of the device's ceilings that netpart reaches, by their names."""
     taken, ceilings = seconds(entry)[NETPART], entry["ceilings"]
     work = {"product": entry["flops"], "copy": entry["bytes"]}
     return {name: amount / taken / ceilings[name] for name, amount in work.items()}
 
 
 def rows(nets: Mapping[str, Json]) -> list[Row]:
-    """Every net beside the best of PyTorch, and beside eager where that is a goal; the mean of the former."""
+    """Every net compared with the best of PyTorch, and with eager where that is a goal; the mean of the former."""
     found, ratios = list[Row](), list[float]()
     for name, net in nets.items():
         taken = seconds(net)
@@ -88,8 +88,8 @@ def rows(nets: Mapping[str, Json]) -> list[Row]:
     return found
 
 
-def said(entry: Json) -> list[str]:
-    """One net in lines."""
+def entry_lines(entry: Json) -> list[str]:
+    """One net as lines of text."""
     taken = ", ".join(f"{name} {seconds_text(each)}" for name, each in seconds(entry).items())
     lines = [f"{entry['title']}, batch {entry['batch']}: {taken}"]
     if NETPART in seconds(entry):
@@ -98,8 +98,8 @@ def said(entry: Json) -> list[str]:
 
 
 def keep(path: Path, precision: str, nets: Mapping[str, Json]) -> None:
-    """Writes ``nets``, beside those of the file that were measured in the same place."""
-    report = surroundings() | {"precision": precision, "nets": {}}
+    """Write ``nets`` to the file, and keep its other nets if they were measured on the same machine and versions."""
+    report = describe_machine() | {"precision": precision, "nets": {}}
     if path.exists():
         old = json.loads(path.read_text(encoding="utf-8"))
         if all(old.get(field) == report[field] for field in SAME):
@@ -109,8 +109,8 @@ def keep(path: Path, precision: str, nets: Mapping[str, Json]) -> None:
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def surroundings() -> Json:
-    """What figures depend on: machine, GPU and its driver, and the versions of what is installed."""
+def describe_machine() -> Json:
+    """The machine, its GPU and driver, and the versions of installed packages, on which the figures depend."""
     found = about(())
     found["versions"] |= {"netpart": netpart_version()} | installed(PACKAGES)
     name, driver = gpu()
@@ -118,7 +118,7 @@ def surroundings() -> Json:
 
 
 def installed(packages: Sequence[str]) -> dict[str, str]:
-    """The versions of those that are there."""
+    """The versions of those ``packages`` that are installed."""
     found = {}
     for name in packages:
         try:
@@ -131,8 +131,8 @@ def installed(packages: Sequence[str]) -> dict[str, str]:
 def gpu() -> tuple[str, str]:
     """The names of the first GPU and of its driver's version; "none" where there is no driver."""
     try:
-        said = subprocess.run(SMI, capture_output=True, text=True, timeout=30, check=True).stdout
+        output = subprocess.run(SMI, capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return "none", "none"
-    name, _, driver = said.splitlines()[0].partition(",")
+    name, _, driver = output.splitlines()[0].partition(",")
     return name.strip(), driver.strip()

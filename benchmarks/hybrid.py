@@ -1,20 +1,24 @@
 """The use case of Akintoye et al. (IEEE Access 10, 2022, section 4): Table 3, Figures 5 and 6, equation 13.
 
-    python -m benchmarks.hybrid                     all that benchmarks/results/hybrid.json lacks; it can be interrupted
+    python -m benchmarks.hybrid                     measure all that benchmarks/results/hybrid.json lacks
     python -m benchmarks.hybrid --only timings      steps alone: the machine has to be quiet
     python -m benchmarks.hybrid --only trainings    accuracies alone: these do not depend on how busy the machine is
     python -m benchmarks.hybrid --nets resattnet18 --workers 1,2 --tasks ad      a part
     python -m benchmarks.hybrid --again             everything anew
-    python -m benchmarks.hybrid --quick             a look whether everything works; writes nothing without -o
+    python -m benchmarks.hybrid --quick             a short trial of everything; writes nothing without -o
 
-Steps of 3D-ResAttNet18 and 34 are timed on rows in memory, once for both tasks, as both have the same net: of the
-proposed approach (GABRA and hybrid) and of data parallelism by netpart, of DistributedDataParallel and of DataParallel
-by PyTorch, for each number of workers, of a thread each. Up to the cores of this machine they are measured; beyond,
-netpart simulates its own, and of PyTorch stands what nothing that it does can beat: one process that computes the rows
-of one worker, and no message. Of the allocations that GABRA makes for several groups and partitions the one is taken
-that is simulated to be fastest. What is timed while others use the machine is timed again, and refused in the end.
-Each net is trained once for each task and for each number of rows that are normalised together, on one worker: that
-other numbers of workers compute the same, to rounding, is what tests/laws hold netpart to.
+The command can be interrupted, and then continues where it was. Steps of 3D-ResAttNet18 and 34 are timed on rows in
+memory, once for both tasks, as both have the same net. The contenders are the proposed approach (GABRA and hybrid) and
+data parallelism by netpart, and DistributedDataParallel and DataParallel by PyTorch, for each number of workers, of a
+thread each.
+
+Steps are measured up to the number of cores of this machine. For more workers netpart simulates its own steps. For
+PyTorch the figure is then a bound: the time of one process for the rows of one worker, without messages. Of GABRA's
+allocations for several groups and partitions, the one with the fastest simulated step is used. Steps that are timed
+while other processes use the machine are timed again, and finally refused.
+
+Each net is trained on one worker, once for each task and each number of rows that are normalised together. Other
+numbers of workers compute the same to rounding, which tests/laws check.
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ T = TypeVar("T")
 
 
 def main() -> int:
-    """Measures what is not there yet, writes it, prints all; 0 when that is done, 2 if refused, 130 if interrupted."""
+    """Measure what is missing, write it, print all; the exit code is 0 when done, 2 if refused, 130 if interrupted."""
     args = options()
     if (code := again_on_one_thread("benchmarks.hybrid")) is not None:
         return code
@@ -62,8 +66,8 @@ def main() -> int:
         print("benchmarks.hybrid: interrupted; the same command goes on with what is missing", file=sys.stderr)
         return 130
     errors = kept.figures.errors()
-    told = ", ".join(f"{p.net} {p.way} on {p.workers}: {p.error:+.0%}" for p in errors)
-    print(f"error of the simulator where it can be measured: {told or 'nothing was'}; at most {worst(errors):.0%}")
+    listed = ", ".join(f"{p.net} {p.way} on {p.workers}: {p.error:+.0%}" for p in errors)
+    print(f"error of the simulator where it can be measured: {listed or 'none'}; at most {worst(errors):.0%}")
     return finish(list(comparisons(kept.figures)))
 
 
@@ -100,12 +104,12 @@ def named(known: dict[str, T], text: str) -> list[T]:
 
 
 def numbers(text: str) -> list[int]:
-    """Numbers of workers; one is always among them, as all speed-ups are over it."""
+    """Numbers of workers; always includes one, the baseline of all speed-ups."""
     return sorted({1, *map(int, text.split(","))})
 
 
 def comparisons(figures: Figures) -> Iterator[Row]:
-    """What was measured of the proposed approach and of data parallelism, beside one worker and PyTorch."""
+    """The measured steps of the proposed approach and of data parallelism, compared with one worker and PyTorch."""
     for point in figures.points:
         one = figures.point(point.net, "data", 1)
         if point.how != MEASURED or point.way not in WAYS or one is None or point.workers == 1:
@@ -114,9 +118,9 @@ def comparisons(figures: Figures) -> Iterator[Row]:
         work = f"{title}, {point.workers} workers, {WAYS[point.way].title}"
         yield Row(work, "netpart, 1 worker", point.seconds, one.seconds, "s/step")
         for peer, name in PEERS.items():
-            beside = figures.point(point.net, peer, point.workers)
-            if beside is not None:
-                yield Row(work, name, point.seconds, beside.seconds, "s/step")
+            compared = figures.point(point.net, peer, point.workers)
+            if compared is not None:
+                yield Row(work, name, point.seconds, compared.seconds, "s/step")
 
 
 if __name__ == "__main__":

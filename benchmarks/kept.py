@@ -1,6 +1,6 @@
-"""The results of the use case, to which each measurement is added as soon as it ends, so that nothing is done twice.
+"""Results of the use case, to which each measurement is added as soon as it ends, so that nothing is done twice.
 
-Timings and trainings are independent: each part of the file says on what machine, with what versions, it was found.
+Timings and trainings are independent: each part of the file has its own machine and versions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Kept:
         self.found = self.read()
 
     def read(self) -> Json:
-        """What is there."""
+        """The content of the file."""
         there: Json = {"titles": {}, "settings": {}, "points": [], "trainings": []}
         if self.path is None or not self.path.exists():
             return self.found or there
@@ -46,11 +46,11 @@ class Kept:
 
     @property
     def figures(self) -> Figures:
-        """What follows from it."""
+        """The figures that follow from it."""
         return Figures(self.found)
 
     def expect_same(self, settings: Mapping[str, Any]) -> None:
-        """Raises ConfigError where points were timed otherwise, or elsewhere, than those that would join them."""
+        """Raise ConfigError if the file's points were timed with other settings or on another machine than new ones."""
         if not self.found["points"]:
             return
         mine = {**settings, "machine": about(())["machine"]}
@@ -61,7 +61,7 @@ class Kept:
                 raise ConfigError(f"{self.path}: {name}", f"{value}", f"{theirs.get(name)}", hint)
 
     def forget(self, points: Iterable[tuple[Any, ...]], trainings: Iterable[tuple[Any, ...]]) -> None:
-        """Removes points and trainings, by their keys."""
+        """Remove points and trainings, by their keys."""
         gone = {*points, *trainings}
 
         def change(found: Json) -> None:
@@ -71,16 +71,16 @@ class Kept:
         self.update(change)
 
     def timed(self, keys: Iterable[tuple[str, str, int]], anyhow: bool = False) -> bool:
-        """True if all these points are there, timed on a machine that is known to have been quiet, or ``anyhow``."""
+        """True if all these points are in the file and were timed on a quiet machine; with ``anyhow``, on any."""
         known = (point for point in self.figures.points if point.load is not None)
         return {point.key for point in known if anyhow or not loaded(point.load)}.issuperset(keys)
 
     def trained(self, keys: Iterable[tuple[str, str, str, int]]) -> bool:
-        """True if all these trainings are there."""
+        """True if all these trainings are in the file."""
         return {t.key for t in self.figures.trainings}.issuperset(keys)
 
     def add_points(self, points: Sequence[Point], settings: Mapping[str, Any], more: Mapping[str, Any]) -> None:
-        """Puts points in the place of those that have the same keys."""
+        """Add points; they replace those with the same keys."""
 
         def change(found: Json) -> None:
             found |= about(PACKAGES) | dict(more)
@@ -92,7 +92,7 @@ class Kept:
         self.update(change)
 
     def add_trained(self, trained: Trained, titles: Mapping[str, str]) -> None:
-        """Puts a training in the place of that which has the same key."""
+        """Add a training; it replaces the one with the same key."""
 
         def change(found: Json) -> None:
             found["titles"] = {**found["titles"], **titles}
@@ -102,7 +102,7 @@ class Kept:
         self.update(change)
 
     def update(self, change: Callable[[Json], None]) -> None:
-        """Changes the file, which another process may be adding to as well."""
+        """Change the file under a lock, as another process may add to it as well."""
         with alone(self.path):
             self.found = self.read()
             change(self.found)
@@ -113,7 +113,7 @@ class Kept:
 
 
 def merged(there: Sequence[Json], new: Sequence[Any], kind: Any) -> list[Json]:
-    """``there`` with what is ``new`` in the place of what has the same key, and behind it what is not there yet."""
+    """``there``, in which ``new`` entries replace those with the same key; other new entries follow at the end."""
     fresh = {one.key: asdict(one) for one in new}
     kept = [fresh.pop(kind(**one).key, one) for one in there]
     return kept + list(fresh.values())
@@ -121,7 +121,7 @@ def merged(there: Sequence[Json], new: Sequence[Any], kind: Any) -> list[Json]:
 
 @contextmanager
 def alone(path: Path | None) -> Iterator[None]:
-    """Keeps other processes from changing files of the folder meanwhile."""
+    """Lock the folder, so that no other process changes its files meanwhile."""
     if path is None:
         yield
         return

@@ -1,6 +1,6 @@
-"""How busy others keep the machine: processor time that neither this process took nor those that it has started.
+"""Load by other processes: processor time that neither this process nor those that it started have used.
 
-The load average of the system does not tell this: it counts the benchmark itself.
+The load average of the system cannot be used for this: it counts the benchmark itself.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from benchmarks.machine import children
 from netpart.errors import ConfigError
 
 QUIET = 0.1
-"""Cores that others may use while something is timed: a steady system uses a few hundredths for itself."""
+"""Cores that other processes may use while something is timed: an idle system uses a few hundredths."""
 LOOK_SECONDS = 2.0
-"""How long a machine is watched before anything is timed."""
+"""Seconds for which a machine is watched before anything is timed."""
 BUSY = "user", "nice", "system", "steal"
-"""What counts. Interrupts do not: nobody can say for whom they came, and messages of the benchmark bring them too."""
+"""The columns that count. Not interrupts: no process can be named for them, and the benchmark's messages cause some."""
 COLUMNS = "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
 """The first of the columns of /proc/stat, as proc(5) has them."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class LoadedMachineError(ConfigError):
-    """Others keep the machine busy, so that what is timed on it would be too long."""
+    """Other processes use the machine, so timings on it would be too long."""
 
 
 @dataclass
 class Watch:
-    """Watches the machine from when it is made."""
+    """Watches the load of the machine, from the moment it is created."""
 
     began: float = field(default_factory=perf_counter)
     machine: float | None = field(default_factory=lambda: machine_seconds())
     own: float = field(default_factory=lambda: tree_seconds(os.getpid()))
 
     def others(self) -> float | None:
-        """Cores that others have used since, on average; None where the system does not count processor time."""
+        """Cores that other processes have used since, on average; None if the system does not count processor time."""
         machine, seconds = machine_seconds(), perf_counter() - self.began
         if machine is None or self.machine is None or not seconds:
             return None
@@ -46,7 +46,7 @@ class Watch:
 
 
 def machine_seconds() -> float | None:
-    """Processor seconds that anything has used since the system began, those that a host took from it included."""
+    """Processor seconds used since the system started, including those that a host took from a virtual machine."""
     try:
         first, *_ = Path("/proc/stat").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -70,12 +70,12 @@ def own_seconds(process: int) -> float:
 
 
 def loaded(cores: float | None) -> bool:
-    """True if others are known to have used more than a quiet machine's share."""
+    """True if other processes are known to have used more than QUIET cores."""
     return cores is not None and cores > QUIET
 
 
 def expect_quiet(cores: Iterable[float | None], what: str) -> None:
-    """Raises LoadedMachineError if others used more than QUIET of the ``cores`` at any time while ``what``."""
+    """Raise LoadedMachineError if one of ``cores``, the loads during ``what``, is more than QUIET."""
     most = max((found for found in cores if found is not None), default=0.0)
     if loaded(most):
         total, hint = os.cpu_count(), "`top` shows what else runs: end it, or wait, and give the same command again"
@@ -87,7 +87,7 @@ def expect_quiet(cores: Iterable[float | None], what: str) -> None:
 
 
 def look(seconds: float = LOOK_SECONDS) -> float | None:
-    """Cores that others use now."""
+    """Cores that other processes use now, measured for ``seconds``."""
     watch = Watch()
     sleep(seconds)
     return watch.others()

@@ -1,4 +1,4 @@
-"""What this machine can do, and what processes on it take: threads, memory, the speed of a matrix product."""
+"""The machine and processes on it: threads, memory, the speed of a matrix product."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
-"""What tells libraries, while they are imported, how many threads they have."""
+"""Variables that set the number of threads of libraries; they are read when a library is imported."""
 GEMM = """
 import os
 import sys
@@ -40,18 +40,18 @@ from netpart.kernels.choose import choose_kernels, kernel_class
 kernel_class(choose_kernels("auto", "float32", "cpu").name)
 print(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1])
 """
-"""What a worker imports, the library of its kernels included."""
+"""A program with the imports of a worker, including the library of its kernels."""
 
 
 def environment(threads: int) -> dict[str, str]:
-    """This process's, with the threads that the libraries of a process are to use from its start."""
+    """The environment of this process, with the number of threads for the libraries of a new process."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     return os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONPATH": path}
 
 
 def again_on_one_thread(module: str) -> int | None:
-    """Runs this command once more if libraries have been imported that may use several threads: its exit code, or None
-    where there was nothing to do."""
+    """Run this command again with one thread if libraries have been imported that may use several; return its exit
+    code, or None if that was not necessary."""
     if all(os.environ.get(name) == "1" for name in THREADS):
         return None
     call = [sys.executable, "-m", module, *sys.argv[1:]]
@@ -64,12 +64,12 @@ def gemm(threads: int, size: int = 2048) -> float:
 
 
 def imported() -> int:
-    """Bytes in memory of a worker that has imported what it needs and done nothing."""
+    """Bytes in memory of a worker after its imports, before any work."""
     return int(printed(IMPORTED, 1)) * 1024
 
 
 def printed(program: str, threads: int, *arguments: object) -> str:
-    """What a Python program prints."""
+    """The output of a Python program."""
     call = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(call, env=environment(threads), stdout=subprocess.PIPE, text=True, check=True).stdout
 

@@ -1,4 +1,4 @@
-"""The multi-layer perceptron that netpart and its peers train: the same weights, rows and rule of learning for all."""
+"""The multi-layer perceptron that netpart and its peers train: the same weights, rows and updater for all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Work:
         return f"MLP {'-'.join(map(str, self.widths))}, batch {self.batch}, {self.workers} workers"
 
     def to_json(self) -> str:
-        """What a peer gets as its argument."""
+        """The argument of a peer."""
         return json.dumps(asdict(self))
 
     @property
@@ -47,7 +47,7 @@ class Work:
 
 
 def prepare(work: Work, folder: Path) -> None:
-    """Writes the first weights and the rows for everybody (start.safetensors), netpart's store and its job.
+    """Write the first weights and the rows for all contenders (start.safetensors), netpart's store and its job.
 
     start.safetensors holds fc1/w (d_1, d_0), fc1/b (d_1,) and so on, data (rows, d_0) float32 and label (rows,) int32.
     """
@@ -68,7 +68,7 @@ def prepare(work: Work, folder: Path) -> None:
 
 
 def job(work: Work) -> str:
-    """The job as a person would write it; it starts from start.safetensors and reports once, at the end."""
+    """The job as a user would write it; it starts from start.safetensors and reports once, at the end."""
     layers, source = [INPUT.format(width=work.widths[0], batch=work.batch)], "data"
     for n, width in enumerate(work.widths[1:], start=1):
         layers.append(PRODUCT.format(n=n, source=source, width=width))

@@ -1,7 +1,7 @@
 """The nets that are timed: jobs of graphs/ and of benchmarks/jobs, each at one size, uncut, on mini-batches in memory.
 
-What is the same for all contenders: layers, first weights, mini-batches and rule of learning. What data comes from is
-not compared: every job gets made-up rows, BATCHES mini-batches that are made once and then repeated.
+All contenders have the same layers, first weights, mini-batches and updater. Reading data is not compared: every job
+gets synthetic rows, BATCHES mini-batches that are made once and then repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MADE_UP = {
     LayerType.kTextInput: LayerType.kSyntheticTokens,
     LayerType.kNiftiInput: LayerType.kSyntheticInput,
 }
-"""What takes the place of an input that reads files."""
+"""Synthetic inputs that replace inputs that read files."""
 TOKENS, CLASSES = 256, 2
 
 
@@ -62,7 +62,7 @@ PUBLISHED = {
         Net("resattnet18-128", "3D-ResAttNet18 at 128", "graphs/resattnet/resattnet18.conf", 6),
     )
 }
-"""Those that are too large for some benchmarks, on what they were published for."""
+"""Nets that are too large for some benchmarks, at their published sizes."""
 RESATTNETS = {
     net.name: net
     for net in (
@@ -70,19 +70,19 @@ RESATTNETS = {
         Net("resattnet34", "3D-ResAttNet34", "graphs/resattnet/resattnet34-ad-nc.conf", 16),
     )
 }
-"""Those of the use case, reduced; they are the same for both of its tasks."""
+"""The reduced nets of the use case, the same for both of its tasks."""
 QUICK = {"alexnet": (2, 64), "resnet18": (4, 64), "resnet18-224": (4, 64), "unet3d": (1, 16)}
-"""Mini-batch and extent where a benchmark is only tried."""
+"""Mini-batch and extent with --quick."""
 
 
 def smaller(net: Net) -> Net:
-    """``net`` in a size that takes no time."""
+    """``net`` in a size that takes little time."""
     batch, extent = QUICK.get(net.name, (4, net.extent))
     return replace(net, batch=batch, extent=extent)
 
 
 def job(net: Net, steps: int, dropout: bool = True) -> JobProto:
-    """The job that trains ``net`` for ``steps`` steps and then reports once; without ``dropout``, none is dropped."""
+    """The job that trains ``net`` for ``steps`` steps and then reports once, with or without ``dropout``."""
     proto = read_job(ROOT / net.path).proto
     layers = [layer for layer in proto.neuralnet.layer if in_phase(layer, "train")]
     kept = JobProto(name=net.name, train_steps=steps, disp_freq=steps, seed=proto.seed)
@@ -104,7 +104,7 @@ def job(net: Net, steps: int, dropout: bool = True) -> JobProto:
 
 
 def set_rate(proto: JobProto, rate: float) -> None:
-    """A constant learning rate; and for Adam, of which every library has another one, AdamW, of which all have one."""
+    """Set a constant learning rate, and replace Adam by AdamW: libraries differ in their Adam, but agree in AdamW."""
     proto.updater.learning_rate.Clear()
     proto.updater.learning_rate.type = ChangeMethod.kFixed
     proto.updater.learning_rate.base_lr = rate
@@ -115,7 +115,7 @@ def set_rate(proto: JobProto, rate: float) -> None:
 
 
 def make_up(layer: LayerProto, net: Net) -> None:
-    """Gives an input rows that come from no file and stay in memory."""
+    """Give an input synthetic rows that stay in memory."""
     if layer.HasField("text_conf"):
         layer.store_conf.shape[:], layer.synthetic_conf.classes = [layer.text_conf.window], TOKENS
         layer.ClearField("text_conf")

@@ -15,7 +15,7 @@ PACKAGES = ("netpart", "numpy", "pyzmq", "torch")
 
 
 def parse(name: str, about: str, known: Mapping[str, Net] = NETS) -> argparse.Namespace:
-    """The options of benchmark ``name``; ``arguments`` go to netpart run, ``nets`` are what is timed of ``known``."""
+    """The options of benchmark ``name``: ``arguments`` for netpart run, ``nets`` of ``known`` that are timed."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
     nets = partial(chosen, known=known)
     parser.add_argument("--nets", type=nets, default=list(known.values()), help=f"of {','.join(known)}")

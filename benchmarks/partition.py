@@ -1,11 +1,11 @@
-"""How long the passes take, and how much memory, for nets of 1 000 to 100 000 layers over 16 workers.
+"""Time and memory of the passes, for nets of 1 000 to 100 000 layers over 16 workers.
 
     python -m benchmarks.partition            all sizes, each in a process of its own; benchmarks/results/partition.json
     python -m benchmarks.partition 10000      one size, one line of JSON
 
 The net is a chain of inner products and sigmoids cut on the batch, whose every hundredth layer is cut on its neurons
-instead: that gathers and scatters the whole tensor between all workers. Measured are the passes, from placements to
-the plan for parameters; building the uncut net is not.
+instead: that gathers and scatters the whole tensor between all workers. The passes are measured, from placements to the
+plan for parameters; building the uncut net is not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORKERS = 16
 SIZES = (1_000, 10_000, 100_000)
 RE_LAYOUT = 100
 LIMIT_SECONDS, LIMIT_MB = 10.0, 1000.0
-"""What 10 000 layers may take."""
+"""Limits for 10 000 layers: seconds and MB."""
 COLUMNS = ("layers", "parts", "buckets", "seconds", "wall_seconds", "mb", "us_per_part", "growth")
 PACKAGES = ("netpart", "networkx")
 RESULTS = FOLDER / "partition.json"
@@ -65,8 +65,8 @@ def add(job: JobProto, name: str, kind: str, *sources: str) -> LayerProto:
 def measure(layers: int) -> dict[str, Any]:
     """Seconds and MB (peak resident minus resident before) of the passes on a chain of ``layers``.
 
-    ``seconds`` are those of the one core that is busy, so that others' work on the machine does not count;
-    ``wall_seconds`` are the same on an idle machine.
+    ``seconds`` are the processor time of the one busy core, which excludes other work on the machine; on an idle
+    machine ``wall_seconds`` are the same.
     """
     job = chain(layers)
     net = build_net(job)
@@ -88,7 +88,7 @@ def resident(field: str) -> float:
 
 
 def measure_apart(layers: int) -> dict[str, Any]:
-    """``measure`` in a fresh process, so that one size does not see the memory of another."""
+    """Call ``measure`` in a new process, so that the memory of one size does not affect another."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.partition", str(layers)], capture_output=True, text=True, check=True
     )
@@ -97,7 +97,7 @@ def measure_apart(layers: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if 10 000 layers take more than they may."""
+    """Measure, print and write the results; 1 if 10 000 layers exceed the limits."""
     if sys.argv[1:]:
         print(json.dumps(measure(int(sys.argv[1]))))
         return 0

@@ -1,24 +1,25 @@
-"""How long the stages of a pipeline stand idle: measured and simulated, beside the published (K - 1) / (M + K - 1).
+"""Idle time of the stages of a pipeline: measured and simulated, compared with the published (K - 1) / (M + K - 1).
 
     python -m benchmarks.pipeline               five minutes; benchmarks/results/pipeline.json
-    python -m benchmarks.pipeline --quick       a look whether everything works; writes nothing without -o
+    python -m benchmarks.pipeline --quick       a short trial of everything; writes nothing without -o
 
 A net of K equal stages of inner products is trained on K workers of a thread each, in M micro-batches of as many rows
-each. A worker is busy while it computes: forward, backward, updates, and sums of its gradients over micro-batches; not
-with its messages, nor while it waits. Of every step, and of its whole time:
+each. A worker is busy while it computes: forward, backward, updates, and sums of its gradients over micro-batches.
+Messages and waiting do not count as busy. As fractions of the time of a step:
 
-    idle    = 1 - the mean of what the workers are busy
-    unequal = what the busiest worker is busy, less that mean: one of them had more to do, or a slower core
-    bubble  = idle - unequal = 1 - what the busiest worker is busy: what no better balance could fill
+    idle    = 1 - the mean busy fraction of the workers
+    unequal = the busy fraction of the busiest worker - that mean: it had more to do, or a slower core
+    bubble  = idle - unequal = 1 - the busy fraction of the busiest worker: no better balance could fill it
 
-Compared is the median bubble; the median of what is idle is told beside it. A micro-batch is large beside its messages:
-stages are 512 wide inside, and 64 where they end. Even so it feels each of them, for in 1F1B a worker sends just when
-its partner runs out of work, and waits as often for a partner that the machine has slowed down. GPipe, whose micro-
-batches are all under way at once, waits for the sum only; both orders are measured.
+The median bubble is compared; the median of the idle fraction is reported with it. The work of a micro-batch is large
+compared with its messages: stages are 512 wide inside, and 64 where they end. Each message still costs time, because in
+1F1B a worker sends when its partner runs out of work, and waits whenever the machine has slowed its partner down. In
+GPipe all micro-batches are in flight at once, so a worker waits only for the sum of such delays. Both orders are
+measured.
 
-With two stages the workers are processes of this machine and are profiled; with more than it has cores for they are
-simulated. With delayed gradients the workers need no micro-batches, and go through twice as many mini-batches as with
-one that is not cut.
+With two stages the workers are processes of this machine and are profiled. With more stages than it has cores they are
+simulated. With delayed gradients the workers need no micro-batches, and complete twice as many mini-batches as one
+mini-batch at a time without micro-batches would.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ PACKAGES = "netpart", "numpy"
 MEASURED, SIMULATED = (2,), (4, 8)
 """Stages."""
 ORDERS = {"ONE_F_ONE_B": "1F1B", "GPIPE": "GPipe"}
-"""As jobs name them, and people."""
+"""The orders by their name in a job, with the text that is printed."""
 MICRO_BATCHES = 1, 2, 3, 4, 6, 8, 12, 16
 FEW = 3
-"""Steps that are simulated: all workers take turns on one core, and hold nobody up."""
+"""Steps that are simulated: few are enough, as all workers take turns on one core and none delays another."""
 ERROR_GOAL = 0.10
 FORMULA = "(K - 1) / (M + K - 1)"
 
 
 @dataclass(frozen=True)
 class Size:
-    """Of what is trained: the layers of a stage, their width, that of the last one, which goes to the next stage, the
-    rows of a micro-batch, the steps that count."""
+    """Sizes of the net: the layers of a stage, their width, the width of the last one, whose output goes to the next
+    stage, the rows of a micro-batch, and the counted steps."""
 
     layers: int = 8
     width: int = 512
@@ -68,7 +69,7 @@ class Size:
 
 
 def main() -> int:
-    """Measures, simulates, prints, writes the results; 1 if a goal was missed."""
+    """Measure, simulate, print, write the results; 1 if a goal was missed."""
     parser = argparse.ArgumentParser(description="measure how long the stages of a pipeline wait")
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing without -o")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the results to FILE")
@@ -81,7 +82,7 @@ def main() -> int:
     measured = {o: [stage_rows(size, k, m, None, o) for k in MEASURED for m in shares] for o in ORDERS}
     simulated = [stage_rows(size, k, m, link) for k in SIMULATED for m in shares]
     rows = [row for rows in (*chain(*measured.values()), *simulated) for row in rows]
-    rows.append(told(delayed_row(size)))
+    rows.append(print_row(delayed_row(size)))
     errors = [error_row(ORDERS[order], found) for order, found in measured.items()]
     rows += errors
     if args.output or not args.quick:
@@ -90,14 +91,14 @@ def main() -> int:
     return 0 if args.quick else finish(errors)
 
 
-def told(row: Row) -> Row:
-    """A row that has been printed."""
+def print_row(row: Row) -> Row:
+    """Print ``row`` and return it."""
     print(f"{row.work}: {row.netpart:.4g} {row.unit}, {row.against}: {row.peer:.4g}", flush=True)
     return row
 
 
 def error_row(order: str, measured: list[list[Row]]) -> Row:
-    """How far the bubbles that were measured are from the formula, at most."""
+    """The largest difference of a measured bubble from the formula."""
     errors = [abs(first.netpart / first.peer - 1) for first, *_ in measured]
     return Row(f"greatest error of what was measured of {order}", "what is allowed", max(errors), ERROR_GOAL, "", 1.0)
 
@@ -105,7 +106,7 @@ def error_row(order: str, measured: list[list[Row]]) -> Row:
 def stage_rows(
     size: Size, stages: int, micro_batches: int, link: LinkCost | None, order: str = "ONE_F_ONE_B"
 ) -> list[Row]:
-    """``stages`` stages, simulated over ``link`` or measured: the bubble beside the formula, and what each is busy."""
+    """Rows of ``stages`` stages, simulated over ``link`` or measured: the bubble and the formula, busy fractions."""
     steps = size.steps if link is None else FEW
     found = played(job(size, stages, micro_batches, order), stages, steps, link)
     about = f"K = {stages}, M = {micro_batches}, {ORDERS[order]}, {'measured' if link is None else 'simulated'}"
@@ -116,18 +117,18 @@ def stage_rows(
         Row(f"{about}: idle, unequal work included", FORMULA, idle(found.timeline), formula, "of a step"),
         Row(f"{about}: a micro-batch in the slowest stage", "in the fastest", max(workers), min(workers)),
     ]
-    return [told(row) for row in rows]
+    return [print_row(row) for row in rows]
 
 
 def delayed_row(size: Size) -> Row:
-    """A mini-batch in two stages with delayed gradients, beside one at a time."""
+    """The step of two stages with delayed gradients, compared with one mini-batch at a time."""
     late, plain = (played(job(size, 2, 1, order), 2, size.steps, None) for order in ("DELAYED", "ONE_F_ONE_B"))
     about = "K = 2, delayed gradients: a mini-batch, measured"
     return Row(about, "one mini-batch at a time", late.profile.step_seconds, plain.profile.step_seconds)
 
 
 def played(found: Job, workers: int, steps: int, link: LinkCost | None) -> ProfiledRun:
-    """A run, real without a ``link``."""
+    """Play ``steps`` steps, simulated over a ``link`` or, without one, in a real run."""
     if link is None:
         return profile_job(found, workers, steps)
     return simulate_partition(partition_by_scheme(found.proto, workers, found.folder, phases=("train",)), steps, link)
@@ -149,19 +150,19 @@ def idle(found: Timeline) -> float:
 
 
 def busy_shares(found: Timeline) -> list[list[float]]:
-    """What part of each step each worker computes."""
+    """The fraction of each step in which each worker computes."""
     return [[busy_share(found.of_step(step), w) for w in range(found.workers)] for step in found.steps]
 
 
 def busy_share(step: Timeline, worker: int) -> float:
-    """What part of a step a worker computes."""
+    """The fraction of a step in which a worker computes."""
     seconds = own_seconds(step.of_worker(worker))
     return sum(seconds[kind] for kind in BUSY) / sum(seconds.values())
 
 
 def job(size: Size, stages: int, micro_batches: int, order: str = "ONE_F_ONE_B") -> Job:
-    """Equal stages. The first layer of all has no gradient to hand on: its input is half as wide again as that of the
-    next stage, so that its two products take as long as the three of another layer."""
+    """A job of equal stages. The first layer of the net computes no gradient of its input. Its input is half as wide
+    again as that of the next stage, so that its two products take as long as the three of another layer."""
     count = size.layers * stages
     layers = [inner(i, size, i // size.layers) for i in range(count)]
     text = f"""

@@ -1,13 +1,13 @@
-"""How near GABRA and the other planners come to what is proved, on random heterogeneous problems.
+"""Gaps of GABRA and the other planners to proved bounds, on random heterogeneous problems.
 
     python -m benchmarks.planners            100 problems; benchmarks/results/planners.json, out/planners.json has each
-    python -m benchmarks.planners heuristics the heuristics alone, anew, beside what out/planners.json has of CP-SAT
+    python -m benchmarks.planners heuristics only the heuristics again, with CP-SAT's results of out/planners.json
     python -m benchmarks.planners 5          as many problems, and no file
 
 Each problem has 50 partitions and 8 devices of different speeds, whose capacities are in proportion to the speeds and
-70 to 95 % full. Gaps are those to the closed-form bound, which no plan can beat, or to what CP-SAT proves where that is
-nearer. CP-SAT has five seconds of the clock, and starts from GREEDY's plan; the seconds of heuristics are those of the
-one core that is busy, so that others' work on the machine does not count.
+70 to 95 % full. Gaps are those to the closed-form bound, which no plan can beat, or to the bound that CP-SAT proves if
+that is nearer. CP-SAT has five seconds, and starts from GREEDY's plan. The seconds of heuristics are the processor time
+of one core, which excludes other work on the machine.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ HEURISTICS: dict[str, Callable[[Knapsacks], Plan]] = {
 MOST_GAP = 0.01
 MOST_BEHIND = 0.02
 MOST_SECONDS = 5.0
-"""What GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, and GABRA's time may be."""
+"""The limits: GABRA's mean gap on the profit, the best heuristic's gap to CP-SAT on the makespan, GABRA's seconds."""
 RESULTS = FOLDER / "planners.json"
-"""What docs/planning.md shows, and what it depends on."""
+"""The figures of docs/planning.md, and what they depend on."""
 ROWS = Path(__file__).resolve().parents[1] / "out" / "planners.json"
 """Every problem of the last whole run on this machine: 100 kB that git ignores."""
 
@@ -61,41 +61,41 @@ def problem_of(seed: int) -> Knapsacks:
 
 
 def measure(seed: int, objective: str) -> Row:
-    """Every planner on one problem: value, legality, gap to what is proved, seconds."""
+    """Run every planner on one problem: value, legality, gap to the proved bound, seconds."""
     problem = replace(problem_of(seed), objective=objective)
     fill = problem.loads.sum() / problem.capacities.sum()
     started = perf_counter()
     proof = solve_exactly(problem, LIMIT, allocate_greedily(problem))
     row = {"seed": seed, "objective": objective, "fill": round(float(fill), 4), "bound": problem.bound}
-    row["exact"] = told(problem, proof.plan, perf_counter() - started, proof.bound) | {"proved": proof.bound}
+    row["exact"] = plan_row(problem, proof.plan, perf_counter() - started, proof.bound) | {"proved": proof.bound}
     return anew(row)
 
 
 def anew(row: Row) -> Row:
-    """``row`` with its heuristics measured anew."""
+    """``row`` with its heuristics measured again."""
     problem = replace(problem_of(row["seed"]), objective=row["objective"])
     for name, planner in HEURISTICS.items():
         started = process_time()
         plan = planner(problem)
-        row[name] = told(problem, plan, process_time() - started, row["exact"]["proved"])
+        row[name] = plan_row(problem, plan, process_time() - started, row["exact"]["proved"])
     return row
 
 
-def told(problem: Knapsacks, plan: Plan, seconds: float, proved: float) -> Row:
-    """One plan."""
+def plan_row(problem: Knapsacks, plan: Plan, seconds: float, proved: float) -> Row:
+    """The figures of one plan."""
     value = problem.value(plan)
     figures = {"value": value, "legal": problem.is_legal(plan), "seconds": round(seconds, 3)}
     return figures | {"gap": problem.gap(value, proved)}
 
 
-def behind(row: Row) -> float:
-    """How far the best heuristic is behind CP-SAT's plan on the makespan, as a share; negative if it is ahead."""
+def gap_to_exact(row: Row) -> float:
+    """The relative gap of the best heuristic to CP-SAT's plan on the makespan; negative if the heuristic is better."""
     best = min(row[name]["value"] for name in HEURISTICS)
     return float(best / row["exact"]["value"] - 1)
 
 
 def summary(rows: list[Row]) -> Row:
-    """What the problems say together."""
+    """Summarise all problems."""
     found: Row = {}
     for objective in OBJECTIVES:
         of = [row for row in rows if row["objective"] == objective]
@@ -105,12 +105,14 @@ def summary(rows: list[Row]) -> Row:
                 "legal": sum(row[name]["legal"] for row in of), "mean_gap": float(np.mean(gaps)),
                 "largest_gap": max(gaps), "mean_seconds": float(np.mean(seconds)), "most_seconds": max(seconds),
             }  # fmt: skip
-    found["best heuristic behind CP-SAT on the makespan"] = max(behind(r) for r in rows if r["objective"] == MAKESPAN)
+    found["best heuristic behind CP-SAT on the makespan"] = max(
+        gap_to_exact(r) for r in rows if r["objective"] == MAKESPAN
+    )
     return found
 
 
 def missed(found: Row, problems: int) -> list[str]:
-    """The goals that were not reached."""
+    """The missed goals."""
     goals = {
         "every plan legal": all(found[f"gabra {objective}"]["legal"] == problems for objective in OBJECTIVES),
         "gap on the profit": found[f"gabra {PROFIT}"]["mean_gap"] <= MOST_GAP,
@@ -133,14 +135,14 @@ def print_summary(found: Row) -> None:
 
 
 def measured(wanted: str) -> list[Row]:
-    """As many problems as are ``wanted``, or those of the last whole run with their heuristics anew."""
+    """Measure as many problems as are ``wanted``, or the heuristics of the last whole run again."""
     if wanted == "heuristics":
         return [anew(row) for row in rows_of(ROWS)]
     return [measure(seed, objective) for seed in range(int(wanted)) for objective in OBJECTIVES]
 
 
 def rows_of(path: Path) -> list[Row]:
-    """Every problem of the last whole run; raises ConfigError where there was none."""
+    """Every problem of the last whole run; raises ConfigError if there was none."""
     if not path.exists():
         raise ConfigError(str(path), "what `make bench-planners` leaves there", "no file", "run that first: 20 minutes")
     rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
@@ -148,14 +150,14 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def keep(rows: list[Row], found: Row) -> None:
-    """Writes what all problems say to be committed, and each of them for who wants to look."""
+    """Write the summary, which is committed, and the rows of all problems, which git ignores."""
     settings = {"partitions": PARTITIONS, "devices": DEVICES, "problems": PROBLEMS, "cp_sat_seconds": LIMIT}
     write_report(RESULTS, PACKAGES, {"settings": settings, "summary": found})
     write_report(ROWS, PACKAGES, {"settings": settings, "rows": rows})
 
 
 def main() -> int:
-    """Measures, prints, and writes what all problems say; 1 if a goal is missed, 2 if there are no rows yet."""
+    """Measure, print, and write the summary; 1 if a goal is missed, 2 if there are no rows yet."""
     try:
         rows = measured(sys.argv[1] if sys.argv[1:] else str(PROBLEMS))
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Writes what contenders need to train a net: the job for netpart, net.json and start.safetensors for the peers."""
+"""Files that contenders need to train a net: the job for netpart, net.json and start.safetensors for the peers."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from netpart.updaters import build_updater
 START = "start.safetensors"
 """The file of first values and mini-batches."""
 WARM_UP = 3
-"""First steps of every run, which do not count."""
+"""First steps of every run, which are not counted."""
 FEWEST, MOST = 5, 200
-"""Steps of a run that count, at least and at most."""
+"""The least and the largest number of counted steps of a run."""
 FLOPS = 5e10
-"""Of a core in a second, roughly: how many steps a run gets is guessed from it."""
+"""Rough FLOPs of a core in a second, from which the number of steps of a run is estimated."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A net whose files are in ``folder``. ``flops`` are those of a step; ``moved`` are bytes that it moves if all that
-    it keeps is written once and read once: values, gradients, parameters and the state of their updater.
+    """A net whose files are in ``folder``. ``flops`` are those of a step. ``moved`` are the bytes that it moves if
+    values, gradients, parameters and the state of their updater are each written once and read once.
 
-    ``dropout`` says that it draws numbers, which others draw differently, ``normalised`` that rows are normalised
-    together, which others do among those of one process.
+    ``dropout``: it draws random numbers, which peers draw differently. ``normalised``: rows are normalised together, by
+    peers only among those of one process.
     """
 
     net: Net
@@ -51,18 +51,18 @@ class Prepared:
         return self.folder / "job.conf"
 
     def steps(self, seconds: float, threads: int) -> int:
-        """Steps that take about ``seconds`` with so many threads, and those that do not count."""
+        """Steps that take about ``seconds`` with so many threads, including those that are not counted."""
         return WARM_UP + max(FEWEST, min(MOST, int(seconds * FLOPS * threads / self.flops)))
 
     def write_job(self, steps: int) -> None:
-        """Writes the job of a run of so many steps."""
+        """Write the job of a run of so many steps."""
         proto = job(self.net, steps)
         proto.checkpoint_path.append(str(self.folder / START))
         self.job.write_text(text_format.MessageToString(proto), encoding="utf-8")
 
 
 def prepare(net: Net, folder: Path, dropout: bool = True, kernels: type[Kernels] = Kernels) -> Prepared:
-    """Writes the files of ``net`` into its own folder below ``folder``."""
+    """Write the files of ``net`` into its own folder below ``folder``."""
     own = folder / net.name
     own.mkdir(parents=True, exist_ok=True)
     proto = job(net, 1, dropout)

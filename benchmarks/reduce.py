@@ -1,8 +1,9 @@
-"""All-reduces of float32 among processes of one host: netpart's beside those of gloo and MPI.
+"""All-reduces of float32 among processes of one host: netpart's, compared with those of gloo and MPI.
 
     python -m benchmarks.reduce RANK MEMBERS        one member of netpart's
 
-A contender is started, reduces tensors of all SIZES in place, says how long one took, and ends; contenders take turns.
+A contender is started, reduces tensors of all SIZES in place, prints the seconds of each, and ends. Contenders take
+turns.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ RUN = b"reduces!"
 SIZES = {1 << 10: 500, 1 << 16: 200, 1 << 20: 40, 64 << 20: 4}
 """Bytes of a tensor, and how many all-reduces of it are timed together."""
 BURSTS = 6
-"""How often they are; the first is not counted."""
+"""Bursts of each size; the first is not counted."""
 MEMBERS, ROUNDS = (2, 4), 3
 GLOO, MPI = "gloo", "mpi"
 LARGE = 1 << 16
-"""Bytes from which on MPI is to be reached."""
+"""Bytes from which MPI's speed is a goal."""
 
 Seconds = dict[int, float]
-"""Of one all-reduce, by the bytes of its tensor."""
+"""Seconds of one all-reduce, by the bytes of its tensor."""
 
 
 def timed(reduce: Callable[[Array], object]) -> Seconds:
@@ -70,11 +71,11 @@ class Member:
         self.steps = dict.fromkeys(SIZES, 0)
 
     def exchange(self, nbytes: int, n: int) -> Exchange:
-        """How a tensor of ``nbytes`` is all-reduced."""
+        """The exchange that all-reduces a tensor of ``nbytes``."""
         return plan_exchange(ALL_REDUCE, tuple(range(n)), ((0, nbytes // 4),), (), "auto", 4)
 
     def reduce(self, array: Array) -> None:
-        """Sums ``array`` over all members, in place."""
+        """Sum ``array`` over all members, in place."""
         step, progress = self.steps[array.nbytes], self.bound(array)
         self.steps[array.nbytes] += 1
         self.send(array, step, progress.start())
@@ -86,7 +87,7 @@ class Member:
             self.send(array, step, progress.deliver(arrived))
 
     def send(self, array: Array, step: int, sends: Iterator[tuple[int, int, Array]]) -> None:
-        """Sends what can be sent."""
+        """Send the messages that are ready."""
         for place, index, view in sends:
             self.transport.send(channel(array.nbytes, index), step, place, view)
 
@@ -110,7 +111,7 @@ def channel(nbytes: int, index: int) -> Channel:
 
 
 def member(rank: int, n: int) -> None:
-    """Tells its address, is told everybody's, tells what it measured, and stays until all have."""
+    """Run one member: print its address, read all addresses, print the measured seconds, wait for all others."""
     found = Member(rank, n)
     with found.transport:
         print(found.transport.bind(), flush=True)
@@ -121,7 +122,7 @@ def member(rank: int, n: int) -> None:
 
 
 def netpart(n: int) -> Seconds:
-    """All-reduces of netpart among ``n`` processes, as the slowest of them sees it."""
+    """All-reduces of netpart among ``n`` processes, with the times of the slowest."""
     calls = [[sys.executable, "-m", "benchmarks.reduce", str(rank), str(n)] for rank in range(n)]
     with ExitStack() as stack:
         members = [
@@ -139,13 +140,13 @@ def netpart(n: int) -> Seconds:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    """What a process says next."""
+    """The next line that a process prints."""
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
 def slowest(found: list[list[float]]) -> Seconds:
-    """What several members measured, as seconds by size."""
+    """The seconds of the slowest member, by size."""
     return dict(zip(SIZES, map(max, zip(*found, strict=True)), strict=True))
 
 
@@ -155,19 +156,19 @@ def gloo(n: int) -> Seconds:
 
 
 def mpi(n: int) -> Seconds:
-    """All-reduces of MPI. Where processes share cores, those that wait give theirs away."""
+    """All-reduces of MPI. If processes share cores, a waiting process yields its core."""
     yielding = [word for name in YIELDING for word in ("-genv", name, "1")] if n > CORES else []
     return peer([MPIEXEC, *yielding, "-n", str(n), sys.executable, "-m", "benchmarks.peers.reduce_mpi"])
 
 
 def peer(call: list[str]) -> Seconds:
-    """What a peer printed."""
+    """The seconds that a peer prints."""
     done = subprocess.run(call, stdout=subprocess.PIPE, timeout=DEADLINE, check=True, cwd=ROOT)
     return slowest([json.loads(done.stdout)])
 
 
 def rows() -> Iterator[Row]:
-    """All contenders in turn, ROUNDS times; the goals: twice as fast as gloo, and no slower than MPI from LARGE on."""
+    """Time all contenders in turn, ROUNDS times. The goals: twice as fast as gloo, and as fast as MPI from LARGE on."""
     for n in MEMBERS:
         found = [(netpart(n), gloo(n), mpi(n)) for _ in range(ROUNDS)]
         for nbytes in SIZES:

@@ -1,4 +1,4 @@
-"""Prints and writes what was measured, with all that it depends on."""
+"""Output of benchmarks.schemes: tables that are printed, and the file of results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def comparisons(timed: Timed) -> list[Row]:
-    """Each peer beside the scheme that does the same."""
+    """Each peer compared with the scheme that does the same."""
     return [
         Row(f"{timed.work}, {scheme}", peer, timed.found[scheme].median, timed.found[peer].median, "s/step", goal)
         for peer, scheme, goal in COMPARISONS
@@ -29,7 +29,7 @@ def comparisons(timed: Timed) -> list[Row]:
 
 
 def missed(timed: Sequence[Timed]) -> list[Row]:
-    """The comparisons whose goal was not reached."""
+    """The comparisons that missed their goal."""
     return [row for each in timed for row in comparisons(each) if row.missed]
 
 
@@ -43,7 +43,7 @@ def contender_row(timed: Timed, name: str, found: Found) -> Json:
 
 
 def crossover_row(sweep: Sweep, timed: Sequence[Timed]) -> Json:
-    """Both schemes of a pair along what changes."""
+    """Both schemes of a pair along the variable of a sweep."""
     at = list(sweep.at)
     sent = bytes_of(sweep, timed)
     seconds = seconds_of(sweep, timed)
@@ -91,7 +91,7 @@ def print_crossover(sweep: Sweep, timed: Sequence[Timed]) -> None:
 def write(
     path: Path, timed: Sequence[Timed], crossovers: Sequence[tuple[Sweep, Sequence[Timed]]], settings: Json
 ) -> None:
-    """Writes everything as JSON."""
+    """Write everything as JSON."""
     more = {
         "settings": settings | {"warm_up_steps": WARM_UP},
         "contenders": [contender_row(each, name, found) for each in timed for name, found in each.found.items()],

@@ -1,6 +1,6 @@
-"""What every benchmark writes: rows of netpart beside a peer, with all that the figures depend on.
+"""Rows of results, netpart compared with a peer, with all that the figures depend on.
 
-benchmarks/results/NAME.json has versions, machine, date and rows, and what else a benchmark adds.
+benchmarks/results/NAME.json has versions, machine, date and rows, and fields of a benchmark's own.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CORES = len(os.sched_getaffinity(0))
 
 @dataclass(frozen=True)
 class Row:
-    """What ``netpart`` and a ``peer`` took for the same ``work``, in ``unit``: of both, less is better.
+    """The figures of ``netpart`` and a ``peer`` for the same ``work``, in ``unit``; less is better.
 
-    ``goal`` is the least ``ratio`` to be reached, None where there is nothing to be reached.
+    ``goal`` is the least ``ratio`` to reach, None without a goal.
     """
 
     work: str
@@ -35,12 +35,12 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times as much the peer takes: above 1, netpart is better."""
+        """The peer's figure over netpart's: above 1, netpart is better."""
         return self.peer / self.netpart
 
     @property
     def missed(self) -> bool:
-        """True if a goal was not reached."""
+        """True if the goal was missed."""
         return self.goal is not None and self.ratio < self.goal
 
     def as_json(self) -> dict[str, Any]:
@@ -53,19 +53,19 @@ class Row:
 
 
 def write(path: Path, rows: Sequence[Row], packages: Sequence[str], more: Mapping[str, Any] | None = None) -> None:
-    """Writes ``rows``, the versions of ``packages``, and ``more``."""
+    """Write ``rows``, the versions of ``packages``, and ``more``."""
     write_report(path, packages, {"rows": [row.as_json() for row in rows], **(more or {})})
 
 
 def write_report(path: Path, packages: Sequence[str], found: Mapping[str, Any]) -> None:
-    """Writes what a benchmark ``found`` that compares otherwise than in rows, with all that it depends on."""
+    """Write ``found``, the results of a benchmark without rows, with all that they depend on."""
     report = about(packages) | dict(found)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def about(packages: Sequence[str]) -> dict[str, Any]:
-    """What figures of today depend on: the machine, and the versions of Python, the system and ``packages``."""
+    """What the figures depend on: the date, the machine, and the versions of Python, the system and ``packages``."""
     release, _, _ = platform.release().partition("-")
     versions = {"python": platform.python_version(), "system": f"{platform.system()} {release}"}
     return {
@@ -76,7 +76,7 @@ def about(packages: Sequence[str]) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The processor's name where the system tells it."""
+    """The processor's name, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -85,7 +85,7 @@ def processor() -> str:
 
 
 def finish(rows: Sequence[Row]) -> int:
-    """Prints every row; the exit code of the benchmark: 1 if a goal was missed."""
+    """Print every row; the exit code of the benchmark: 1 if a goal was missed."""
     for row in rows:
         print(row)
     return int(any(row.missed for row in rows))

@@ -1,14 +1,13 @@
-"""Every scheme beside the seed's Algorithm 2 over MPI and PyTorch's tensor parallelism: a step's time, bytes, calls.
+"""Every scheme, compared with the seed's Algorithm 2 over MPI and PyTorch's tensor parallelism: time, bytes, calls.
 
     python -m benchmarks.schemes                   about ten minutes; benchmarks/results/schemes.json
     python -m benchmarks.schemes --full            every width with every batch, 2 and 4 workers: hours
-    python -m benchmarks.schemes --quick           a look whether everything works; writes nothing without -o
-    python -m benchmarks.schemes -- --launcher threads    what stands behind -- goes to netpart run
+    python -m benchmarks.schemes --quick           a short trial of everything; writes nothing without -o
+    python -m benchmarks.schemes -- --launcher threads    arguments after -- are passed to netpart run
 
-One work after another, each contender in turn, --rounds times over, so that what else happens on the machine meets all
-of them. The time of a step is that of the worker that takes longest; counted is the median over all steps but the first
-few of a run. All start from the same weights, read the same rows and must come to the same loss. A ratio above 1 says
-that netpart is faster.
+For each work the contenders run in turn, --rounds times, so that other load on the machine affects all of them. The
+time of a step is that of the slowest worker; the figure is the median of all steps after the first few of a run. All
+start from the same weights, read the same rows and must reach the same loss. With a ratio above 1, netpart is faster.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ROUNDS = 2
 SECONDS = 1.0
 FEWEST = 6
 MOST = 200
-"""How long a run's steps are to take, and how many there are at least and at most."""
+"""Seconds that the steps of a run should take, and the least and the largest number of them."""
 LOSS_TOLERANCE = 1e-3
 
 
@@ -45,7 +44,7 @@ def grid(full: bool) -> Iterator[Work]:
 
 
 def sized(work: Work) -> Work:
-    """``work`` with as many steps as take about SECONDS, from its arithmetic and its memory traffic."""
+    """``work`` with as many steps as take about SECONDS, estimated from its arithmetic and its memory traffic."""
     compute = 6 * work.batch * work.parameters / min(work.workers, CORES) / 5e10
     traffic = 40 * work.parameters / 5e9
     latency = 1e-3 if work.workers <= CORES else 1e-2
@@ -53,7 +52,7 @@ def sized(work: Work) -> Work:
 
 
 def time(bench: Bench, work: Work, contenders: tuple[str, ...], rounds: int) -> Timed:
-    """Runs every contender in turn, ``rounds`` times. Raises ValueError if they do not come to the same loss."""
+    """Run every contender in turn, ``rounds`` times. Raises ValueError if their losses differ."""
     work = bench.prepare(sized(work))
     timed = Timed(work)
     for _ in range(rounds):
@@ -68,12 +67,12 @@ def time(bench: Bench, work: Work, contenders: tuple[str, ...], rounds: int) -> 
 
 
 def sweep(bench: Bench, along: Sweep, rounds: int) -> list[Timed]:
-    """Both schemes of a pair along what changes."""
+    """Time both schemes of a pair along the variable of a sweep."""
     return [time(bench, along.work(x), along.pair, rounds) for x in along.at]
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if a goal was missed."""
+    """Measure, print, write the results; 1 if a goal was missed."""
     args = parse()
     works = [square(32, 16), square(32, 16, 4)] if args.quick else list(grid(args.full))
     settings = {"load_at_start": os.getloadavg()[0], "netpart_arguments": args.arguments, "rounds": args.rounds}
@@ -87,10 +86,10 @@ def main() -> int:
             print_crossover(*crossovers[-1])
     if args.output or not args.quick:
         write(args.output or RESULTS, timed, crossovers, settings)
-    behind = [] if args.quick else missed(timed)
-    for row in behind:
+    below_goal = [] if args.quick else missed(timed)
+    for row in below_goal:
         print(row)
-    return 1 if behind else 0
+    return 1 if below_goal else 0
 
 
 def parse() -> argparse.Namespace:

@@ -1,9 +1,9 @@
-"""How near a simulated step comes to a real one: two workers of a thread each, in settings that it never saw.
+"""Error of the simulator: simulated and measured steps of two workers of a thread each, in several settings.
 
     python -m benchmarks.simulator              some minutes; benchmarks/results/simulator.json
-    python -m benchmarks.simulator --quick      a look whether everything works; writes nothing
+    python -m benchmarks.simulator --quick      a short trial of everything; writes nothing
 
-What the simulation knows is what it measures without a second worker at work: its kernels, played one worker after
+The simulation uses only figures that need no second worker at the same time: its kernels, played one worker after
 another, and the link between two processes. The measured step is the median of a profiled run.
 """
 
@@ -68,7 +68,7 @@ SETTINGS = [
 
 
 def main() -> int:
-    """Simulates and measures every setting, prints, writes the results; 1 if a goal was missed."""
+    """Simulate and measure every setting, print, write the results; 1 if a goal was missed."""
     parser = argparse.ArgumentParser(description="hold simulated steps against real ones")
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "simulator.json")
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 def compare(setting: Setting, link: LinkCost, steps: int, quick: bool) -> Row:
-    """One setting: the predicted step beside the measured one."""
+    """Compare the predicted step of one setting with the measured one."""
     found = setting.job(quick)
     cut = partition_by_scheme(found.proto, WORKERS, found.folder, phases=("train",))
     simulated = simulate_partition(cut, steps, link).profile.step_seconds
@@ -99,7 +99,7 @@ def compare(setting: Setting, link: LinkCost, steps: int, quick: bool) -> Row:
 
 
 def kendall(rows: list[Row]) -> float:
-    """Kendall's tau: the pairs that are ranked right, less those that are ranked wrong, over all."""
+    """Kendall's tau: correctly ranked pairs less wrongly ranked ones, over all pairs."""
     pairs = list(combinations(rows, 2))
     right = sum((a.netpart < b.netpart) == (a.peer < b.peer) for a, b in pairs)
     return 2 * right / len(pairs) - 1

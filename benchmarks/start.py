@@ -1,10 +1,10 @@
-"""From the command to the first finished step: netpart run beside a DDP script, LeNet on two workers.
+"""Time from the command to the first finished step: netpart run compared with a DDP script, LeNet on two workers.
 
     python -m benchmarks.start                      under two minutes; benchmarks/results/start.json
     python -m benchmarks.start --quick              once each; writes nothing without -o
 
-Both start two processes with a thread each, read first weights and mini-batches from a file, train one step and say so;
-that line ends the time. They take turns. What is on disk is in the system's cache by then, for both.
+Both start two processes with a thread each, read first weights and mini-batches from a file, train one step and print a
+line, which ends the time. They take turns. All files are in the system's cache by then, for both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMMAND = json.dumps({"layout": "plain", "compiled": False, "steps": 1}) + "\n"
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if the goal was missed."""
+    """Measure, print, write the results; 1 if the goal was missed."""
     args = parse("start", "time the start of a run")
     ours, theirs = Timed(), Timed()
     with TemporaryDirectory() as folder:
@@ -50,27 +50,27 @@ def main() -> int:
 
 
 def netpart(prepared: Prepared, args: argparse.Namespace) -> float:
-    """Seconds until netpart run says that a step is done."""
+    """Seconds until netpart run reports a finished step."""
     with TemporaryDirectory() as folder:
         call = [sys.executable, "-m", "netpart", "run", str(prepared.job), "--workers", str(WORKERS)]
-        return until([*call, "--scheme", "data", "--workspace", folder, *args.arguments], "Train @ step 1 ")
+        return seconds_until([*call, "--scheme", "data", "--workspace", folder, *args.arguments], "Train @ step 1 ")
 
 
 def ddp(prepared: Prepared) -> float:
     """Seconds until the peer answers with the time of its first step."""
     call = [sys.executable, "-m", "benchmarks.peers.torch_ddp", str(prepared.folder), str(WORKERS), "1"]
-    return until(call, '{"seconds"', COMMAND)
+    return seconds_until(call, '{"seconds"', COMMAND)
 
 
-def until(call: list[str], wanted: str, told: str = "") -> float:
-    """Seconds from the start of a command, which is told something, to a line that begins with ``wanted``."""
+def seconds_until(call: list[str], wanted: str, stdin: str = "") -> float:
+    """Seconds from the start of a command, which reads ``stdin``, to a line that begins with ``wanted``."""
     began = perf_counter()
     with subprocess.Popen(
         call, env=environment(1), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(told)
+        process.stdin.write(stdin)
         process.stdin.close()
         found = next((perf_counter() - began for line in process.stdout if line.startswith(wanted)), None)
         process.stdout.read()

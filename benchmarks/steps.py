@@ -1,4 +1,4 @@
-"""Times steps of the nets of the use case: netpart's, measured and simulated, and PyTorch's."""
+"""Timing of steps of the nets of the use case: netpart's, measured and simulated, and PyTorch's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.proto.reader import Job
 
 MORE = 4
-"""Times as many steps are measured as simulated: each may be held up by what else the machine does."""
+"""Measured steps for each simulated one: other work of the machine may delay a measured step."""
 FEW = 2
 """Steps of a simulation that only compares allocations."""
 
@@ -37,7 +37,7 @@ class Clock:
     link: LinkCost
 
     def point(self, way: Way, net: Net, workers: int, job: Job) -> Point:
-        """A step of netpart, simulated, and measured where there are cores for it."""
+        """The point of a step of netpart: simulated, and measured if there are enough cores."""
         cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
         simulated, counted = simulate_partition(cut, self.steps, self.link).profile.step_seconds, counts(cut)
         if workers > CORES:
@@ -51,7 +51,7 @@ class Clock:
         return simulate_partition(cut, steps, self.link).profile.step_seconds
 
     def measured(self, job: Job, workers: int) -> float:
-        """Seconds of the median step on processes of their own, which nobody traces."""
+        """Seconds of the median step on worker processes, without tracing."""
         long = with_overrides(job, f"train_steps={WARM_UP + MORE * self.steps}")
         with TemporaryDirectory() as folder:
             return median(run_job(long, workers, workspace=Path(folder)).step_seconds[WARM_UP:])
@@ -63,7 +63,7 @@ class Clock:
 
 
 def ours(net: Net, workers: int, clock: Clock, micro_batches: int, quick: bool) -> Iterator[list[Point]]:
-    """Those of netpart on so many workers, in the lists in which they are found together."""
+    """The points of netpart on so many workers, in lists of points that are timed together."""
     if workers == 1:
         yield [clock.point(WAYS["data"], net, 1, by_data(net, False))]
         return
@@ -79,7 +79,7 @@ def ours(net: Net, workers: int, clock: Clock, micro_batches: int, quick: bool) 
 
 
 def theirs(net: Net, workers: int, steps: int, folder: Path) -> Iterator[list[Point]]:
-    """Those of PyTorch on so many workers, likewise."""
+    """The points of PyTorch on so many workers, likewise."""
     if workers == 1:
         yield [Point(net.name, "ddp", 1, peer_seconds("torch_train", prepare(net, folder), steps), MEASURED)]
     elif workers <= CORES and net.batch % workers == 0:
@@ -93,14 +93,14 @@ def theirs(net: Net, workers: int, steps: int, folder: Path) -> Iterator[list[Po
 
 
 def keys(net: Net, workers: int) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
-    """What there will be points of: of netpart, and of PyTorch."""
+    """The keys of the points to time: of netpart, and of PyTorch."""
     ways = (["data"], ["ddp"]) if workers == 1 else (list(WAYS), list(PEERS))
     own, peers = ([(net.name, way, workers) for way in each] for each in ways)
     return own, peers
 
 
 def watched(found: Iterator[list[Point]]) -> Iterator[Point]:
-    """Each point with what others used of the machine until it was found."""
+    """Each point with the load by other processes while it was timed."""
     watch = Watch()
     for points in found:
         load, today = watch.others(), date.today().isoformat()

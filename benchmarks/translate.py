@@ -1,4 +1,4 @@
-"""Translates a net of netpart for peers that know nothing of netpart: layers as JSON, weights and rows as tensors."""
+"""Translation of a net of netpart for peers that do not import netpart: layers as JSON, weights and rows as tensors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def describe(job: JobProto, net: Net) -> Json:
-    """The layers of ``net`` in order, each with its ``op``, sources, parameters and ``args``, and the rule of learning.
+    """The layers of ``net`` in order, each with its ``op``, sources, parameters and ``args``, and the updater.
 
-    Raises ValueError for a layer or an updater that peers are not told of.
+    Raises ValueError for a layer or an updater that has no translation.
     """
     layers = [describe_layer(net, node) for node in net.nodes if not node.layer.is_input]
     scales = {p.name: [p.spec.proto.lr_scale, p.spec.proto.wd_scale] for p in trained(net)}
@@ -35,7 +35,7 @@ def describe(job: JobProto, net: Net) -> Json:
 
 
 def describe_updater(job: JobProto) -> Json:
-    """The rule of learning, in PyTorch's words."""
+    """The updater, with PyTorch's names."""
     conf = job.updater
     common = {"lr": conf.learning_rate.base_lr, "weight_decay": conf.weight_decay}
     if conf.type == UpdaterType.kSGD:
@@ -92,7 +92,7 @@ ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kAttention": lambda layer: {"scale": layer.scale, "causal": layer.conf.attention_conf.causal},
     "kSoftmaxLoss": lambda layer: {"places": layer.places},
 }  # fmt: skip
-"""What a peer must know of a layer beside its sources and parameters."""
+"""By type: the arguments of a layer that a peer needs in addition to its sources and parameters."""
 
 
 def trained(net: Net) -> Iterator[Parameter]:
@@ -101,7 +101,7 @@ def trained(net: Net) -> Iterator[Parameter]:
 
 
 def weights(net: Net, seed: int) -> Arrays:
-    """First values of every parameter, by its name: those that a run starts from."""
+    """First values of every parameter, by its name, as a run initialises them."""
     return {
         p.name: draw_initial_values(
             p.spec.proto.init, stream_key(seed, p.name, "init"), whole_region(p.spec.shape), p.spec.shape, p.spec.matrix

@@ -1,6 +1,6 @@
-"""Measures of the use case what its results lack: steps that are timed, each net and task trained.
+"""Measurement of the missing results of the use case: timed steps, and trainings of each net and task.
 
-Each part is written as soon as it is there, so that a command that was interrupted goes on where it was.
+Each result is written as soon as it is complete, so that an interrupted command continues where it was.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from netpart.measure.link_speed import measure_link
 
 TIMINGS, TRAININGS = "timings", "trainings"
 TRIES = 3
-"""How often something is timed before a busy machine is refused."""
+"""Attempts to time something before a busy machine is refused."""
 SPACING = 3
-"""Millimetres between the voxels of a made cohort."""
+"""Millimetres between the voxels of a synthetic cohort."""
 Lesson = tuple[Net, str, int]
-"""A net, who trains it, and the rows that are normalised together."""
+"""A net, the framework that trains it, and the rows that are normalised together."""
 
 
 def measure(args: argparse.Namespace, kept: Kept, folder: Path) -> None:
-    """Adds to ``kept`` what it lacks."""
+    """Measure what ``kept`` lacks, and add it."""
     data = cohort(args, folder)
     if args.only != TRAININGS:
         time_steps(args, kept, folder, data)
@@ -51,7 +51,7 @@ def cohort(args: argparse.Namespace, folder: Path) -> Path:
 
 
 def time_steps(args: argparse.Namespace, kept: Kept, folder: Path, data: Path) -> None:
-    """Times what has not been timed on a quiet machine."""
+    """Time the points that have not been timed on a quiet machine."""
     known = settings(args, data)
     wanted = [(net, workers, k) for net, workers in product(args.nets, args.workers) for k in keys(net, workers)]
     if args.again:
@@ -71,9 +71,9 @@ def time_steps(args: argparse.Namespace, kept: Kept, folder: Path, data: Path) -
 
 
 def quietly(unit: Callable[[], Iterator[list[Point]]], anyhow: bool) -> list[Point]:
-    """The points of ``unit``, found while others left the machine alone; raises LoadedMachineError if they never do."""
+    """The points of ``unit``, timed on a quiet machine; raises LoadedMachineError if it is loaded in all attempts."""
     for _ in range(TRIES):
-        points = list(told(watched(unit())))
+        points = list(print_points(watched(unit())))
         if anyhow or not any(loaded(point.load) for point in points):
             return points
         print("others used the machine meanwhile", flush=True)
@@ -83,8 +83,8 @@ def quietly(unit: Callable[[], Iterator[list[Point]]], anyhow: bool) -> list[Poi
     return points
 
 
-def told(points: Iterator[Point]) -> Iterator[Point]:
-    """The points, each printed when it is there."""
+def print_points(points: Iterator[Point]) -> Iterator[Point]:
+    """Yield the points, and print each."""
     for point in points:
         load = "unknown" if point.load is None else f"{point.load:.2f} cores"
         seconds = f"{point.seconds * 1e3:.1f} ms {point.how}"
@@ -93,7 +93,7 @@ def told(points: Iterator[Point]) -> Iterator[Point]:
 
 
 def train(args: argparse.Namespace, kept: Kept, school: School) -> None:
-    """Trains what has not been trained, as many nets at a time as there are cores."""
+    """Run the missing trainings, as many at a time as there are cores."""
     tasks: list[Task] = args.tasks
     wanted = {lesson: [(lesson[0].name, task.name, *lesson[1:]) for task in tasks] for lesson in lessons(args)}
     if args.again:
@@ -111,7 +111,7 @@ def train(args: argparse.Namespace, kept: Kept, school: School) -> None:
 
 
 def lessons(args: argparse.Namespace) -> list[Lesson]:
-    """All trainings that the ways to train on these numbers of workers come down to."""
+    """The trainings that cover all ways to train on these numbers of workers."""
     pieces = args.micro_batches
     groups = [pieces * group for group in GROUPS if group < max(args.workers)]
     shares = {NETPART: {*args.workers, pieces, *groups}, PYTORCH: {*args.workers}}
@@ -122,7 +122,7 @@ def lessons(args: argparse.Namespace) -> list[Lesson]:
 
 
 def settings(args: argparse.Namespace, data: Path) -> dict[str, object]:
-    """What figures depend on."""
+    """The settings on which the figures depend."""
     table, batch = data / f"{args.tasks[0].table}-train.csv", args.nets[0].batch
     return {
         "batch": batch, "steps_per_epoch": steps_per_epoch(table, batch), "micro_batches": args.micro_batches,

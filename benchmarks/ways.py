@@ -1,9 +1,9 @@
 """Ways to train the nets of the use case on several workers, as jobs of netpart.
 
-The *proposed approach* of Akintoye et al. (IEEE Access 10, 2022, section 3): the net in partitions, which GABRA
-allocates to groups of workers; the workers of a group share the rows of what they compute and sum their gradients;
-micro-batches give all groups something to do. Beside it data parallelism alone. Either normalises all rows of a
-(micro-)batch together (SYNC, which costs messages), or those of each worker by themselves (LOCAL, as PyTorch does).
+The *proposed approach* of Akintoye et al. (IEEE Access 10, 2022, section 3) divides the net into partitions, which
+GABRA allocates to groups of workers. The workers of a group share the rows and sum their gradients. Micro-batches let
+all groups work at the same time. The other way is data parallelism alone. Either normalises all rows of a (micro-)batch
+together (SYNC, which costs messages), or those of each worker separately (LOCAL, as PyTorch does).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from netpart.proto.neuron_pb2 import BMProto
 from netpart.proto.reader import Job, read_job_text
 
 DEADLINE = 300.0
-"""Seconds that a worker waits for another one: a busy machine is no fault."""
+"""Seconds that a worker waits for another one: long, so that a busy machine causes no failure."""
 ITEM = 4
 GROUPS = 1, 2, 4
 """Workers of a group that are tried."""
 GABRA = "gabra profit"
-"""The planner that is the paper's: equation 5, ties to who is done first."""
+"""The planner of the paper: equation 5; of equal profits the earliest finish."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def by_data(net: Net, local: bool) -> Job:
 
 
 def choices(net: Net, workers: int, micro_batches: int) -> Iterator[Hybrid]:
-    """The choices for so many workers: at least two groups, of which each worker has a row of each micro-batch."""
+    """The choices for so many workers: at least two groups, in which each worker has a row of each micro-batch."""
     for group in GROUPS:
         if group < workers and group * micro_batches <= net.batch:
             yield Hybrid(group, None, micro_batches)
@@ -88,7 +88,7 @@ def choices(net: Net, workers: int, micro_batches: int) -> Iterator[Hybrid]:
 
 
 def by_gabra(net: Net, workers: int, choice: Hybrid, local: bool) -> tuple[Job, PlanningTask, list[int]]:
-    """``net`` cut by the proposed approach, and how: what was allocated, and the group of each partition."""
+    """``net`` cut by the proposed approach, with the allocation and the group of each partition."""
     found = with_overrides(uncut(net, local), f"neuralnet.micro_batches={choice.micro_batches}")
     profile = loads_of(build_net(found.proto, "train", found.folder), ITEM)
     task = PlanningTask(profile, equal_devices(workers), choice.partitions, group=choice.group, seed=found.proto.seed)

@@ -1,14 +1,14 @@
-"""Two workers of a thread each beside PyTorch: DistributedDataParallel, tensor parallelism; and beside one worker.
+"""Two workers of a thread each, compared with PyTorch's DistributedDataParallel and tensor parallelism, and one worker.
 
     python -m benchmarks.workers                    about nine minutes; benchmarks/results/workers.json
     python -m benchmarks.workers --nets lenet,mlp
-    python -m benchmarks.workers --quick            a look whether everything works; writes nothing without -o
+    python -m benchmarks.workers --quick            a short trial of everything; writes nothing without -o
 
-Nets are cut on their data, half of each mini-batch to either, as DDP does it over gloo, and by the plan that netpart
-plan recommends; the perceptron also by the scheme that is fastest, and beside ColwiseParallel and RowwiseParallel with
-a ReLU between two products. ResNet-18 is timed on small images, as one thread gets through them in benchmarks.cpu, and
-on those of the size it was published for. What else holds is said there. Where rows are normalised together netpart
-takes all rows of the mini-batch, which costs it messages, and DDP those of each process.
+Nets are cut on their data, half of each mini-batch for each worker, as DDP does over gloo, and by the plan that netpart
+plan recommends. The perceptron is also cut by its fastest scheme, and compared with ColwiseParallel and RowwiseParallel
+with a ReLU between two products. ResNet-18 is timed on the small images of benchmarks.cpu, and at its published size.
+Other conditions are those of benchmarks.cpu. Batch norm in netpart normalises all rows of the mini-batch, which costs
+messages; in DDP those of each process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from benchmarks.rows import RESULTS, Row, finish, write
 
 WORKERS, THREADS = 2, 1
 SCHEMES = ("COLUMN_ROW", "GATHER_SCATTER", "ALTSPLIT")
-"""What the perceptron is cut by, beside its data."""
+"""Schemes that cut the perceptron, in addition to a cut on its data."""
 MEAN_GOAL = 1.3
 SPEED_UP_GOAL = 1.85
 PLAN_GOAL = 1.8
@@ -43,8 +43,8 @@ DDP, ALONE = "PyTorch DDP", "netpart, 1 worker"
 
 
 def main() -> int:
-    """Measures, prints, writes the results; 1 if a goal was missed."""
-    args = parse("workers", "time two workers beside PyTorch's", NETS | PUBLISHED)
+    """Measure, print, write the results; 1 if a goal was missed."""
+    args = parse("workers", "time two workers, compared with PyTorch's", NETS | PUBLISHED)
     rows, ratios = list[Row](), list[float]()
     with TemporaryDirectory() as folder:
         base = imported()
@@ -111,7 +111,7 @@ def compared(
 
 
 def tensor_row(args: argparse.Namespace) -> Row:
-    """The perceptron with ReLUs, cut by columns and rows in turn: netpart beside PyTorch's tensor parallelism."""
+    """The perceptron with ReLUs, cut by columns and rows in turn, compared with PyTorch's tensor parallelism."""
     widths, steps = ((32, 32, 32, 32, 10), 8) if args.quick else (WIDTHS, 30)
     found = {name: list[float]() for name in ("COLUMN_ROW", TORCH)}
     with Bench(args.arguments) as bench:

@@ -1,4 +1,4 @@
-"""The command line of a tool that writes what is committed: it writes, or with --check says what is stale."""
+"""The command line of a tool that generates committed files: it writes them, or with --check names stale ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ def run(
     tool: str, description: str, stale: Callable[[], Sequence[str]], write: Callable[[], None],
     arguments: Sequence[str] | None, trouble: Callable[[bool], str] = lambda checks: "",
 ) -> int:  # fmt: skip
-    """Calls ``write``, or with --check names what is ``stale``; neither if there is ``trouble`` with what it ``checks``
-    or writes.
+    """Call ``write``, or with --check print the names of ``stale`` files; neither if ``trouble`` returns a reason.
 
     Returns the exit status: 0 done or up to date, 1 stale, 2 trouble.
     """

@@ -1,7 +1,7 @@
 """Writes constraints.txt: the exact versions with which `make env` and continuous integration install.
 
-They are what pip takes today for the extras ``dev`` and ``peers`` together, in an environment that nothing else is
-installed into, by the oldest Python that netpart supports: what runs there runs on newer ones too.
+They are the versions that pip selects today for the extras ``dev`` and ``peers`` together, in a new environment of the
+oldest Python that netpart supports: these versions run on newer Pythons too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEFT_OUT = ("netpart", "pip")
 
 
 def written(frozen: Iterable[str]) -> Iterator[str]:
-    """The constraints of a ``pip freeze``, without the local part of a version (+cpu), which few machines can have."""
+    """The constraints of a ``pip freeze``, without local parts of versions (+cpu), which most package indexes lack."""
     for line in sorted(frozen, key=str.lower):
         name, _, version = line.partition("==")
         if version and name not in LEFT_OUT and not line.startswith(("#", "-")):
@@ -29,7 +29,7 @@ def written(frozen: Iterable[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Runs the command line; returns the exit status: 0 done, 2 the wrong Python."""
+    """Run the command line; return the exit status: 0 done, 2 the wrong Python."""
     if sys.version_info[:2] != OLDEST:
         wanted, got = (".".join(map(str, version)) for version in (OLDEST, sys.version_info[:2]))
         print(f"constraints: expected Python {wanted}, the oldest supported one, got {got};", file=sys.stderr)

@@ -4,10 +4,10 @@ Those of graphs/schemes are drawn once under every scheme: JOB-SCHEME.svg. Of th
 drawn, cut on data, on layers and both ways: JOB-{data,layers,mixed}.svg, where the last two are jobs of their own or
 schemes.
 
-What a page shows lies in docs/images and is committed; all others are megabytes that few look at, and go to out/zoo.
+Drawings that a page shows are in docs/images and committed. All others take megabytes, and are written to out/zoo.
 
-``python -m tools.draw_zoo`` draws them; ``--check`` writes nothing and exits 1 if what is committed is not what the
-pages show and netpart draws today.
+``python -m tools.draw_zoo`` draws them; ``--check`` writes nothing and exits 1 if the committed drawings differ from
+those that the pages show and netpart draws today.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ IMAGES, OTHERS = "docs/images", "out/zoo"
 PAGES = ("*.md", "docs/**/*.md", "graphs/*.md")
 SMALL = "-small"
 CUTS = {"data": "DATA", "layers": "GATHER_SCATTER", "mixed": "ONE_WEIRD_TRICK"}
-"""The schemes that cut a small net where no job beside it does."""
+"""Schemes that cut a small net if no other job of its folder has that cut."""
 ALIKE = ("resattnet34-small", "resnet34-small")
-"""Not drawn: they have the blocks of another one, only more of them."""
+"""Jobs that are not drawn: they have more of the same blocks as another one."""
 
 Drawing = tuple[Path, "str | None"]
 """A job, and the scheme it is drawn under if not its own."""
@@ -57,7 +57,7 @@ def drawings(conf: Path) -> dict[str, Drawing]:
 
 
 def is_published(conf: Path) -> bool:
-    """True for a net at its published size, or nearly: too large to look at, so a small one stands beside it."""
+    """True for a net at its published size, or nearly: too large for a drawing, so the zoo has a small one as well."""
     small = (path.stem.removesuffix(SMALL) for path in conf.parent.glob(f"*{SMALL}.conf"))
     return SMALL not in conf.stem and conf.stem.startswith(tuple(small))
 
@@ -103,14 +103,14 @@ def stale(root: Path) -> list[str]:
 
 
 def write(root: Path) -> None:
-    """Replaces the drawings below ``root``."""
+    """Replace the drawings below ``root``."""
     wanted = on_pages(root)
     renew(root / IMAGES, wanted)
     renew(root / OTHERS, {name: drawing for name, drawing in jobs(root).items() if name not in wanted})
 
 
 def renew(folder: Path, wanted: Mapping[str, Drawing]) -> None:
-    """Makes ``folder`` hold the drawings that are ``wanted``, and no others."""
+    """Make ``folder`` hold the drawings that are ``wanted``, and no others."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.svg"):
         if path.name not in wanted:
@@ -120,7 +120,7 @@ def renew(folder: Path, wanted: Mapping[str, Drawing]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status as ``tools.drawn.run`` does."""
+    """Run the command line; return the exit status as ``tools.drawn.run`` does."""
     description = f"Draws graphs/**/*.conf: what pages show in {IMAGES}, all others in {OTHERS}."
     return run("draw_zoo", description, ROOT, stale, write, arguments)
 

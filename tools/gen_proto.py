@@ -1,8 +1,8 @@
 """Generates netpart/proto/*_pb2.py and *_pb2.pyi, and tools/proto_comments.json, from proto/*.proto.
 
-``python -m tools.gen_proto`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what the
-compiler makes of proto/ today. The compiler is the extra ``proto`` of setup.cfg, installed for this alone: it needs an
-older protobuf than those that are to read its code, which may be 5.29 to 7.
+``python -m tools.gen_proto`` writes them; ``--check`` writes nothing and exits 1 if the committed files differ from
+those that the compiler generates today. The compiler is the extra ``proto`` of setup.cfg, in an environment of its own:
+it needs an older protobuf than the generated code, which works with 5.29 to 7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STUB_HEADER = b"# mypy: ignore-errors\n"
 
 
 def fresh_files() -> dict[str, bytes]:
-    """What is made of proto/*.proto: path from the root -> content. Raises RuntimeError if there is no compiler."""
+    """The files generated from proto/*.proto: path -> content. Raises RuntimeError if there is no compiler."""
     sources = [f"{PACKAGE}/{path.name}" for path in sorted((ROOT / "proto").glob("*.proto"))]
     with environment(*extra("proto")) as python, TemporaryDirectory() as target:
         described = Path(target) / "all.pb"
@@ -32,14 +32,14 @@ def fresh_files() -> dict[str, bytes]:
         flags += ["--include_source_info", f"--descriptor_set_out={described}"]
         subprocess.run([python, "-m", "grpc_tools.protoc", *flags, *sources], cwd=ROOT, check=True)
         code = committed(Path(target))
-        said = as_json(comments(described.read_bytes()))
+        noted = as_json(comments(described.read_bytes()))
     stubs = {name: STUB_HEADER + text for name, text in code.items() if name.endswith(".pyi")}
-    return code | stubs | {COMMENTS: said}
+    return code | stubs | {COMMENTS: noted}
 
 
-def as_json(said: dict[str, str]) -> bytes:
-    """Comments as they are kept: a line each, by their names."""
-    return (json.dumps(said, indent=0, ensure_ascii=False, sort_keys=True) + "\n").encode()
+def as_json(found: dict[str, str]) -> bytes:
+    """Comments as JSON: a line each, by their names."""
+    return (json.dumps(found, indent=0, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
 def committed(root: Path) -> dict[str, bytes]:
@@ -55,7 +55,7 @@ def stale() -> list[str]:
 
 
 def write() -> None:
-    """Replaces the generated files of this checkout."""
+    """Replace the generated files of this checkout."""
     fresh = fresh_files()
     for path in committed(ROOT).keys() - fresh.keys():
         (ROOT / path).unlink()
@@ -64,7 +64,7 @@ def write() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale, 2 the compiler cannot be had."""
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale, 2 the compiler cannot be had."""
     description = "Generates netpart/proto/*_pb2.py and .pyi, and tools/proto_comments.json, from proto/*.proto."
     try:
         return run("gen_proto", description, stale, write, arguments)

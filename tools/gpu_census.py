@@ -1,13 +1,14 @@
-"""What one training step asks of a GPU, launch by launch, without one: counted from the arguments, not measured.
+"""Census of the GPU launches of one training step, without a GPU: counted from the arguments, not measured.
 
     python -m tools.gpu_census                                     a line for each net of benchmarks.gpu
     python -m tools.gpu_census --nets lenet --each                 every launch of a step, in order
     python -m tools.gpu_census --precision bfloat16                what is rounded before it is multiplied
 
-One worker is bound to the emulated device of tests/cuda, at the sizes that benchmarks.gpu times, and plays a step in
-which every launch notes itself and does nothing. Bytes are those of the tensors that it is given, each once; flops
-those of products and convolutions. What it takes at least on an H200 is the sum over its launches of the longest of
-what their nodes, bytes and flops take; "MB at least" is moved if all that is kept is written once and read once.
+One worker is bound to the emulated device of tests/cuda, at the sizes that benchmarks.gpu times. It plays a step in
+which every launch is recorded and not executed. Bytes are those of the tensors among its arguments, each once; flops
+are those of products and convolutions. The least time on an H200 is the sum over all launches of the longest of the
+times of their nodes, bytes and flops. "MB at least" are moved if all tensors that are kept are written once and read
+once.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from netpart.worker.player import Player
 from tests.cuda.module import emulated
 
 NODE, BANDWIDTH = 2e-6, 4.3e12
-"""Seconds of a node of a CUDA graph, and bytes in a second, of an H200: roughly what can be had."""
+"""Seconds of a node of a CUDA graph, and bytes in a second, of an H200, roughly."""
 PEAK = {"float32": 60e12, "tf32": 400e12, "bfloat16": 790e12}
-"""Flops in a second, the same."""
+"""Flops in a second of an H200, roughly."""
 ATTENTION = {"fused_attention": (1, 1), "fused_attention_gradient": (4, 3)}
-"""By kernel, products of as many numbers as queries and keys are wide, and as values are."""
+"""By kernel: the number of products over the width of queries and keys, and over the width of values."""
 HEAD = "net", "launches", "of libraries", "MB", "MB at least", "GFLOP", "µs at least"
 
 
@@ -58,12 +59,12 @@ class Asked(NamedTuple):
     flops: int = 0
 
     def seconds(self, precision: str) -> float:
-        """What it takes at least."""
+        """The least seconds of the launch."""
         return max(NODE, self.moved / BANDWIDTH, self.flops / PEAK[precision])
 
 
 def nbytes(argument: Any) -> int:
-    """Of the tensors that an argument of a kernel is: what is repeated counts once."""
+    """Bytes of the tensors in an argument of a kernel; repeated elements count once."""
     if isinstance(argument, list | StridedView):
         return sum(map(nbytes, argument)) if isinstance(argument, list) else nbytes(argument.array)
     if isinstance(argument, launch.LaunchScratch):
@@ -77,7 +78,7 @@ def nbytes(argument: Any) -> int:
 
 
 def updated(table: Any, itemsize: int) -> int:
-    """Bytes of the tensors of a table of updates: a gradient is read, what else there is is read and written."""
+    """Bytes of the tensors of a table of updates: a gradient is read, all others are read and written."""
     found = 0
     for row in table.get().view(updates.ROW):
         tensors = {int(row[name]["data"]) for name in ("w", "g", "h", "u", "mean")}
@@ -86,7 +87,7 @@ def updated(table: Any, itemsize: int) -> int:
 
 
 def multiplied(name: str, args: Sequence[Any]) -> int:
-    """FLOPs of the products in a kernel, of all keys, whether they are seen or not."""
+    """FLOPs of the products in a kernel; attention counts all keys, also masked ones."""
     if name not in ATTENTION:
         return 0
     (q, k, v), (widths, values) = (view.array for view in args[:3]), ATTENTION[name]
@@ -94,7 +95,7 @@ def multiplied(name: str, args: Sequence[Any]) -> int:
 
 
 class Kernel(NamedTuple):
-    """Stands for a kernel that is compiled."""
+    """A substitute of a compiled kernel."""
 
     asked: list[Asked]
     file: str
@@ -102,7 +103,7 @@ class Kernel(NamedTuple):
     itemsize: int
 
     def __call__(self, grid: Any, block: Any, args: Any, shared_mem: int = 0) -> None:
-        """A launch that nobody has bound."""
+        """A launch outside of a bound Program."""
         self.note(grid, block, args)
 
     def note(self, grid: Any, block: Any, args: Any) -> None:
@@ -113,7 +114,7 @@ class Kernel(NamedTuple):
 
 
 def noting(asked: list[Asked]) -> ExitStack:
-    """While it is open, what is launched is noted in ``asked``, and nothing is done; no engine is measured."""
+    """While the context is open, launches are recorded in ``asked`` and not executed; no engine is measured."""
 
     def product(one: blas.BlasProduct | epilogues.FusedProduct, memory: Any) -> None:
         moved = sum(prod(operand.shape) * operand.dtype.itemsize for operand in one.operands)
@@ -156,7 +157,7 @@ def census(net: Net, precision: str) -> tuple[list[Asked], int]:
 
 
 def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:
-    """A net as HEAD says."""
+    """The row of a net, with the columns of HEAD."""
     libraries, moved = sum(each.grid.startswith("cu") for each in asked), sum(each.moved for each in asked)
     flops, seconds = sum(each.flops for each in asked), sum(each.seconds(precision) for each in asked)
     figures = moved / 1e6, least / 1e6, flops / 1e9, seconds * 1e6
@@ -169,7 +170,7 @@ def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:
 
 
 def main(arguments: list[str] | None = None, say: Callable[[str], Any] = print) -> None:
-    """Says it, as a table in Markdown."""
+    """Print the census as a table in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m tools.gpu_census", description="count what a step asks of a GPU")
     parser.add_argument("--nets", type=chosen, default=list(NETS.values()), help=f"of {','.join(NETS)}")
     parser.add_argument("--precision", choices=PRECISIONS, default="tf32", help="of products and convolutions")

@@ -1,7 +1,7 @@
-"""Fills the tables of docs/gpu-results.md with what the benchmarks found: run it after them.
+"""Fills the tables of docs/gpu-results.md with the results of the benchmarks: run it after them.
 
 python -m tools.gpu_page            write the tables anew from benchmarks/results/gpu-*.json
-python -m tools.gpu_page --check    write nothing; exit 1 if the page does not say what the files say
+python -m tools.gpu_page --check    write nothing; exit 1 if the page differs from the files
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def filled(root: Path) -> str:
 
 
 def table(root: Path, name: str) -> str:
-    """The tables of one file of results; or that there is none."""
+    """The tables of one file of results, or a sentence that it is missing."""
     found = results(root, name)
     if found is None:
         return missing(name)
@@ -36,13 +36,13 @@ def table(root: Path, name: str) -> str:
 
 
 def missing(name: str) -> str:
-    """What stands where nothing has been measured."""
+    """The sentence in place of missing results."""
     command = f"bench-{name}" if name == BRIDGES else f"bench-gpu PRECISION={name.removeprefix('gpu-')}"
     return f"Not measured yet: `make {command}`.\n"
 
 
 def precision(found: Json) -> list[str]:
-    """Steps of all nets, what could not be measured, and the comparisons."""
+    """Steps of all nets, failures, and the comparisons."""
     nets = found["nets"]
     cells = [[f"{net['title']}, batch {net['batch']}", *step_cells(net)] for net in nets.values()]
     failed = [
@@ -54,7 +54,7 @@ def precision(found: Json) -> list[str]:
 
 
 def step_cells(net: Json) -> list[str]:
-    """Seconds of a step by everybody, and shares of the ceilings."""
+    """Seconds of a step by each contender, and fractions of the ceilings."""
     taken = seconds(net)
     times = [seconds_text(taken[name]) if name in taken else "–" for name in (NETPART, *WAYS)]
     reached = [f"{share:.0%}" for share in shares(net).values()] if NETPART in taken else ["–", "–"]
@@ -62,7 +62,7 @@ def step_cells(net: Json) -> list[str]:
 
 
 def bridges(found: Json) -> list[str]:
-    """What moves tensors between workers of one GPU."""
+    """The table of transports between workers of one GPU."""
     cells = [
         [name, bytes_text(each["bytes"]), seconds_text(each["seconds"]), f"{each['bytes'] / each['seconds'] / 1e9:.1f}"]
         for name, each in found["bridges"].items()
@@ -72,19 +72,19 @@ def bridges(found: Json) -> list[str]:
 
 
 def markdown(head: list[str], cells: list[list[str]]) -> list[str]:
-    """A table whose first column is words and whose others are figures."""
+    """A table whose first column is text and whose others are figures."""
     rule = "|".join(["---", *["--:"] * (len(head) - 1)])
     return [f"| {' | '.join(head)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in cells)]
 
 
 def about(found: Json) -> str:
-    """What the figures depend on, in one line."""
+    """The conditions of the figures, in one line."""
     packages = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if name != "system")
     return f"{found['date']}, {found['gpu']}, driver {found['driver']}; {packages}."
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale."""
     return keep("gpu_page", lambda root: {PAGE: filled(root)}, arguments)
 
 

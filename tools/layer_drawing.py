@@ -24,7 +24,7 @@ PARTS = 2
 
 
 class Given(Layer):
-    """A source of a layer that stands alone: it has a shape and computes nothing."""
+    """A source of a layer that is drawn alone: it has a shape and computes nothing."""
 
     is_input = True
 
@@ -43,7 +43,7 @@ class Given(Layer):
 
 
 class Forward(Picture):
-    """A picture of values alone, for a page that says what its lines mean."""
+    """A picture of values alone, for a page that explains its lines."""
 
     @property
     def title(self) -> str:
@@ -55,7 +55,7 @@ class Forward(Picture):
 
 
 def drawing(layer: Layer) -> str:
-    """The SVG of ``layer`` on the first of its cuts for which something travels, or else on its first one."""
+    """The SVG of ``layer`` on the first of its cuts with messages, or else on its first one."""
     graphs = (cut_alone(layer, axis) for axis in layer.cuts())
     crossing = (graph for graph in graphs if any(part.kind == BRIDGE_SRC for part in graph.parts))
     shown = make_picture(next(crossing, None) or cut_alone(layer, layer.cuts()[0]))
@@ -85,13 +85,14 @@ def parts(layer: Layer, axis: int | str) -> list[Shard]:
 
 
 def halves(shape: Shape, axis: int) -> list[Region]:
-    """The two boxes that an even cut on ``axis`` makes of ``shape``."""
+    """The two regions of an even cut on ``axis`` of ``shape``."""
     whole = tuple((0, n) for n in shape)
     return [(*whole[:axis], half, *whole[axis + 1 :]) for half in cut_extent(shape[axis], PARTS, spread=True)]
 
 
 def placed(layer: Layer, k: int, axis: int | str, shards: list[Shard]) -> Placement:
-    """Source ``k`` where it is needed, if the parts need disjoint boxes of it; else cut on the same axis, or whole."""
+    """The placement of source ``k``: where it is needed, if the parts need disjoint regions; else cut on the same axis,
+    or whole."""
     spec = layer.inputs[k]
     needed = [layer.needs(shard.region, shard.term).inputs[k] for shard in shards]
     boxes = [box for box in needed if box is not None]
@@ -104,5 +105,5 @@ def placed(layer: Layer, k: int, axis: int | str, shards: list[Shard]) -> Placem
 
 
 def cut_name(layer: Layer, axis: int | str) -> str:
-    """What a cut divides: ``batch``, ``channels``, ..., or ``inputs``."""
+    """The name of a cut: ``batch``, ``channels``, ..., or ``inputs``."""
     return "inputs" if axis == INPUT else axis_name(layer, int(axis))

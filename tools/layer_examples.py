@@ -1,7 +1,7 @@
 """One small example per layer type, by the groups of docs/layers.md.
 
 A new type is one line here: its name in its group. ``GUESS`` finds a conf and sources that the type accepts; an example
-written out serves the reader better.
+that is written out is better for the reader.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netpart.spec import INT, RECORD, Shape, Spec
 
 @dataclass(frozen=True)
 class Example:
-    """The conf of a layer, without its name, type and sources, and what its sources give."""
+    """The conf of a layer, without its name, type and sources, and the specs of its sources."""
 
     conf: str = ""
     sources: tuple[Spec, ...] = ()

@@ -42,14 +42,16 @@ PACKAGE = "netpart"
 WIDTH = 120
 
 
-def section(name: str, shown: Example | None, layer: Layer | None, said: dict[str, str], drawn: bool) -> str:
-    """The section of the type ``name`` with its example; ``said`` are the comments of proto/."""
+def section(name: str, shown: Example | None, layer: Layer | None, comments: dict[str, str], drawn: bool) -> str:
+    """The section of the type ``name`` with its example; ``comments`` are those of proto/."""
     types = layer_class(name).types
     title = [f"### {' '.join(types)}\n"]
-    about = described(name, said) + "".join(f" `{other}`: {comment(other, said)}." for other in types if other != name)
+    about = described(name, comments) + "".join(
+        f" `{other}`: {comment(other, comments)}." for other in types if other != name
+    )
     figures = [*exampled(shown, layer)] if shown and layer else ["No conf may have it.\n"]
     image = [f"![{name}, cut over two workers](images/layers/{name}.svg)\n"] if drawn else []
-    return "\n".join([*title, filled(about), *confs(name, said), *figures, *image])
+    return "\n".join([*title, filled(about), *confs(name, comments), *figures, *image])
 
 
 def filled(text: str) -> str:
@@ -57,36 +59,36 @@ def filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
-def comment(name: str, said: dict[str, str]) -> str:
-    """What proto/ says about a value of LayerType."""
-    return said.get(f"{PACKAGE}.LayerType.{name}", "")
+def comment(name: str, comments: dict[str, str]) -> str:
+    """The comment of proto/ on a value of LayerType."""
+    return comments.get(f"{PACKAGE}.LayerType.{name}", "")
 
 
-def described(name: str, said: dict[str, str]) -> str:
+def described(name: str, comments: dict[str, str]) -> str:
     """The comment of the type, then the docstring of its class."""
-    first, text = comment(name, said), " ".join((inspect.getdoc(layer_class(name)) or "").split())
+    first, text = comment(name, comments), " ".join((inspect.getdoc(layer_class(name)) or "").split())
     text = text.replace("``", "`").replace(" - ", " − ").replace(" * ", " · ")
     return text if text.lower().startswith(first.lower()) else f"{first[:1].upper()}{first[1:]}. {text}"
 
 
-def confs_of(name: str, said: dict[str, str]) -> list[str]:
+def confs_of(name: str, comments: dict[str, str]) -> list[str]:
     """The LayerProto fields whose comments name the type, or another name of its class."""
     types = {name, *layer_class(name).types}
     fields = [field.name for field in LayerProto.DESCRIPTOR.fields if field.name.endswith("_conf")]
-    return [field for field in fields if types & set(CONF.findall(said.get(f"{PACKAGE}.LayerProto.{field}", "")))]
+    return [field for field in fields if types & set(CONF.findall(comments.get(f"{PACKAGE}.LayerProto.{field}", "")))]
 
 
-def confs(name: str, said: dict[str, str]) -> Iterator[str]:
+def confs(name: str, comments: dict[str, str]) -> Iterator[str]:
     """A table of fields for each conf of the type; a later type refers to the first that has it."""
     shown = [other for types in GROUPS.values() for other in types]
-    for conf in confs_of(name, said):
-        first = next(other for other in shown if conf in confs_of(other, said))
+    for conf in confs_of(name, comments):
+        first = next(other for other in shown if conf in confs_of(other, comments))
         if first != name:
             yield f"`{conf}`: as of [{first}](#{anchor(first)}).\n"
             continue
         yield f"| `{conf}` | default | meaning |\n|---|---|---|"
         message: Any = LayerProto.DESCRIPTOR.fields_by_name[conf].message_type
-        yield "\n".join(row(message, field, said) for field in message.fields) + "\n"
+        yield "\n".join(row(message, field, comments) for field in message.fields) + "\n"
 
 
 def anchor(name: str) -> str:
@@ -94,12 +96,12 @@ def anchor(name: str) -> str:
     return "-".join(layer_class(name).types).lower()
 
 
-def row(message: Descriptor, field: FieldDescriptor, said: dict[str, str]) -> str:
-    """One field of a conf: its name, default and comment, and what the values of an enum mean."""
-    meaning = said.get(field.full_name, "")
+def row(message: Descriptor, field: FieldDescriptor, comments: dict[str, str]) -> str:
+    """One field of a conf: its name, default and comment, and the meaning of the values of an enum."""
+    meaning = comments.get(field.full_name, "")
     if field.enum_type:
         enum = field.enum_type
-        each = (f"{value.name}: {said.get(f'{enum.full_name}.{value.name}', '')}" for value in enum.values)
+        each = (f"{value.name}: {comments.get(f'{enum.full_name}.{value.name}', '')}" for value in enum.values)
         meaning = f"{meaning}. {'; '.join(each)}"
     return f"| `{field.name}` | {default(message, field)} | {meaning.replace('|', '¦')} |"
 
@@ -121,7 +123,7 @@ def default(message: Descriptor, field: FieldDescriptor) -> str:
 
 
 def labelled(message: Descriptor, field: FieldDescriptor) -> str:
-    """What stands in place of a default that there is not."""
+    """The text for a field without a default."""
     copy = DescriptorProto()
     message.CopyToProto(copy)
     label = next(f.label for f in copy.field if f.name == field.name)
@@ -147,7 +149,7 @@ def output_names(layer: Layer) -> list[str]:
 
 
 def spec_text(spec: Spec) -> str:
-    """``(8, 12)``, with the kind of the elements where they are not numbers."""
+    """``(8, 12)``, with the kind of the elements if they are not numbers."""
     return (
         f"of {spec.rows} records" if spec.dtype == RECORD else shape_text(spec.shape) + (" int" * (spec.dtype == "int"))
     )
@@ -159,7 +161,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def cuts_table(layer: Layer) -> str:
-    """What the whole and the first part of each cut need and cost; empty for what can be neither cut nor priced."""
+    """Needs and costs of the whole layer and the first part of each cut; empty if it can be neither cut nor priced."""
     read = [*source_names(layer.inputs)][: len(layer.inputs)] + [p.key for p in layer.params]
     if not layer.cuts():
         return "It cannot be cut.\n"
@@ -184,7 +186,7 @@ def cells(layer: Layer, cut: str, region: Region, term: Region | None) -> list[s
 
 
 def box_text(box: Region | None, shape: Shape, name: str, everything: str) -> str:
-    """A box as slices, without the trailing axes that are whole."""
+    """A region as slices, without the trailing axes that are whole."""
     if box is None or not size(box):
         return "nothing"
     if box == whole_region(shape):

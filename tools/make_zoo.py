@@ -1,7 +1,7 @@
 """Writes the published nets of the zoo: graphs/FAMILY/NAME.conf, from the builders in tools/zoo.
 
-``python -m tools.make_zoo`` writes them; ``--check`` writes nothing and exits 1 if what is committed is not what the
-builders make today.
+``python -m tools.make_zoo`` writes them; ``--check`` writes nothing and exits 1 if the committed files differ from
+those of the builders today.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from tools.zoo.job import MADE
 ROOT = Path(__file__).resolve().parent.parent
 MARK = f"# {MADE}\n"
 FAMILIES = ("alexnet", "densenet", "gpt", "mobilenet", "resattnet", "resnet", "unet", "vgg", "vit")
-"""Modules of tools/zoo, and the folders of graphs/ in which they make their jobs, perhaps beside others."""
+"""Modules of tools/zoo, and the folders of graphs/ to which they write jobs; some also have hand-written ones."""
 
 
 def fresh() -> dict[str, str]:
-    """What the builders make: FAMILY/NAME.conf -> content."""
+    """The jobs of the builders: FAMILY/NAME.conf -> content."""
     jobs = (job for family in FAMILIES for job in import_module(f"tools.zoo.{family}").jobs())
     return {f"{job.family}/{job.name}.conf": job.text() for job in jobs}
 
 
 def committed(root: Path) -> dict[str, str]:
-    """What was made below ``root``: FAMILY/NAME.conf -> content."""
+    """The generated jobs below ``root``: FAMILY/NAME.conf -> content."""
     found = sorted(path for family in FAMILIES for path in (root / "graphs" / family).glob("*.conf"))
     texts = {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in found}
     return {name: text for name, text in texts.items() if MARK in text}
 
 
 def stale(root: Path) -> list[str]:
-    """Names of jobs that are missing, left over or different from what the builders make."""
+    """Names of jobs that are missing, left over or different from those of the builders."""
     wanted, present = fresh(), committed(root)
     return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
 
 
 def write(root: Path) -> None:
-    """Replaces what was made below ``root``."""
+    """Replace the generated jobs below ``root``."""
     wanted = fresh()
     for name in committed(root).keys() - wanted.keys():
         (root / "graphs" / name).unlink()
@@ -51,7 +51,7 @@ def write(root: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale."""
     about = "Writes the published nets of the zoo to graphs/."
     return command.run("make_zoo", about, partial(stale, ROOT), partial(write, ROOT), arguments)
 

@@ -31,7 +31,7 @@ HIGH = 17
 ROW = 21
 TOP = 92
 LEFT = 24
-"""Pixels: from column to column, of a box, from row to row, above and beside them."""
+"""Pixels: the left margin, distances of columns and rows, and sizes of boxes."""
 STYLE = f"font-family: {FAMILY}; font-size: 10px"
 
 

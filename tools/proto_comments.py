@@ -1,6 +1,6 @@
-"""What proto/*.proto says about every message, field and value of an enum: the compiler keeps their comments.
+"""Comments of proto/*.proto on every message, field and value of an enum, as the compiler keeps them.
 
-``make proto`` writes them to tools/proto_comments.json, so that who reads them needs no compiler.
+``make proto`` writes them to tools/proto_comments.json, so that reading them needs no compiler.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def comments(described: bytes) -> dict[str, str]:
 
 
 def of_file(file: Any) -> Iterator[tuple[str, str]]:
-    """Names and comments of one FileDescriptorProto. Of two the one behind counts: the other is over a section."""
+    """Names and comments of one FileDescriptorProto. Of two comments, the trailing one counts: the
+    other is the heading of a section."""
     for location in file.source_code_info.location:
         text = location.trailing_comments or location.leading_comments
         if text and location.path and len(location.path) % 2 == 0:

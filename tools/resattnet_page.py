@@ -1,7 +1,7 @@
-"""Fills docs/resattnet.md, and draws its charts, with what benchmarks.hybrid found: run it after that.
+"""Fills docs/resattnet.md, and draws its charts, with the results of benchmarks.hybrid: run it after that.
 
 python -m tools.resattnet_page            write page and charts anew from benchmarks/results/hybrid.json
-python -m tools.resattnet_page --check    write nothing; exit 1 if they do not say what the file says
+python -m tools.resattnet_page --check    write nothing; exit 1 if they differ from the file
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def fresh(root: Path) -> dict[str, str]:
 
 
 def section(found: Json | None, name: str) -> str:
-    """What stands in a place of the page."""
+    """The text of one marked place of the page."""
     if name == "code":
         return code()
     if found is None:
@@ -44,7 +44,7 @@ def section(found: Json | None, name: str) -> str:
 
 
 def code() -> str:
-    """How a step of DataParallel goes."""
+    """The code of a step of DataParallel."""
     text = (ROOT / PEER).read_text(encoding="utf-8")
     shown = dedent(text[text.index("    def train(") : text.index("def main")]).strip()
     apart = shown.replace("\n\ndef ", "\n\n\ndef ")
@@ -52,7 +52,7 @@ def code() -> str:
 
 
 def head(figures: Figures) -> Iterator[str]:
-    """What all figures depend on."""
+    """The conditions of all figures."""
     dates = sorted({point.date for point in figures.points if point.date})
     yield about(
         {**figures.found, "date": " to ".join(dict.fromkeys([*dates[:1], *dates[-1:]])) or figures.found["date"]}
@@ -100,7 +100,7 @@ def curve(figures: Figures, net: str, way: str, value: Callable[[str, str, int],
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale."""
     return keep("resattnet_page", fresh, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Tables of docs/resattnet.md that say how far its figures go: load of the machine, plans, what is slower and why."""
+"""Tables of docs/resattnet.md on the validity of its figures: load of the machine, plans, slower rows and reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.resattnet_tables import LOADED, TITLES, UNTIMED
 
 
 def load(figures: Figures) -> Iterator[str]:
-    """What others used of the machine while each point was timed."""
+    """The load by other processes while each point was timed."""
     known = [point for point in figures.points if point.load is not None]
     marked, unknown = sum(loaded(point.load) for point in known), len(figures.points) - len(known)
     yield f"| steps, of {len(figures.points)} | timed |"
@@ -46,7 +46,7 @@ def workers_text(count: int) -> str:
 
 
 def used(point: Point | None) -> str:
-    """Cores that others used while a point was timed."""
+    """Cores that other processes used while a point was timed."""
     if point is None:
         return UNTIMED
     return "not recorded" if point.load is None else f"{point.load:.2f}{LOADED if loaded(point.load) else ''}"
@@ -59,7 +59,7 @@ HEAD = (
 
 
 def slower(figures: Figures) -> Iterator[str]:
-    """Where the proposed approach is slower than data parallelism, and why."""
+    """The rows in which the proposed approach is slower than data parallelism, with reasons."""
     pairs = list(compared(figures))
     if not pairs:
         yield "Nothing that can be compared has been timed."
@@ -81,7 +81,7 @@ def slower(figures: Figures) -> Iterator[str]:
 
 
 def summary(pairs: Sequence[tuple[Point, Point]]) -> str:
-    """How far each reason goes, over all rows."""
+    """The extent of each reason, over all rows."""
     counted = [(own, own.counts, other.counts) for own, other in pairs if own.counts and other.counts]
     if not counted:
         return ""
@@ -107,12 +107,12 @@ def compared(figures: Figures) -> Iterator[tuple[Point, Point]]:
 
 
 def step(point: Point) -> str:
-    """Seconds of a step, and how they are known."""
+    """Seconds of a step, and their mark: measured, simulated or a bound."""
     return f"{MARKS[point.how]}{seconds_text(point.seconds)}{LOADED if loaded(point.load) else ''}"
 
 
 def reasons(own: Point, other: Point) -> list[str]:
-    """What is known of two placements without a clock."""
+    """Figures of two placements that need no clock."""
     if own.counts is None or other.counts is None:
         return ["not counted"] * 4
     sent = [
@@ -122,7 +122,7 @@ def reasons(own: Point, other: Point) -> list[str]:
 
 
 def errors(figures: Figures) -> Iterator[str]:
-    """How far the simulator is off where it can be held against a clock."""
+    """The errors of the simulator where the step was also measured."""
     yield "| net | way | workers | measured | simulated | error |"
     yield "|---|---|--:|--:|--:|--:|"
     for point in figures.errors():
@@ -134,7 +134,7 @@ def errors(figures: Figures) -> Iterator[str]:
 
 
 def plans(figures: Figures) -> Iterator[str]:
-    """What GABRA allocated for each number of workers."""
+    """GABRA's allocation for each number of workers."""
     yield "| net | workers | partitions | groups: workers joined by + share the rows |"
     yield "|---|--:|--:|---|"
     for point in figures.points:

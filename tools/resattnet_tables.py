@@ -21,7 +21,7 @@ PAPER = {
 }
 """Minutes of training for 1 to 8 GPUs: Table 3 of the paper."""
 LOADED = " †"
-"""What stands behind a figure that was timed while others used the machine."""
+"""The mark after a figure that was timed while other processes used the machine."""
 UNTIMED, UNTRAINED = "not timed", "not trained"
 
 
@@ -46,7 +46,7 @@ def accuracies(figures: Figures) -> Iterator[str]:
 
 
 def accuracy(trained: Trained | None, goal: float) -> str:
-    """The accuracy of a training, and after how many epochs tests had what was to be reached."""
+    """The accuracy of a training, and the epochs until tests reached the goal."""
     if trained is None:
         return UNTRAINED
     epochs, last = trained.epochs_to(goal), len(trained.accuracies)
@@ -94,15 +94,15 @@ def equation_13(figures: Figures) -> Iterator[str]:
 
 
 def total(figures: Figures, net: str, task: str, way: str, workers: int) -> str:
-    """Seconds of training to the accuracy of equation 13, and what that equation says; > and < where it was not had."""
+    """Seconds of training to the accuracy of equation 13, and its value; > and < if it was not reached."""
     point, seconds = figures.point(net, way, workers), figures.total(net, task, way, workers)
     if point is None:
         return UNTIMED
     if seconds is None:
         return UNTRAINED
-    said = equation(figures, net, task, way, workers)
+    value = equation(figures, net, task, way, workers)
     least = MARKS[point.how] if figures.reached(net, task, way, workers) else "> "
-    return f"{least}{seconds_text(seconds)} ({said}){LOADED if loaded(point.load) else ''}"
+    return f"{least}{seconds_text(seconds)} ({value}){LOADED if loaded(point.load) else ''}"
 
 
 def equation(figures: Figures, net: str, task: str, way: str, workers: int) -> str:
@@ -118,7 +118,7 @@ def equation(figures: Figures, net: str, task: str, way: str, workers: int) -> s
 
 
 def beside_the_paper(figures: Figures) -> Iterator[str]:
-    """Speed-ups and equation 13 beside the paper's."""
+    """Speed-ups and equation 13, compared with the paper's."""
     yield "| net | task | workers | paper | T1 / Tm | E1 / Em | equation 13 | data parallelism, equation 13 |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|"
     for (net, task), minutes in PAPER.items():

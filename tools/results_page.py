@@ -1,4 +1,4 @@
-"""What the tools share that fill pages with what benchmarks found."""
+"""Shared code of the tools that fill pages with results of benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools import command
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = "benchmarks/results"
 TABLE = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-"""Where a table stands: what is between the two lines is written by a tool."""
+"""The place of a table: a tool writes the text between the two lines."""
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ def filled(page: str, table: Callable[[str], str]) -> str:
 
 
 def results(root: Path, name: str) -> Json | None:
-    """What a benchmark found; None if it has not been run."""
+    """The results of a benchmark; None if it has not been run."""
     path = root / RESULTS / f"{name}.json"
     if not path.exists():
         return None
@@ -33,12 +33,12 @@ def results(root: Path, name: str) -> Json | None:
 
 
 def missing(name: str) -> str:
-    """What stands where a benchmark has not been run."""
+    """The sentence in place of results of a benchmark that has not been run."""
     return f"Not measured yet: `make bench-{name}`.\n"
 
 
 def about(found: Json) -> str:
-    """What the figures depend on, in one line."""
+    """The conditions of the figures, in one line."""
     machine, versions = found["machine"], found["versions"]
     packages = ", ".join(f"{package} {version}" for package, version in versions.items() if package != "system")
     return f"{found['date']}, {machine['processor']}, {machine['cores']} cores; {packages}."
@@ -59,5 +59,5 @@ def keep(tool: str, fresh: Callable[[Path], Mapping[str, str]], arguments: list[
 
 
 def present(path: Path) -> str | None:
-    """What a file says; None where there is none."""
+    """The content of a file; None if there is none."""
     return path.read_text(encoding="utf-8") if path.exists() else None

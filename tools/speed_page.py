@@ -1,7 +1,7 @@
-"""Fills the tables of docs/speed-results.md with what the benchmarks found: run it after them.
+"""Fills the tables of docs/speed-results.md with the results of the benchmarks: run it after them.
 
 python -m tools.speed_page            write the tables anew from benchmarks/results/*.json
-python -m tools.speed_page --check    write nothing; exit 1 if the page does not say what the files say
+python -m tools.speed_page --check    write nothing; exit 1 if the page differs from the files
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def filled(root: Path) -> str:
 
 
 def table(root: Path, name: str) -> str:
-    """The table of one benchmark, with what it depends on; or that it has not been run."""
+    """The table of one benchmark, with its conditions, or a sentence that it has not been run."""
     found = results(root, name)
     return missing(name) if found is None else "\n".join([about(found), "", HEAD, *map(line, found["rows"])]) + "\n"
 
@@ -32,8 +32,8 @@ def line(row: Json) -> str:
     """One comparison."""
     ours, theirs = (value(row[who], row["unit"]) for who in ("netpart", "peer"))
     goal = "–" if row["goal"] is None else f"{row['goal']:.2f}"
-    behind = row["goal"] is not None and row["ratio"] < row["goal"]
-    ratio = f"{row['ratio']:.2f}{' (missed)' if behind else ''}"
+    missed = row["goal"] is not None and row["ratio"] < row["goal"]
+    ratio = f"{row['ratio']:.2f}{' (missed)' if missed else ''}"
     return f"| {row['work']} | {row['against']} | {ours} | {theirs} | {ratio} | {goal} |"
 
 
@@ -45,7 +45,7 @@ def value(number: float, unit: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0 done or up to date, 1 stale."""
+    """Run the command line; return the exit status: 0 done or up to date, 1 stale."""
     return keep("speed_page", lambda root: {PAGE: filled(root)}, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Environments that live as long as a task: what it needs stays nowhere, and disturbs nothing that is installed."""
+"""Temporary environments for one task: its packages are removed afterwards and change no other environment."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def environment(*requirements: str) -> Iterator[Path]:
-    """The interpreter of a new environment that holds ``requirements``, what they ask for, and nothing else.
+    """The interpreter of a new environment that has ``requirements``, their dependencies, and nothing else.
 
-    A requirement is anything that pip takes, options included. Raises RuntimeError, with what pip says, if it fails.
+    A requirement is any argument of pip, including options. Raises RuntimeError, with pip's message, if it fails.
     """
     with TemporaryDirectory(prefix="netpart-environment-") as folder:
         venv.create(folder, symlinks=True)
@@ -28,17 +28,17 @@ def environment(*requirements: str) -> Iterator[Path]:
 
 
 def pip(*arguments: str) -> str:
-    """What pip writes to stdout. Raises RuntimeError, with what it says, if it fails."""
+    """Run pip and return its stdout. Raises RuntimeError, with its message, if it fails."""
     call = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        said = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("WARNING"))
-        raise RuntimeError(f"pip {' '.join(arguments)}: {said}")
+        message = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("WARNING"))
+        raise RuntimeError(f"pip {' '.join(arguments)}: {message}")
     return done.stdout
 
 
 def extra(name: str) -> list[str]:
-    """The requirements of one of the extras in setup.cfg, as they stand there."""
+    """The requirements of one of the extras in setup.cfg, as they are written there."""
     read = ConfigParser()
     read.read(ROOT / "setup.cfg", encoding="utf-8")
     return read["options.extras_require"][name].split("\n")[1:]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A run of several hosts, rehearsed on this one: worker 0 beside the coordinator, the others join over the loopback.
+# A trial of a run on several hosts, on this one: worker 0 starts with the coordinator, the others join over loopback.
 #
 #   workers/local.sh JOB [WORKERS [OPTIONS of netpart run]]
 set -euo pipefail
@@ -7,7 +7,7 @@ job=$1 workers=${2:-2} address=tcp://127.0.0.1:${PORT:-5555}
 
 NETPART_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 export NETPART_TOKEN
-# They share the cores of this host, but a worker that joins does not know of the others.
+# The workers share the cores of this host. A worker that joins cannot detect this, so the threads are set here.
 share=$(($(nproc) / workers))
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((share > 0 ? share : 1))} OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT

@@ -1,11 +1,11 @@
-"""The seed's Algorithm 2, naive model parallelism, as one plainly writes it with mpi4py and NumPy.
+"""The seed's Algorithm 2, naive model parallelism, in its simplest form with mpi4py and NumPy.
 
     mpiexec -n 2 python -m benchmarks.peers.altsplit_mpi WORK
 
-WORK is the JSON of benchmarks.mlp.Work. Every process holds its neurons of every layer: rows of W. Activations stand
-upright, (neurons, batch), so that the neurons of one process lie together: the whole batch is gathered in one call,
-straight into its place. Everything is allocated once. Printed is one line of JSON: the seconds of each step (of the
-process that took longest), the loss of each step, the calls of one step and the bytes that a ring sends for them.
+WORK is the JSON of benchmarks.mlp.Work. Every process holds its neurons of every layer: rows of W. Activations are
+(neurons, batch), so that the neurons of one process are contiguous: the whole batch is gathered in one call, into its
+final place. Everything is allocated once. The output is one line of JSON: the seconds of each step (of the slowest
+process), the loss of each step, the calls of one step and the bytes that a ring sends for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 @dataclass
 class Layer:
-    """This process's neurons ``lo`` to ``hi`` of a layer, and room for what the layer computes."""
+    """This process's neurons ``lo`` to ``hi`` of a layer, and the buffers of its results."""
 
     lo: int
     hi: int
@@ -57,7 +57,7 @@ def make_layer(w: Array, b: Array, batch: int, comm: Any) -> Layer:
 
 
 def forward(layers: list[Layer], x: Array, comm: Any) -> Array:
-    """Computes every layer; returns the whole of the last one's outputs."""
+    """Compute every layer; return all outputs of the last one."""
     for layer in layers:
         np.matmul(layer.w, x, out=layer.own)
         layer.own += layer.b
@@ -101,7 +101,7 @@ def backward(layers: list[Layer], x: Array, rate: float, comm: Any) -> None:
 
 
 def train(work: dict[str, Any], comm: Any) -> dict[str, Any]:
-    """Trains; returns seconds and losses of the steps, and calls and bytes of one."""
+    """Train; return seconds and losses of the steps, and call and bytes of one."""
     start = load_file(work["start"])
     batch = work["batch"]
     depth = len(work["widths"]) - 1
@@ -123,7 +123,7 @@ def train(work: dict[str, Any], comm: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Trains what the command line says; the first process prints."""
+    """Train the work of the command line; the first process prints."""
     found = train(json.loads(sys.argv[1]), MPI.COMM_WORLD)
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps(found))

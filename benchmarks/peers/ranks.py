@@ -1,4 +1,4 @@
-"""Processes of PyTorch that do together what comes on stdin: what its peers of several processes share."""
+"""Processes of PyTorch that carry out commands from stdin together: shared by its peers of several processes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from queue import Empty
 from typing import Any
 
 LOOK_SECONDS = 1.0
-"""How often a waiting process looks whether the others live."""
+"""Seconds between two checks of a waiting process that the others are alive."""
 
 
 def command(lines: Iterable[str], commands: Iterable[Any], answers: Any, processes: Any) -> None:
-    """Puts each line of JSON into the queues ``commands`` of all processes, prints the answer; ends them at the end."""
+    """Put each line of JSON into the queues ``commands`` of all processes and print the answer; finally end them."""
     for line in lines:
         for queue in commands:
             queue.put(json.loads(line))
@@ -24,7 +24,7 @@ def command(lines: Iterable[str], commands: Iterable[Any], answers: Any, process
 
 
 def answer(answers: Any, processes: Any) -> dict[str, Any]:
-    """The next answer; raises what a process raised instead."""
+    """The next answer; raises the error of a process that failed."""
     while True:
         try:
             found: dict[str, Any] = answers.get(timeout=LOOK_SECONDS)

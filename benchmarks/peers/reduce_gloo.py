@@ -1,4 +1,4 @@
-"""All-reduces of gloo, as PyTorch drives it, over the loopback interface.
+"""All-reduces of gloo, called by PyTorch, over the loopback interface.
 
 python -m benchmarks.peers.reduce_gloo 2
 """
@@ -17,7 +17,7 @@ from benchmarks.reduce import timed
 
 
 def member(rank: int, n: int, folder: str) -> None:
-    """One process; the first prints a list of seconds, one per size, of the member that took longest."""
+    """One process; the first prints a list of seconds, one per size, of the slowest member."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=n)
     seconds = torch.tensor(list(timed(lambda array: dist.all_reduce(torch.from_numpy(array))).values()))
@@ -28,7 +28,7 @@ def member(rank: int, n: int, folder: str) -> None:
 
 
 def main() -> None:
-    """As many processes as the command line says."""
+    """Start as many processes as the command line sets."""
     n = int(sys.argv[1])
     with TemporaryDirectory() as folder:
         multiprocessing.spawn(member, (n, folder), nprocs=n)

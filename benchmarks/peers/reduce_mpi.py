@@ -1,4 +1,4 @@
-"""All-reduces of MPI, over shared memory as MPICH does it on one host.
+"""All-reduces of MPI: MPICH on one host, over shared memory.
 
 mpiexec -n 2 python -m benchmarks.peers.reduce_mpi
 """
@@ -14,7 +14,7 @@ from benchmarks.reduce import timed
 
 
 def main() -> None:
-    """Prints a list of seconds, one per size, of the member that took longest."""
+    """Print a list of seconds, one per size, of the slowest member."""
     comm = MPI.COMM_WORLD
     seconds = np.array(list(timed(lambda array: comm.Allreduce(MPI.IN_PLACE, array)).values()))
     comm.Allreduce(MPI.IN_PLACE, seconds, op=MPI.MAX)

@@ -1,4 +1,4 @@
-"""What a device can do at most, by PyTorch's libraries: a large matrix product, and a copy from memory to memory."""
+"""Ceilings of a device, measured with PyTorch's libraries: a large matrix product, and a copy within memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BYTES = 1 << 30
 ROUNDS = 5
 CALLS = 4
 SMALL_SIZE, SMALL_BYTES = 256, 1 << 20
-"""Where there is no GPU it is only tried whether it works."""
+"""Sizes without a GPU, where the functions are only tried."""
 
 
 def ceilings(device: str, precision: str) -> dict[str, float]:
@@ -30,12 +30,12 @@ def ceilings(device: str, precision: str) -> dict[str, float]:
 
 
 def seconds(work: Callable[[], Any], device: str) -> float:
-    """Of one of several calls in a row: the best round, after one that does not count."""
+    """Seconds of one of several calls in a row: the best round, after one that is not counted."""
     return min(stretch(work, device) for _ in range(1 + ROUNDS))
 
 
 def stretch(work: Callable[[], Any], device: str) -> float:
-    """Of one of several calls in a row."""
+    """Seconds of one of several calls in a row."""
     wait = (lambda: None) if device == "cpu" else torch.cuda.synchronize
     wait()
     began = perf_counter()

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.torch_ddp FOLDER RANKS THREADS < COMMANDS
 
-Commands and answers are those of torch_train, eager alone; the seconds of a step are those of the process that took
-longest, the loss is the mean. Batch normalisation takes the statistics of each process's own rows, as DDP does.
+Commands and answers are those of torch_train, eager alone; the seconds of a step are those of the slowest
+process, the loss is the mean. Batch normalisation uses the statistics of each process's own rows, as DDP does.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def distributed(net: Any) -> Any:
 def serve(
     rank: int, ranks: int, threads: int, meet: str, folder: Path, commands: list[Any], answers: Any
 ) -> None:  # fmt: skip
-    """One process: plays what comes until None does; the first one answers."""
+    """Run one process: play commands until None arrives; the first process answers."""
     torch.set_num_threads(threads)
     torch.manual_seed(1 + rank)
     imported = resident("VmRSS")
     dist.init_process_group("gloo", init_method=f"file://{meet}/meet", rank=rank, world_size=ranks)
     trainers: dict[str, Trainer] = {}
-    while (told := commands[rank].get()) is not None:
-        layout = told["layout"]
+    while (request := commands[rank].get()) is not None:
+        layout = request["layout"]
         if layout not in trainers:
             trainers[layout] = Trainer(folder, layout, False, rank, ranks, distributed)
-        found = trainers[layout].play(told["steps"])
+        found = trainers[layout].play(request["steps"])
         seconds, losses = torch.tensor(found["seconds"]), torch.tensor(found["losses"])
         dist.all_reduce(seconds, op=dist.ReduceOp.MAX)
         dist.all_reduce(losses)
@@ -51,7 +51,7 @@ def serve(
 
 
 def main() -> None:
-    """Does what comes on stdin."""
+    """Carry out the commands of stdin."""
     folder = Path(sys.argv[1])
     ranks = int(sys.argv[2])
     threads = int(sys.argv[3])

@@ -2,11 +2,11 @@
 
     python -m benchmarks.peers.torch_dp FOLDER REPLICAS THREADS < COMMANDS
 
-DataParallel itself wants GPUs. What it does is done here with a thread in the place of each: the mini-batch is
-*scattered*, the first thread has the net itself and the others *replicas* whose parameters are copied anew in every
-step, all go forward and backward at once, and their gradients are *gathered* by the first. Batch normalisation takes
-the statistics of each thread's own rows; the running ones are those of the first. Commands and answers are those of
-torch_train, eager alone. THREADS are those of PyTorch within a replica.
+DataParallel itself needs GPUs. Here a thread replaces each GPU. The mini-batch is *scattered*. The first thread has the
+net itself, and the others *replicas* whose parameters are copied in every step. All go forward and backward at once,
+and the first *gathers* their gradients. Batch normalisation uses the statistics of each thread's own rows; the running
+statistics are those of the first. Commands and answers are those of torch_train, eager alone. THREADS are those of
+PyTorch within a replica.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class DataParallel(Trainer):
 
 
 def main() -> None:
-    """Does what comes on stdin."""
+    """Carry out the commands of stdin."""
     folder = Path(sys.argv[1])
     replicas = int(sys.argv[2])
     threads = int(sys.argv[3])

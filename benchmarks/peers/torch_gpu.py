@@ -1,10 +1,10 @@
-"""PyTorch on one device: trains a translated net eager, compiled or as a CUDA graph, when it is told to.
+"""PyTorch on one device: trains a translated net eager, compiled or as a CUDA graph, on command.
 
     python -m benchmarks.peers.torch_gpu FOLDER DEVICE PRECISION THREADS < COMMANDS
 
 A command is a line of JSON. {"way": "eager", "layout": "plain", "steps": 100, "stretches": 3} plays the next steps of
-that variant, which starts from the first weights when it is named first; {"ceilings": true} measures the device. Each
-is answered by a line; one with "failed" says why a variant cannot be played.
+that variant, which starts from the first weights at its first command; {"ceilings": true} measures the device. Each
+is answered by a line; one with "failed" has the reason why a variant cannot be played.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Variants:
         self.made: dict[tuple[str, str], Stepper] = {}
 
     def answer(self, command: Json) -> Json:
-        """What a command brings."""
+        """The answer to a command."""
         if command.get("ceilings"):
             return ceilings(self.device, self.precision)
         key = command["way"], command["layout"]
@@ -47,7 +47,7 @@ class Variants:
 
 
 def main() -> None:
-    """Does what comes on stdin. What libraries print goes to stderr: stdout is for answers."""
+    """Carry out the commands of stdin. The output of libraries goes to stderr: stdout is for answers."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     folder, device, precision, threads = sys.argv[1:]

@@ -1,10 +1,10 @@
-"""PyTorch trains a net of netpart on scans, and tests it: only the scans are read by netpart, so that all see the same.
+"""PyTorch trains and tests a net of netpart on scans. netpart reads the scans, so that both see the same ones.
 
     python -m benchmarks.peers.torch_learner JOB SUMMARY THREADS
 
-Writes a summary as netpart run does: accuracies of all tests, steps of an epoch, the file of what was learned. A job
-with micro_batches trains as so many processes of DistributedDataParallel do: each normalises its own share of the rows,
-and the running statistics are those of the first.
+Writes a summary as netpart run does: accuracies of all tests, steps of an epoch, the file of learned parameters. A job
+with micro_batches trains like that many processes of DistributedDataParallel: each normalises its own share of the
+rows, and the running statistics are those of the first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Learner:
         self.falls = torch.optim.lr_scheduler.LambdaLR(self.rule, lambda step: rate(step) / first)
 
     def learn(self) -> list[tuple[int, float]]:
-        """Trains as long as the job says; the accuracies of its tests, by the step before which they stand."""
+        """Train for the steps of the job; return the accuracies of its tests, each with the step that follows it."""
         found = list[tuple[int, float]]()
         freq = self.proto.test_freq
         steps = self.proto.train_steps
@@ -63,7 +63,7 @@ class Learner:
         return found
 
     def accuracy(self) -> float:
-        """The share of test scans that are named right."""
+        """The fraction of test scans that are classified correctly."""
         self.judge.load_state_dict(self.net.state_dict())
         right = rows = 0
         with torch.no_grad():
@@ -78,7 +78,7 @@ class Learner:
 
 
 def gradients(net: Any, rows: Sequence[Any], pieces: int) -> None:
-    """Adds to ``net`` those of the mean loss of ``rows``, of which each piece is normalised by itself."""
+    """Add to ``net`` those of the mean loss of ``rows``, of which each portion is normalised separately."""
     kept = dict[str, Any]()
     for piece in zip(*(each.chunk(pieces) for each in rows), strict=True):
         (net(*piece) * (len(piece[0]) / len(rows[0]))).backward()
@@ -87,7 +87,7 @@ def gradients(net: Any, rows: Sequence[Any], pieces: int) -> None:
 
 
 def judging(described: dict[str, Any]) -> dict[str, Any]:
-    """The net up to the scores, that normalises by what it has learned."""
+    """The net up to the scores, which normalises by its running statistics."""
     fixed = [layer | {"args": layer["args"] | {"fixed": True}} for layer in described["layers"][:-1]]
     return described | {"layers": fixed}
 
@@ -109,7 +109,7 @@ class Rows:
 
 
 def main() -> None:
-    """Trains, writes the summary and what was learned."""
+    """Train; write the summary and the learned parameters."""
     job = Path(sys.argv[1])
     summary = Path(sys.argv[2])
     threads = int(sys.argv[3])

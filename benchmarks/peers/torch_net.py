@@ -1,4 +1,4 @@
-"""A net of netpart as a PyTorch module, from what benchmarks.translate says of it: one function per type of layer."""
+"""A net of netpart as a PyTorch module, translated by benchmarks.translate: one function per type of layer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def layer_norm(a: Args, w: list[Any], x: list[Any]) -> Any:
 
 
 def activation(a: Args, w: list[Any], x: list[Any]) -> Any:
-    """By the name that netpart has for it."""
+    """By netpart's name of the function."""
     if a["kind"] == "gelu_tanh":
         return f.gelu(x[0], approximate="tanh")
     return {"gelu": f.gelu, "silu": f.silu, "tanh": torch.tanh, "sigmoid": torch.sigmoid}[a["kind"]](x[0])
@@ -145,7 +145,7 @@ class TorchNet(nn.Module):  # type: ignore[misc]
 
 
 def prepared(layer: Args) -> Args:
-    """The arguments of a layer, with what need not be computed again in each step."""
+    """The arguments of a layer, with values that need not be computed again in each step."""
     args: Args = layer["args"]
     if layer["op"] != "kRotary":
         return args

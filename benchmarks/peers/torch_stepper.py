@@ -1,4 +1,4 @@
-"""Steps of a translated net on one device, in every way that PyTorch has: eager, compiled, as a captured CUDA graph.
+"""Steps of a translated net on one device, in every way of PyTorch: eager, compiled, as a captured CUDA graph.
 
 A stretch of steps is timed from one synchronisation of the device to the next. The mini-batches are in pinned memory
 and every step uploads its own: a small one in its turn, a large one on a stream of its own while the step before it
@@ -23,29 +23,29 @@ EAGER = "eager"
 COMPILED = "compiled"
 GRAPH = "CUDA graph"
 WARM_UP = 3
-"""Steps before a capture: libraries choose their algorithms in them, and the rule of learning makes its state."""
+"""Steps before a capture: in them libraries choose their algorithms, and the optimiser creates its state."""
 AHEAD_BYTES = 4 << 20
-"""From how many bytes on a mini-batch is uploaded ahead of its step: below, a copy takes less than handing it over."""
+"""Bytes from which a mini-batch is uploaded ahead of its step: below, a copy takes less time than synchronising."""
 FLOAT32 = "float32"
 TF32 = "tf32"
 BFLOAT16 = "bfloat16"
 
 
 def set_precision(precision: str) -> None:
-    """What float32 products and convolutions compute with; bfloat16 is autocast's."""
+    """Set the precision of float32 products and convolutions; bfloat16 uses autocast."""
     torch.backends.cuda.matmul.allow_tf32 = precision != FLOAT32
     torch.backends.cudnn.allow_tf32 = precision != FLOAT32
     torch.backends.cudnn.benchmark = True
 
 
 def synchronise(device: str) -> None:
-    """Waits until ``device`` has done all it was told."""
+    """Wait until ``device`` has finished all its work."""
     if device != "cpu":
         torch.cuda.synchronize()
 
 
 class Inputs:
-    """What a net reads, always in the same memory, and the mini-batches that are copied there."""
+    """The inputs of a net, always in the same memory, and the mini-batches that are copied there."""
 
     def __init__(self, batches: list[list[Any]], device: str) -> None:
         pin = device != "cpu"
@@ -53,17 +53,17 @@ class Inputs:
         self.static = [torch.empty_like(rows, device=device) for rows in self.batches[0]]
 
     def copy(self, targets: list[Any], step: int) -> None:
-        """Uploads the mini-batch of ``step``."""
+        """Upload the mini-batch of ``step``."""
         for target, rows in zip(targets, self.batches[step % len(self.batches)], strict=True):
             target.copy_(rows, non_blocking=True)
 
     def take(self, step: int) -> None:
-        """Puts the mini-batch of ``step`` where the net reads it."""
+        """Copy the mini-batch of ``step`` to the inputs of the net."""
         self.copy(self.static, step)
 
 
 class Ahead(Inputs):
-    """Uploads the next mini-batch on a stream of its own, beside where the net reads."""
+    """Uploads the next mini-batch on a stream of its own, into memory other than that which the net reads."""
 
     def __init__(self, batches: list[list[Any]], device: str) -> None:
         super().__init__(batches, device)
@@ -80,7 +80,7 @@ class Ahead(Inputs):
             self.there.record()
 
     def take(self, step: int) -> None:
-        """Puts the mini-batch of ``step`` where the net reads it, and uploads the one after it."""
+        """Copy the mini-batch of ``step`` to the inputs of the net, and upload the one after it."""
         torch.cuda.current_stream().wait_event(self.there)
         for target, rows in zip(self.static, self.staged, strict=True):
             target.copy_(rows)
@@ -113,7 +113,7 @@ class Stepper:
         self.graph: Any = None
 
     def play(self, steps: int) -> tuple[float, float]:
-        """Plays the next ``steps`` steps; seconds of one, and the mean of the losses before each."""
+        """Play the next ``steps`` steps; return the seconds of one, and the mean of the losses before each."""
         self.total.zero_()
         synchronise(self.device)
         began = perf_counter()
@@ -124,7 +124,7 @@ class Stepper:
         return (perf_counter() - began) / steps, self.total.item() / steps
 
     def train(self) -> None:
-        """One step. Where a graph is wanted the first ones are eager, on the stream that is then captured."""
+        """Train one step. If a graph is used, the first steps are eager, on the stream that is then captured."""
         if self.stream and self.step == WARM_UP:
             self.graph = self.captured()
         self.inputs.take(self.step)
@@ -135,7 +135,7 @@ class Stepper:
         self.step += 1
 
     def captured(self) -> Any:
-        """The graph of a step. Gradients are dropped before, so that backward makes them anew in the graph's memory and
+        """The graph of a step. Gradients are dropped before, so that backward allocates them in the graph's memory and
         overwrites them in each replay."""
         self.rule.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
@@ -144,7 +144,7 @@ class Stepper:
         return graph
 
     def learn(self) -> None:
-        """Forward, backward and update, of what the inputs hold."""
+        """Forward, backward and update, on the current inputs."""
         self.rule.zero_grad(set_to_none=True)
         kind, reduced = torch.device(self.device).type, self.precision == BFLOAT16
         with torch.autocast(kind, torch.bfloat16, enabled=reduced, cache_enabled=False):
@@ -155,7 +155,7 @@ class Stepper:
 
 
 def optimiser(conf: dict[str, Any], net: Any, description: dict[str, Any], captured: bool) -> Any:
-    """The rule of learning, fused. AdamW counts steps on the device if it is captured; SGD counts none."""
+    """The optimiser, fused. AdamW counts steps on the device if it is captured; SGD counts none."""
     rule = {k: v for k, v in conf.items() if k not in ("name", "lr", "weight_decay")}
     if captured and conf["name"] == "AdamW":
         rule["capturable"] = True

@@ -1,9 +1,9 @@
-"""PyTorch's tensor parallelism: ColwiseParallel and RowwiseParallel in turn over gloo, what netpart calls COLUMN_ROW.
+"""PyTorch's tensor parallelism: ColwiseParallel and RowwiseParallel in turn over gloo, netpart's scheme COLUMN_ROW.
 
     python -m benchmarks.peers.torch_tp 2 < WORKS
 
-Each line of WORKS is the JSON of a benchmarks.mlp.Work for 2 workers; PyTorch takes long to start, so one start serves
-them all. Each is answered by one line of JSON: the seconds of each step (of the process that took longest), the loss of
+Each line of WORKS is the JSON of a benchmarks.mlp.Work for 2 workers; PyTorch takes long to start, so it starts once
+for all of them. Each is answered by one line of JSON: the seconds of each step (of the slowest process), the loss of
 each step, the collective calls of one step, as PyTorch counts them, and the bytes that a ring sends for them.
 """
 
@@ -39,7 +39,7 @@ def make_net(start: dict[str, Any], depth: int, workers: int) -> Any:
 
 
 def train(work: dict[str, Any]) -> dict[str, Any]:
-    """Trains; returns seconds and losses of the steps, and calls and bytes of one."""
+    """Train; return seconds and losses of the steps, and call and bytes of one."""
     start = load_file(work["start"])
     batch = work["batch"]
     depth = len(work["widths"]) - 1
@@ -67,13 +67,14 @@ def train(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def sent(work: dict[str, Any]) -> int:
-    """An all-reduce forward behind every second layer and backward behind the first of every pair but the top one."""
+    """Bytes of one step: an all-reduce after every second layer forward, and after the first of every pair except the
+    last backward."""
     outputs = work["widths"][1:]
     return int(8 * (work["workers"] - 1) * work["batch"] * (sum(outputs[1::2]) + sum(outputs[1:-1:2])))
 
 
 def serve(rank: int, workers: int, folder: str, works: list[Any], answers: Any) -> None:
-    """One process: trains every work that comes, until None does; the first process answers."""
+    """Run one process: train each work until None arrives; the first process answers."""
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=workers)
     while (work := works[rank].get()) is not None:
         torch.set_num_threads(work["threads"])
@@ -84,7 +85,7 @@ def serve(rank: int, workers: int, folder: str, works: list[Any], answers: Any) 
 
 
 def main() -> None:
-    """Trains what comes on stdin, and prints."""
+    """Train the works of stdin, and print the results."""
     workers, context = int(sys.argv[1]), multiprocessing.get_context("spawn")
     works, answers = [context.Queue() for _ in range(workers)], context.Queue()
     with TemporaryDirectory() as folder:

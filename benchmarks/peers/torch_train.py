@@ -1,9 +1,9 @@
-"""PyTorch in one process: trains a translated net, eager or compiled, in either memory layout, when it is told to.
+"""PyTorch in one process: trains a translated net, eager or compiled, in either memory layout, on command.
 
     python -m benchmarks.peers.torch_train FOLDER THREADS < COMMANDS
 
 A command is a line of JSON: {"layout": "plain", "compiled": false, "steps": 10} plays the next steps of that variant,
-which starts from the first weights when it is named first; {"drop": true, ...} forgets one. Each is answered by a line:
+which starts from the first weights at its first command; {"drop": true, ...} drops one. Each is answered by a line:
 seconds and losses of the steps, and bytes in memory, after PyTorch was imported and at most so far.
 """
 
@@ -20,7 +20,7 @@ from benchmarks.peers.torch_trainer import Trainer, resident
 
 
 def main() -> None:
-    """Does what comes on stdin."""
+    """Carry out the commands of stdin."""
     folder, threads = Path(sys.argv[1]), int(sys.argv[2])
     torch.set_num_threads(threads)
     torch.manual_seed(1)

@@ -1,6 +1,6 @@
-"""Trains a translated net as fast as PyTorch does it: what its peers of one and of several processes share.
+"""Training of a translated net with PyTorch's fastest settings, shared by peers of one and of several processes.
 
-Both memory layouts can be asked for, eager or compiled; the optimiser is fused; the mini-batches are in memory.
+Both memory layouts are available, eager or compiled; the optimiser is fused; the mini-batches are in memory.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from benchmarks.peers.torch_net import TorchNet
 
 PLAIN, LAST = "plain", "channels last"
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
-"""By rank: memory with the channels of a place side by side."""
+"""By rank: the memory format in which the channels of a position are contiguous."""
 Wrap = Callable[[Any], Any]
 
 
 class Trainer:
     """A net from ``folder`` (net.json and start.safetensors, as benchmarks.prepare writes them), and its steps.
 
-    Of each mini-batch it takes part ``rank`` of ``ranks``; ``wrap`` is put around the net before it is compiled.
+    It uses part ``rank`` of ``ranks`` of each mini-batch; ``wrap`` is applied to the net before it is compiled.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Trainer:
 
 
 def part(rows: Any, rank: int, ranks: int) -> Any:
-    """The rows of a process; integers as PyTorch wants them."""
+    """The rows of a process; integers as int64, which PyTorch requires."""
     count = len(rows) // ranks
     rows = rows[rank * count : (rank + 1) * count].clone()
     return rows if rows.is_floating_point() else rows.long()

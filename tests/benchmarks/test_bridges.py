@@ -1,4 +1,4 @@
-"""Bridges and all-reduces: what is timed computes sums, and goals are held against the right figures."""
+"""Bridges and all-reduces: the timed all-reduces compute sums, and goals are compared with the right figures."""
 
 from __future__ import annotations
 

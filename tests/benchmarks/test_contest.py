@@ -1,4 +1,4 @@
-"""The contest of nets: who is compared with whom, how long runs are, and that both contenders do what they are told."""
+"""The contest of nets: compared contenders, lengths of runs, and that both contenders follow their commands."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_contender_that_fails_is_asked_no_more() -> None:
     assert (found.failed, asked) == ("no such kernel", [])
 
 
-class Told:
+class ScriptedPeer:
     """A peer of scripted answers: ``taken`` are seconds of a step by way and layout."""
 
     def __init__(self, taken: dict[tuple[str, str], float]) -> None:
@@ -105,7 +105,7 @@ class Told:
 
 def test_the_first_steps_bring_the_loss_and_do_not_count(cifar: Prepared) -> None:
     contest = Contest(cifar, "cuda", "tf32", 2, 3, 100)
-    peer: Any = Told({(EAGER, "plain"): 2.0, (EAGER, "channels last"): 1.0})
+    peer: Any = ScriptedPeer({(EAGER, "plain"): 2.0, (EAGER, "channels last"): 1.0})
     eager, graph = contest.better_layout(peer), Stretches("channels last")
     assert (eager.layout, eager.loss, eager.seconds) == ("channels last", FIRST, [1.0] * 3)
     assert peer.dropped == [(EAGER, "plain")]
@@ -122,33 +122,33 @@ def test_a_net_is_held_against_the_best(cifar: Prepared) -> None:
     assert (mean.work, mean.goal) == ("geometric mean of 2 nets", 1.15)
     assert mean.ratio == pytest.approx(2.0)
     assert gpu_results.shares(found) == {"product": cifar.flops / 1e12, "copy": cifar.moved / 1e11}
-    assert "compiled 3.0 s" in gpu_results.said(found)[0]
+    assert "compiled 3.0 s" in gpu_results.entry_lines(found)[0]
 
 
 def test_who_computes_something_else_is_no_rival(cifar: Prepared) -> None:
     found = contenders(1.0, eager=6.0, compiled=0.1)
     found[COMPILED].loss = float("nan")
-    told = entry(cifar, found)
-    assert told["failed"].keys() == {COMPILED}
-    assert gpu_results.best(told) == (EAGER, 6.0)
+    written = entry(cifar, found)
+    assert written["failed"].keys() == {COMPILED}
+    assert gpu_results.best(written) == (EAGER, 6.0)
     assert wrong(replace(cifar, dropout=True), contenders(1.0, eager=6.0)) == []
 
 
 def test_without_netpart_there_is_nothing_to_compare(cifar: Prepared) -> None:
     found = contenders(1.0, eager=6.0) | {NETPART: Stretches(failed="exit code 1")}
     assert gpu_results.rows({"cifar": entry(cifar, found)}) == []
-    assert gpu_results.said(entry(cifar, found))[-1] == "  netpart failed: exit code 1"
+    assert gpu_results.entry_lines(entry(cifar, found))[-1] == "  netpart failed: exit code 1"
 
 
 def test_a_file_keeps_the_nets_of_the_same_place(cifar: Prepared, tmp_path: Path) -> None:
-    path, told = tmp_path / "gpu-tf32.json", entry(cifar, contenders(1.0, eager=2.0))
-    gpu_results.keep(path, "tf32", {"cifar": told})
-    gpu_results.keep(path, "tf32", {"lenet": told})
+    path, written = tmp_path / "gpu-tf32.json", entry(cifar, contenders(1.0, eager=2.0))
+    gpu_results.keep(path, "tf32", {"cifar": written})
+    gpu_results.keep(path, "tf32", {"lenet": written})
     written = json.loads(path.read_text())
     assert written["nets"].keys() == {"cifar", "lenet"}
     assert written.keys() >= {"date", "machine", "versions", "gpu", "driver", "precision"}
     path.write_text(json.dumps(written | {"gpu": "another"}))
-    gpu_results.keep(path, "tf32", {"mlp": told})
+    gpu_results.keep(path, "tf32", {"mlp": written})
     assert json.loads(path.read_text())["nets"].keys() == {"mlp"}
 
 
@@ -179,7 +179,7 @@ def test_a_net_that_cannot_be_measured_leaves_the_others(
     assert capsys.readouterr().out.splitlines() == ["LeNet: no device", "MNIST MLP: no device"]
     assert not path.exists()
     assert main(["--nets", "lenet", "--minutes", "-1", "-o", str(path)]) == 1
-    assert "NETS= measures it alone" in capsys.readouterr().out
+    assert "measure it alone with NETS=" in capsys.readouterr().out
 
 
 class Clockwork:

@@ -1,4 +1,4 @@
-"""The bridges of a GPU: every figure is taken, on an emulated one too, and the goal is held against the right one."""
+"""The bridges of a GPU: every figure is measured, on an emulated GPU too, and compared with the right goal."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_what_was_timed_on_a_quiet_machine_is_not_timed_again(tmp_path: Path) ->
     assert found.timed([ONE.key])
     assert not found.timed([ONE.key, TWO.key])  # others used half a core
     assert found.timed([TWO.key], anyhow=True)
-    assert not found.timed([OLD.key], anyhow=True)  # nobody knows
+    assert not found.timed([OLD.key], anyhow=True)  # the load was not recorded
     assert not found.timed([(NET.name, "dp", 2)])
 
 

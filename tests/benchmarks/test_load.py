@@ -1,4 +1,4 @@
-"""How busy others keep the machine is told apart from what the benchmark itself does."""
+"""The load by other processes is measured apart from that of the benchmark itself."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def test_a_loaded_machine_is_refused_with_what_to_do() -> None:
     expect_quiet([0.0, QUIET, None], "the start of the timings")
     with pytest.raises(LoadedMachineError) as refused:
         expect_quiet([0.0, 1.5], "the start of the timings")
-    said = str(refused.value)
-    assert "the start of the timings: expected a quiet machine, at most 0.1 cores in use by others" in said
-    assert all(part in said for part in ("got 1.50 of", "give the same command again", "--loaded"))
+    message = str(refused.value)
+    assert "the start of the timings: expected a quiet machine, at most 0.1 cores in use by others" in message
+    assert all(part in message for part in ("got 1.50 of", "give the same command again", "--loaded"))
 
 
 def test_what_others_did_meanwhile_is_recorded_with_each_point(monkeypatch: pytest.MonkeyPatch) -> None:

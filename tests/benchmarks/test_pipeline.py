@@ -1,4 +1,4 @@
-"""The benchmark of pipelines: its stages are equal, and where messages cost nothing they idle as the formula says."""
+"""The benchmark of pipelines: its stages are equal, and with free messages they idle as the formula predicts."""
 
 from __future__ import annotations
 

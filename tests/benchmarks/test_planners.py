@@ -1,4 +1,4 @@
-"""The benchmark of planners: its problems are what it says, and a goal that is missed is told."""
+"""The benchmark of planners: its problems are as documented, and a missed goal is reported."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from benchmarks import planners
-from benchmarks.planners import PROBLEMS, RESULTS, behind, missed, problem_of, summary
+from benchmarks.planners import PROBLEMS, RESULTS, gap_to_exact, missed, problem_of, summary
 
 
 def row(objective: str, gabra: float, seconds: float = 1.0, legal: bool = True) -> dict[str, Any]:
-    """What ``measure`` says of a problem with a bound of 1."""
+    """The row of ``measure`` for a problem with a bound of 1."""
     plan = {"value": gabra, "gap": abs(gabra - 1), "seconds": seconds, "legal": legal}
     best = {"value": 1.0, "gap": 0.0, "seconds": 5.0, "legal": True}
     return {"objective": objective, "exact": best, "gabra": plan, "greedy": plan}
@@ -40,7 +40,7 @@ def test_a_missed_goal_is_told(rows: list[dict[str, Any]], goals: list[str]) -> 
 
 
 def test_behind_is_a_share_of_the_best_plan() -> None:
-    assert behind(row("makespan", 1.05)) == pytest.approx(0.05)
+    assert gap_to_exact(row("makespan", 1.05)) == pytest.approx(0.05)
 
 
 def test_the_published_results_reach_every_goal() -> None:

@@ -1,4 +1,4 @@
-"""Rows of results: ratios, goals, and what stands beside them in the file."""
+"""Rows of results: ratios, goals, and the other fields of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training on one worker stands for those on several: micro-batches normalise the same rows together."""
+"""A training on one worker equals those on several: micro-batches normalise the same rows together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trained(job: Job, workers: int) -> tuple[list[float], dict[str, np.ndarray]]
 
 
 def one_worker(pieces: int) -> Job:
-    """The training that stands for others: one worker that takes its mini-batch in pieces."""
+    """The training that replaces others: one worker that takes its mini-batch in micro-batches."""
     return with_overrides(uncut(SMALL), f"neuralnet.micro_batches={pieces}")
 
 

@@ -20,7 +20,7 @@ COSTS = {name: float(n) for n, name in enumerate(CONTENDERS, start=1)}
 
 
 class Scripted:
-    """Stands in for a Bench: a contender takes its number in COSTS, longer from run to run."""
+    """A substitute of Bench: a contender takes its number in COSTS, longer from run to run."""
 
     def __init__(self, **losses: float) -> None:
         self.losses, self.ran = losses, list[str]()

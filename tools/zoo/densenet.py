@@ -42,7 +42,7 @@ def densenet(blocks: Sequence[int], growth: int, side: int, classes: int, batch:
 
 
 def dense(net: Net, name: str, source: str, growth: int) -> str:
-    """Convolutions of 1 x 1 and 3 x 3, whose channels stand beside those of the source."""
+    """Convolutions of 1 x 1 and 3 x 3, whose channels are joined to those of the source."""
     at = convolution(net, f"{name}-1", source, 4 * growth, 1)
     at = convolution(net, f"{name}-2", at, growth, 3)
     return net.layer(name, "kConcate", source, at, conf="concate_conf { concate_dim: 1 }")

@@ -8,7 +8,7 @@ from tools.zoo.job import NORMAL, Job, Net
 from tools.zoo.transformer import LAYERS, MIXED, Size, block, norm, positions
 
 WORDS = {"loss": "partition_dim: 2"}
-"""Each worker judges its share of the vocabulary."""
+"""Each worker computes the loss of its share of the vocabulary."""
 
 
 def jobs() -> Iterator[Job]:
@@ -23,8 +23,8 @@ def jobs() -> Iterator[Job]:
         "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, **WORDS}),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
-    for suffix, (said, cut) in cuts.items():
-        about = f"GPT-2 made small, {said}. One block over 16 tokens. Learns within a minute."
+    for suffix, (wording, cut) in cuts.items():
+        about = f"GPT-2 made small, {wording}. One block over 16 tokens. Learns within a minute."
         net = gpt(Size(1, 16, 32, 8), 32, 16, cut, noise=0.1)
         yield Job("gpt", f"gpt2-small{suffix}", about, net, 100, 0.005, momentum=0)
 

@@ -11,24 +11,24 @@ WIDTH = 117
 """Columns of a comment."""
 MADE = "Made by tools/make_zoo.py: a change belongs there."
 HE = "init { type: kGaussianSqrtFanIn value: 1.4142135 }"
-"""Normal with variance 2 / fan-in: keeps the size of what ReLUs pass on (He et al., 2015)."""
+"""Normal with variance 2 / fan-in: keeps the variance through ReLUs (He et al., 2015)."""
 ONE, ZERO = "init { type: kConstant value: 1 }", "init { type: kConstant value: 0 }"
 NORMAL = "init { type: kGaussian std: 0.02 }"
 
 
 @dataclass
 class Net:
-    """The layers of a net as text. ``cuts``: what a layer says of its cut, by a pattern of names; the first wins."""
+    """The layers of a net as text. ``cuts``: the cut of a layer, by a pattern of names; the first match counts."""
 
     cuts: Mapping[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """Says something above the next layer."""
+        """Write a comment above the next layer."""
         self.lines += ["", f"# {text}"]
 
     def layer(self, name: str, kind: str, *sources: str, conf: str = "", params: Sequence[str] = ()) -> str:
-        """Adds a layer; ``params`` are its param blocks, in order. Returns its name."""
+        """Add a layer; ``params`` are its param blocks, in order. Returns its name."""
         cut = next((text for pattern, text in self.cuts.items() if fnmatch(name, pattern)), "")
         listed = ", ".join(f'"{source}"' for source in sources)
         body = [
@@ -44,16 +44,16 @@ class Net:
         return name
 
     def data(self, batch: int, shape: Sequence[int], classes: int) -> str:
-        """Made up from the seed: a pattern per class, plus noise. Few classes have less of it: they are learnt soon."""
+        """Add synthetic data: a pattern per class, plus noise. Few classes get less noise: they are learnt faster."""
         conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
-        said = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
-        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{said}")
+        store = f"synthetic_conf {{ classes: {classes}{' noise: 0.5' if classes < 100 else ''} }}"
+        return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{store}")
 
     def convolution(
         self, name: str, source: str, filters: int, kernel: int, stride: int = 1, pad: int = 0, more: str = "",
         bias: bool = False,
     ) -> str:  # fmt: skip
-        """A convolution whose weights begin as He et al. advise."""
+        """A convolution with the initial weights of He et al."""
         fields = [f"num_filters: {filters} kernel: {kernel}"]
         fields += [f"stride: {stride}"] * (stride != 1) + [f"pad: {pad}"] * (pad != 0) + [more] * bool(more)
         conf = f"convolution_conf {{ {' '.join(fields)} }}"

@@ -17,7 +17,7 @@ from tools.zoo.residual_attention import TEST_BATCH, Shape, resattnet
 BATCH = 16
 """Scans of a step of a reduced net."""
 ALTERED = "drift: 0.3"
-"""What is done to its scans while training: 320 are too few to tell what differs by chance."""
+"""Alteration of its scans for training: without it a net learns chance differences of only 320 scans."""
 KEPT = 100
 """MiB of disk, in which a worker keeps the scans of a reduced net for the next epoch."""
 
@@ -59,21 +59,21 @@ def jobs() -> Iterator[Job]:
         yield published(f"resattnet{depth}", about, shape)
     plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
     yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
-    for depth, (table, said, epochs) in product(
+    for depth, (table, title, epochs) in product(
         sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
     ):
-        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, said, epochs)
+        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, title, epochs)
     ad = "ad-nc", "AD against NC", 24
     yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, groups=2)
     yield spacious()
     yield from small()
 
 
-def reduced(name: str, blocks: Sequence[int], table: str, said: str, epochs: int, groups: int = 1) -> Job:
+def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int, groups: int = 1) -> Job:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     pace = ", trained asynchronously" if groups > 1 else ""
     about = (
-        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {said} in the cohort of phantoms{pace}: scans of 40 x 48 x 40 "
+        f"3D-ResAttNet{2 * sum(blocks) + 2} reduced, for {task} in the cohort of phantoms{pace}: scans of 40 x 48 x 40 "
         "voxels instead of 128 x 128 x 128, an eighth of the width, momentum, a larger learning rate, "
         f"{epochs * groups} epochs of 320 scans."
     )
@@ -120,10 +120,10 @@ def small() -> Iterator[Job]:
         "-mixed": ("the first stage cut on space, the second on channels", hybrid_cuts()),
     }
     tiny = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute."
-    for suffix, (said, cut) in cuts.items():
+    for suffix, (wording, cut) in cuts.items():
         net = resattnet(Shape((1, 1), 8, (32, 16, 16)), 8, cut)
         yield Job(
-            "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {said}. {tiny}", net, 60, 0.05
+            "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {wording}. {tiny}", net, 60, 0.05
         )
     net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8)
     yield Job("resattnet", "resattnet34-small", f"3D-ResAttNet34 made small, more blocks. {tiny}", net, 60, 0.05)

@@ -1,6 +1,6 @@
-"""The net of 3D-ResAttNet, see resattnet.py: residual blocks on volumes, each stage with attention behind it.
+"""The net of 3D-ResAttNet, see resattnet.py: residual blocks on volumes, with attention after the stages.
 
-The paper leaves open where the attention stands and what the first layers do. Here it stands behind every stage of 4096
+The paper does not specify the places of attention or the first layers. Here attention follows every stage of 4096
 positions or fewer, and the first layers are ResNet's.
 """
 
@@ -15,7 +15,7 @@ from tools.zoo.job import ZERO, Net
 MOST = 4096
 """Positions that may all attend to each other."""
 NARROW = 8
-"""Queries and keys have a share of the channels: one of so many."""
+"""The channels of queries and keys are those of the stage divided by this."""
 THREE = "spatial_axes: 3"
 TEST_BATCH = 10
 FOLDER = "../../data/phantom"
@@ -23,7 +23,7 @@ FOLDER = "../../data/phantom"
 
 @dataclass(frozen=True)
 class Shape:
-    """What a net is made of: residual blocks of each stage, channels of the first, extents of a scan, the stride of its
+    """Sizes of a net: residual blocks of each stage, channels of the first, extents of a scan, the stride of its
     first convolution."""
 
     blocks: Sequence[int]
@@ -35,8 +35,8 @@ class Shape:
 
 @dataclass
 class Scanning(Net):
-    """A net that reads scans of ``table``; without one it makes volumes up. ``reading`` is what else is said of how
-    scans are read, and ``altered`` of how they are while training."""
+    """A net that reads scans of ``table``; without one it reads synthetic volumes. ``reading`` has more fields of the
+    input that reads scans, and ``altered`` those for training alone."""
 
     table: str = ""
     reading: str = ""
@@ -56,7 +56,7 @@ class Scanning(Net):
         return "data"
 
     def confusion(self, prediction: str) -> None:
-        """What the tests of a net on scans tell."""
+        """Add the confusion matrix to the tests of a net on scans."""
         if self.table:
             self.layer("confusion", "kConfusion", prediction, "data", conf="include: kTest")
 
@@ -92,7 +92,7 @@ def resattnet(
 
 
 def block(net: Net, name: str, source: str, width: int, halve: bool) -> str:
-    """Two convolutions of 3 x 3 x 3 beside a shortcut."""
+    """Two convolutions of 3 x 3 x 3 with a shortcut."""
     stride = 2 if halve else 1
     at = net.relu(f"{name}-1-relu", normalised(net, f"{name}-1", source, width, 3, stride))
     at = normalised(net, f"{name}-2", at, width, 3)
@@ -109,7 +109,7 @@ def normalised(net: Net, name: str, source: str, filters: int, kernel: int, stri
 
 
 def attention(net: Net, name: str, source: str, width: int, space: Sequence[int]) -> str:
-    """What every position finds at all others, through a gate that is closed at first, beside a shortcut."""
+    """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
     narrow = max(width // NARROW, 1)
     parts = [
         rows(net, f"{name}-{part}", source, filters, prod(space))

@@ -45,14 +45,14 @@ def resnet(block: Block, blocks: Sequence[int], width: int, side: int, classes: 
 
 
 def basic(net: Net, name: str, source: str, width: int, stride: int, project: bool) -> str:
-    """Two convolutions of 3 x 3 beside a shortcut."""
+    """Two convolutions of 3 x 3 with a shortcut."""
     at = convolution(net, f"{name}-1", source, width, 3, stride)
     at = convolution(net, f"{name}-2", at, width, 3, relu=False)
     return join(net, name, at, source, width, stride, project)
 
 
 def bottleneck(net: Net, name: str, source: str, width: int, stride: int, project: bool) -> str:
-    """Convolutions of 1 x 1, 3 x 3 and 1 x 1, the last with four times the filters, beside a shortcut."""
+    """Convolutions of 1 x 1, 3 x 3 and 1 x 1, the last with four times the filters, with a shortcut."""
     at = convolution(net, f"{name}-1", source, width, 1)
     at = convolution(net, f"{name}-2", at, width, 3, stride)
     at = convolution(net, f"{name}-3", at, width * 4, 1, relu=False)
@@ -67,7 +67,7 @@ def convolution(net: Net, name: str, source: str, filters: int, kernel: int, str
 
 
 def join(net: Net, name: str, at: str, source: str, filters: int, stride: int, project: bool) -> str:
-    """Adds the shortcut, projected where it changes its shape."""
+    """Add the shortcut, projected where it changes its shape."""
     if project:
         source = convolution(net, f"{name}-shortcut", source, filters, 1, stride, relu=False)
     return net.relu(f"{name}-out", net.layer(f"{name}-add", "kAdd", at, source))

@@ -1,4 +1,4 @@
-"""Blocks of attention and feed-forward that ViT and GPT share: normalisation comes first, shortcuts go around."""
+"""Blocks of attention and feed-forward that ViT and GPT share, with normalisation before each and shortcuts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LAYERS = {
     "loss": "partition_dim: 0",
     **COPIES,
 }
-"""Shoeybi et al., Megatron-LM, 2019: what lies between the products is whole on every worker."""
+"""Shoeybi et al., Megatron-LM, 2019: layers between the products are whole on every worker."""
 MIXED = {**HEADS, **MLP, **ADDENDS}
-"""Korthikanti et al., 2022: the products as above, what lies between them cut as well, here on the batch."""
+"""Korthikanti et al., 2022: the products as above, the layers between them cut as well, here on the batch."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Size:
 
 
 def block(net: Net, name: str, source: str, size: Size, gelu: str, epsilon: str, causal: bool) -> str:
-    """Attention, then four times as many neurons and back, each behind a normalisation and beside a shortcut."""
+    """Attention, then four times as many neurons and back, each after a normalisation and with a shortcut."""
     at = norm(net, f"{name}-norm1", source, epsilon)
     source = net.layer(f"{name}-add1", "kAdd", attention(net, name, at, size, causal), source)
     at = net.product(f"{name}-fc1", norm(net, f"{name}-norm2", source, epsilon), 4 * size.width, axis=2)
@@ -50,7 +50,7 @@ def block(net: Net, name: str, source: str, size: Size, gelu: str, epsilon: str,
 
 
 def attention(net: Net, name: str, source: str, size: Size, causal: bool) -> str:
-    """Queries, keys and values of every head, attention, and a product of what all heads found."""
+    """Queries, keys and values of every head, attention, and a product over the results of all heads."""
     three = [heads(net, f"{name}-{part}", source, size) for part in ("query", "key", "value")]
     conf = "attention_conf { causal: true }" if causal else ""
     at = net.layer(f"{name}-attention", "kAttention", *three, conf=conf)

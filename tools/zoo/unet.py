@@ -11,7 +11,7 @@ from tools.zoo.job import HE, ZERO, Job, Net
 
 @dataclass(frozen=True)
 class Shape:
-    """What a U-Net is made of: filters of the two convolutions of each level on the way down, the finest first;
+    """Sizes of a U-Net: filters of the two convolutions of each level on the way down, the finest first;
     whether batch normalisation follows them; whether up-convolutions have a bias."""
 
     down: Sequence[tuple[int, int]]
@@ -37,12 +37,12 @@ def jobs() -> Iterator[Job]:
         "": ("every layer cut on the batch", {}),
         "-mixed": ("the lowest level cut on channels, all above it on the first spatial axis", mixed(3)),
     }
-    for suffix, (said, cut) in cuts.items():
+    for suffix, (wording, cut) in cuts.items():
         small = Shape([(4, 4), (8, 8), (16, 16)], normalised=False, bias=True)
-        about = f"U-Net made small, {said}. Three levels for images of 32 x 32. Learns within a minute."
+        about = f"U-Net made small, {wording}. Three levels for images of 32 x 32. Learns within a minute."
         yield Job("unet", f"unet2d-small{suffix}", about, unet(small, 1, (32, 32), 2, 8, cut), 80, 0.05)
         small = Shape([(4, 8), (8, 16), (16, 32)], normalised=True, bias=False)
-        about = f"3-D U-Net made small, {said}. Three levels for volumes of 16 x 8 x 8. Learns within a minute."
+        about = f"3-D U-Net made small, {wording}. Three levels for volumes of 16 x 8 x 8. Learns within a minute."
         yield Job("unet", f"unet3d-small{suffix}", about, unet(small, 3, (16, 8, 8), 3, 8, cut), 60, 0.1)
 
 
@@ -55,7 +55,7 @@ def mixed(levels: int) -> Mapping[str, str]:
 def unet(
     shape: Shape, channels: int, space: Sequence[int], classes: int, batch: int, cuts: Mapping[str, str] | None = None
 ) -> Net:
-    """Down and up again; every level of the way up also reads what the same level of the way down made."""
+    """Down and up again; every level of the way up also reads the output of the same level of the way down."""
     net = Net(cuts or {})
     axes = len(space)
     skips = list[tuple[str, int]]()
@@ -83,7 +83,7 @@ def unet(
 
 
 def masks(net: Net, batch: int, shape: Sequence[int], classes: int) -> str:
-    """Made up from the seed: regions of a class each, in noise."""
+    """Add synthetic images and masks: regions of a class each, in noise."""
     conf = f"store_conf {{ batchsize: {batch} shape: [{', '.join(map(str, shape))}] }}"
     return net.layer("data", "kSyntheticMasks", conf=f"{conf}\nsynthetic_conf {{ classes: {classes} }}")
 

@@ -25,7 +25,7 @@ def jobs() -> Iterator[Job]:
 
 
 def vgg(groups: Sequence[int], width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> Net:
-    """Groups of 3 x 3 convolutions with a pooling behind each, then three inner products."""
+    """Groups of 3 x 3 convolutions with a pooling after each, then three inner products."""
     net = Net()
     at = net.data(batch, (3, side, side), classes)
     for g, count in enumerate(groups, start=1):

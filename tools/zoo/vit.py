@@ -22,8 +22,8 @@ def jobs() -> Iterator[Job]:
         "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
     }
-    for suffix, (said, cut) in cuts.items():
-        about = f"ViT made small, {said}. One block over 16 patches. Learns within a minute."
+    for suffix, (wording, cut) in cuts.items():
+        about = f"ViT made small, {wording}. One block over 16 patches. Learns within a minute."
         yield Job("vit", f"vit-b16-small{suffix}", about, vit(small, 8, 32, 10, 16, cut), 100, 0.002, momentum=0)
 
 
