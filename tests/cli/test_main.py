@@ -69,7 +69,8 @@ def test_an_unknown_option_is_answered_by_its_verb(job: Path, netpart: Netpart) 
 
 def test_a_seed_fits_its_field(job: Path, netpart: Netpart) -> None:
     answer = netpart("check", job, "--seed=-1")
-    assert (answer.code, answer.err) == (2, "error: --seed: expected a whole number from 0 to 2^64 - 1, got -1; choose another number\n")
+    said = "error: --seed: expected a whole number from 0 to 2^64 - 1, got -1; choose another number\n"
+    assert (answer.code, answer.err) == (2, said)
 
 
 USED = "expected a file or folder that can be used"
