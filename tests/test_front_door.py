@@ -123,7 +123,8 @@ def test_a_run_names_workers_without_work(path: Path, tmp_path: Path) -> None:
 
 def test_steps_out_of_range_are_refused(path: Path) -> None:
     for steps in (-1, 2**31):
-        with pytest.raises(netpart.ConfigError, match=rf"^steps: expected a number from 0 to 2147483647, got {steps}$"):
+        said = rf"^steps: expected a number from 0 to 2147483647, got {steps}; pass another number$"
+        with pytest.raises(netpart.ConfigError, match=said):
             netpart.run(path, steps=steps)
     with pytest.raises(TypeError, match=r"^steps: expected a whole number, got 1.5$"):
         netpart.run(path, steps=1.5)  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ def step_seconds(events: tuple[TimelineEvent, ...]) -> list[float]:
 
 
 def test_speeds_are_one_for_each_worker() -> None:
-    with pytest.raises(ConfigError, match=r"expected 2 speeds above 0, one for each worker, got 1$"):
+    with pytest.raises(ConfigError, match=r"expected 2 speeds above 0, one for each worker, got 1; list 2 of them$"):
         simulate_partition(partition(LENET, 2), 1, LinkCost(), [1.0])
 
 
