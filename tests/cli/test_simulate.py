@@ -41,7 +41,7 @@ def test_every_worker_has_a_speed_before_anything_is_measured(
     monkeypatch.setattr("netpart.measure.link_speed.measure_link", None)
     answer = netpart("simulate", job, "--workers", 2, "--speeds", "1,1,1")
     assert answer.code == 2
-    assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1\n"
+    assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1; list 2 of them\n"
 
 
 def test_counted_work_takes_the_same_every_time(netpart: Netpart, job: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
         read_job(tmp_path / "con.conf")
     with pytest.raises(ConfigError, match="there is no folder"):
         read_job(tmp_path / "nowhere" / "job.conf")
-    with pytest.raises(ConfigError, match=r"got a folder$"):
+    with pytest.raises(ConfigError, match=r"got a folder; name a readable file$"):
         read_job(tmp_path)
 
 
