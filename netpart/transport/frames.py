@@ -77,7 +77,7 @@ def check_frame_tensor(channel: Channel, dtype: np.dtype[Any], shape: Shape) -> 
         )
     if len(shape) > LARGEST_RANK:
         raise TransportError(
-            f"{format_channel(channel)}: expected {LARGEST_RANK} axes or fewer, got shape {shape}; reshape it"
+            f"{format_channel(channel)}: expected at most {LARGEST_RANK} axes, got shape {shape}; reshape it"
         )
 
 
