@@ -110,7 +110,7 @@ def test_the_payload_lies_in_the_frame() -> None:
     [
         (FrameHeader(0, (0, 0, 0, 0, 0), 0, np.dtype(object), (1,)), "expected one of the dtypes"),
         (FrameHeader(0, (0, 0, 0, 0, 0), 0, np.dtype(">f4"), (1,)), "expected one of the dtypes"),
-        (FrameHeader(0, (0, 0, 0, 0, 0), 0, np.dtype("f4"), (1,) * 9), "8 axes or fewer"),
+        (FrameHeader(0, (0, 0, 0, 0, 0), 0, np.dtype("f4"), (1,) * 9), "at most 8 axes"),
         (FrameHeader(0, (0, 0, 0, -1, 0), 0, np.dtype("f4"), (1,)), "unsigned"),
         (FrameHeader(0, (0, 0, 0, 0, 0), -1, np.dtype("f4"), (1,)), "unsigned"),
     ],
