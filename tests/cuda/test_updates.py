@@ -172,7 +172,7 @@ def test_a_captured_graph_follows_the_rate() -> None:
     for number in (1, 2, 6):
         pair.step(number)
     pair.check()
-    assert kernels.device.told == 6
+    assert kernels.device.written_step == 6
 
 
 @settings(max_examples=30, deadline=None)
