@@ -169,7 +169,7 @@ def test_a_member_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cupy().cuda.nccl, "SECONDS", 0.3)
     found, communicators = plan_exchange(ALL_REDUCE, (0, 1), ((0, 4),), (), "nccl", 8), Communicators(0)
     call(communicators, found, (0, 1), [None] * 2, [None] * 2)
-    expected = r"rank 0: expected a communicator of ranks 0, 1, got no answer from the others in 0.1 s; see what NCCL"
+    expected = r"rank 0: expected a communicator of ranks 0, 1, got no answer from the others in 0.1 s; read NCCL"
     with pytest.raises(TransportError, match=expected):
         communicators.connect(communicators.begin(), 0.1)
     for thread in threading.enumerate():
