@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module, metadata
 from typing import Any, Generic, TypeVar
 
@@ -54,10 +54,9 @@ class Registry(Generic[T]):
         Raises ConfigError with the nearest names, or with all names if they are few. Raises it too for a package whose
         member cannot be imported. ``who`` is the layer or field that asks, ``at`` its path in the job.
         """
-        # First, since it raises for a name that is taken twice: the result must not depend on earlier calls.
-        if name in self._known:  # first: layers are looked up thousands of times, and entry points take long to select
+        offered = self._offered  # first, as it raises for a name that is taken twice, whatever was asked for before
+        if name in self._known:
             return self._known[name]
-        offered = self._offered()
         if name in self._places:
             return self._file(name, _import_place(self._places[name]))
         if name in offered:
@@ -67,16 +66,17 @@ class Registry(Generic[T]):
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted. Raises ConfigError for a name that two packages provide."""
-        return tuple(sorted({*self._known, *self._places, *self._offered()}))
+        return tuple(sorted({*self._known, *self._places, *self._offered}))
 
     def items(self) -> list[tuple[str, T]]:
         """All members by name: netpart's own in the order of their list, then the added ones, then those of packages.
 
         Raises ConfigError as ``get`` does.
         """
-        names = dict.fromkeys((*self._places, *self._known, *self._offered()))
+        names = dict.fromkeys((*self._places, *self._known, *self._offered))
         return [(name, self.get(name)) for name in names]
 
+    @cached_property
     def _offered(self) -> dict[str, metadata.EntryPoint]:
         """The entry points that installed packages provide, by name. Raises ConfigError for a name that is taken."""
         found: dict[str, metadata.EntryPoint] = {}

@@ -84,7 +84,7 @@ def event_line(event: Event) -> str:
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {plural_text(event.steps, 'step')}{start}; memory {memory}; "
-        f"tensors through {THROUGH[event.transport]}{_idle_workers_text(event)}"
+        f"tensors through {THROUGH.get(event.transport, event.transport)}{_idle_workers_text(event)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
@@ -57,12 +58,13 @@ def layer_modules() -> tuple[str, ...]:
 @cache
 def _layer_registry() -> Registry[type[Layer]]:
     hint = "if a package has it, install that or put it on PYTHONPATH (docs/writing-a-layer.md); "
-    registry: Registry[type[Layer]] = Registry("layer type", "netpart.layers", source=hint, page=PAGE)
+    members = {name: f"{kind.__module__}:{kind.__name__}" for kind in _layer_classes() for name in kind.types}
+    return Registry("layer type", "netpart.layers", members, hint, PAGE)
+
+
+def _layer_classes() -> Iterator[type[Layer]]:
+    """Every subclass of Layer that a module of this package defines, bases of types included."""
     for name in layer_modules():
-        module = import_module(name)
-        for kind in vars(module).values():
-            # A module also holds the classes that it imports: without the test of the module each type would be
-            # registered once per importer, which the registry refuses as a duplicate.
-            if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == module.__name__:
-                registry.add(*kind.types)(kind)
-    return registry
+        for kind in vars(import_module(name)).values():
+            if isinstance(kind, type) and issubclass(kind, Layer) and kind.__module__ == name:
+                yield kind

@@ -37,7 +37,9 @@ def choose_transport(wanted: str, launcher: str, places: Sequence[str] = ()) -> 
     on_gpus = sum(place != CPU for place in places)
     if wanted == CUDA_IPC and on_gpus < 2:
         raise ConfigError("--transport", "at least 2 workers on GPUs", str(on_gpus), "use --transport auto")
-    return ZEROMQ if why else {AUTO: CUDA_IPC if on_gpus > 1 else SHM}.get(wanted, wanted)
+    if wanted != AUTO:
+        return wanted
+    return ZEROMQ if why else CUDA_IPC if on_gpus > 1 else SHM
 
 
 def make_transport(welcome: WelcomeProto, rank: int) -> Transport:

@@ -1,26 +1,33 @@
-"""event_lines: every event of a run as a line of JSON in events.jsonl of the workspace, for programs that follow the
-run."""
+"""Event lines: each event of a run as a line of JSON in events.jsonl, for programs that follow the run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from netpart.launch.report.events import Event, Listener
+from netpart.launch.report.run_record import refuse_full_disk
 
 
 @contextmanager
 def event_lines(workspace: Path) -> Iterator[Listener]:
-    """The listener "events": write {"event": "Measured", "phase": "train", ...}, one line per event, flushed at
-    once."""
-    with open(workspace / "events.jsonl", "w", encoding="utf-8") as file:
+    """The listener "events": write {"event": "Measured", "phase": "train", ...}, one line per event, and flush it.
 
-        def write_line(event: Event) -> None:
-            line = {"event": type(event).__name__} | asdict(event)
+    Writing raises DataError on a full disk, as RunRecord does.
+    """
+    file = open(workspace / "events.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - closed below
+
+    def write_line(event: Event) -> None:
+        line = {"event": type(event).__name__} | asdict(event)
+        with refuse_full_disk(file):
             file.write(json.dumps(line, default=str) + "\n")
             file.flush()
 
+    try:
         yield write_line
+    finally:
+        with suppress(OSError):  # every line was flushed, so a write that fails now has been reported already
+            file.close()

@@ -56,7 +56,7 @@ class RunRecord:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            with _refuse_full_disk(self.file):
+            with refuse_full_disk(self.file):
                 self.file.write(json.dumps(asdict(event)) + "\n")
                 self.file.flush()
         if isinstance(event, Saved):
@@ -76,7 +76,7 @@ class RunRecord:
             self.updates = open(self.workspace / "updates.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - see close
         made = event.update
         self.stale[made.staleness] += 1
-        with _refuse_full_disk(self.updates):
+        with refuse_full_disk(self.updates):
             self.updates.write(json.dumps({"rank": event.rank} | made._asdict() | {"staleness": made.staleness}) + "\n")
 
     @property
@@ -93,12 +93,12 @@ class RunRecord:
         with suppress(OSError):  # a failed write has been reported already
             self.file.close()
         if self.updates is not None:
-            with _refuse_full_disk(self.updates):
+            with refuse_full_disk(self.updates):
                 self.updates.close()
 
 
 @contextmanager
-def _refuse_full_disk(file: TextIO) -> Iterator[None]:
+def refuse_full_disk(file: TextIO) -> Iterator[None]:
     """Raise DataError instead of the OSError of a failed write to ``file``, such as that of a full disk."""
     try:
         yield

@@ -20,7 +20,7 @@ cupy = emulated()
     ("wanted", "launcher", "chosen"),
     [
         ("auto", "local", "shm"), ("shm", "local", "shm"), ("zeromq", "local", "zeromq"),
-        ("auto", "threads", "memory"), ("auto", "hosts", "zeromq"),
+        ("auto", "threads", "memory"), ("auto", "hosts", "zeromq"), ("zeromq", "hosts", "zeromq"),
     ],
 )  # fmt: skip
 def test_choice(wanted: str, launcher: str, chosen: str) -> None:
