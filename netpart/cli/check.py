@@ -24,7 +24,7 @@ messages in flight, but not the workspace of kernels. Layers reuse each other's 
 sum of its layers."""
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
@@ -34,7 +34,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Compute the cost of the job and print it. Returns 0 if the job has no errors, else ``_failures_exit_code``.
 
     What only ``netpart run`` refuses is a warning: data files that do not exist yet, no loss, no number of training

@@ -15,7 +15,7 @@ PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, a
 MNIST = "convert MNIST's four IDX files, plain or .gz, to kvfile stores"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb, its data sets and their folders."""
     parser: argparse.ArgumentParser = subparsers.add_parser("data", help=HELP, description=HELP)
     sets = parser.add_subparsers(metavar="SET", required=True)
@@ -48,7 +48,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Make the data set and print what was made. Returns 0."""
     print(args.make(args))
     return 0

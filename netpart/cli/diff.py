@@ -26,7 +26,7 @@ SCHEME_HINT = ": without --override a scheme does not change layers with a parti
 TROUBLE = 2
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.choices import COLLECTIVES, SCHEDULES
     from netpart.cli.common import add_override_option, parse_micro_batches, parse_workers
@@ -57,7 +57,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Compare the two plans. Returns 0 if they are the same, 1 if they differ."""
     from netpart.plan.text.diff import compare_partitions
 

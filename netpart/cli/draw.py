@@ -18,7 +18,7 @@ CONVERTED = ("png", "pdf")
 """Formats that other programs make from an SVG."""
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
@@ -38,7 +38,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
     from netpart.cli.common import job_float_size, load_job
     from netpart.cli.print_note import print_note

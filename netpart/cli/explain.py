@@ -24,7 +24,7 @@ own, not in the rows of its bridges."""
 OTHERS = ("", "cut", ">a step moves", ">most FLOPs", "write on the layer")
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
@@ -35,7 +35,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Explain the layer. Returns 0."""
     from netpart.cli.diff import cut_job
     from netpart.plan.text.alternatives import find_alternatives

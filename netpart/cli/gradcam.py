@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HELP = "show which places of a sample make a trained net predict a class (Grad-CAM)"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("gradcam", help=HELP, description=HELP)
     add_uncut_job_options(parser)
@@ -66,7 +66,7 @@ def _parse_map_path(text: str) -> Path:
     return Path(text)
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Explain one sample or all, print the result and write the files. Returns 0."""
     from netpart.cli.sample import newest_checkpoint, use_one_core
 

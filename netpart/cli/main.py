@@ -19,7 +19,8 @@ VERBS = (
     "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
     "explain", "data", "zoo",
 )  # fmt: skip
-"""Every verb is a module of this package: ``add(subparsers)`` defines its options, ``call(args)`` runs it.
+"""Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs
+it.
 
 A verb that returns 1 as a result, such as diff, sets ``args.trouble``: its exit code for failures."""
 
@@ -81,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             _prepare_process()
         args = parse_command_line(argv)
-        code = int(args.call(args))
+        code = int(args.run_verb(args))
         # Here and not at the interpreter's exit: a closed pipe shall raise inside of this try.
         sys.stdout.flush()
         if argv is None:
@@ -204,12 +205,12 @@ def make_parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
-        parser_of_verb = module.add(subparsers)
+        parser_of_verb = module.add_verb_parser(subparsers)
         # The raw formatter keeps the lines of epilogs and examples; the default one would fill them to paragraphs.
         parser_of_verb.formatter_class = argparse.RawDescriptionHelpFormatter
         examples = "\n  ".join(["examples:", *EXAMPLES[verb]])
         parser_of_verb.epilog = "\n\n".join(filter(None, (parser_of_verb.epilog, examples)))
-        parser_of_verb.set_defaults(call=module.call, parser=parser_of_verb)
+        parser_of_verb.set_defaults(run_verb=module.run_verb, parser=parser_of_verb)
     return parser
 
 

@@ -9,7 +9,7 @@ from typing import Any
 HELP = "write the plan: a complete, commented job with the cut of every layer, to run, edit and compare"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options
 
@@ -19,7 +19,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note

@@ -23,7 +23,7 @@ SHAPING = (
 """The options that determine a plan, in the order in which the plan's comment lists them."""
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.choices import COLLECTIVES
     from netpart.cli.common import add_uncut_job_options, parse_workers
@@ -100,7 +100,7 @@ def _parse_amount(text: str) -> float:
     return float(text)
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Plan the job; return 0 when it is done."""
     from netpart.cli.plan_profile import plan_profile
     from netpart.errors import ConfigError

@@ -30,7 +30,7 @@ travelling  time for which messages to or from the worker were in flight
 overlapped  share of travelling during which the worker computed"""
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, add_transport_option, parse_positive
     from netpart.cli.threads import add_threads_option
@@ -67,7 +67,7 @@ def _parse_trace_path(text: str) -> Path:
     return path
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Profile the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.threads import set_job_threads

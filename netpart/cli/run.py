@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = "train a job on its workers; test, validate and save checkpoints at the steps that the job sets"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
     from netpart.cli.threads import add_threads_option
@@ -102,7 +102,7 @@ def _parse_fraction(text: str) -> float:
     return value
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Run the job to its end, or this process's part of it under --launcher env. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.run_output import speedup_text, summary_text

@@ -14,7 +14,7 @@ EPILOG = """The kernels really run and are timed, one worker after another; mess
 them. So any number of workers can be tried on one machine that has enough memory for all of them."""
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
     from netpart.cli.profile import add_output_options
@@ -69,7 +69,7 @@ def _parse_speeds(text: str) -> list[float]:
     return found
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note

@@ -30,7 +30,7 @@ LAYERS = ("layer", "class", ">relative", ">bound", ">absolute", ">ULP", "largest
 SCHEMES = ("scheme", "agrees", "class", ">relative", ">bytes a step", "first beyond its bound")
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_positive
 
@@ -44,7 +44,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Compare the cut net with the uncut one. Returns 0 if every tensor is within its tolerance, else 1."""
     from netpart.cli.common import load_job
     from netpart.verify.compare import verify_job

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HELP = "join a run that was started on another host, as one of its workers"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("worker", help=HELP, description=HELP)
     parser.add_argument("--join", metavar="tcp://HOST:PORT", required=True, help="address of the run: its --listen")
@@ -55,7 +55,7 @@ def add_meeting_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """Work until the run ends. Returns 0."""
     limit_launched_threads(args.threads)  # before the imports below load the kernels' libraries
     from netpart.launch.control.address import host_and_port

@@ -10,7 +10,7 @@ from typing import Any
 HELP = "list the jobs that come with netpart, or copy some of them"
 
 
-def add(subparsers: Any) -> argparse.ArgumentParser:
+def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     parser: argparse.ArgumentParser = subparsers.add_parser("zoo", help=HELP, description=HELP)
     parser.add_argument("name", nargs="?", metavar="NAME", help="job to copy, e.g. mnist/conv, or a family, e.g. mnist")
@@ -21,7 +21,7 @@ def add(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def call(args: argparse.Namespace) -> int:
+def run_verb(args: argparse.Namespace) -> int:
     """List the jobs or copy some. Returns 0."""
     from netpart.resources import zoo_folder
 

@@ -98,7 +98,7 @@ USED = "expected a file or folder that can be used"
 def test_what_goes_wrong_is_one_message(
     error: BaseException, code: int, message: str, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netpart.cli.zoo.call", raising(error))
+    monkeypatch.setattr("netpart.cli.zoo.run_verb", raising(error))
     answer = netpart("zoo")
     assert (answer.code, answer.err) == (code, message)
 
@@ -137,7 +137,7 @@ def test_a_closed_stream_is_written_to_by_nobody(closed: str, job: Path) -> None
 
 
 def test_debugging_keeps_the_traceback(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netpart.cli.zoo.call", raising(NetpartError("it went wrong")))
+    monkeypatch.setattr("netpart.cli.zoo.run_verb", raising(NetpartError("it went wrong")))
     monkeypatch.setenv("NETPART_DEBUG", "1")
     with pytest.raises(NetpartError, match="it went wrong"):
         netpart("zoo")

@@ -398,7 +398,7 @@ def test_help_ends_with_examples_that_work(verb: str, netpart: Netpart) -> None:
     for example in EXAMPLES[verb]:
         assert f"\n  {example}\n" in shown
         words = example.replace('"def "', "def").split()
-        assert parse_command_line(words[1:]).call
+        assert parse_command_line(words[1:]).run_verb
         for word in words[2:]:
             assert not word.startswith(("graphs/", "workers/")) or (root / word).is_file()
 

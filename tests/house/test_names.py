@@ -13,7 +13,7 @@ from tests.house.tree import ROOT, python_files
 Definition = ast.FunctionDef | ast.ClassDef
 
 FAMILIES = {
-    "add": "netpart/cli", "call": "netpart/cli", "open_transport": "netpart/transport", "main": "netpart",
+    "add_verb_parser": "netpart/cli", "run_verb": "netpart/cli", "open_transport": "netpart/transport",
 }  # fmt: skip
 """Functions that each member of a family has under the same name, and where these are."""
 KERNEL_SETS = ("netpart/kernels", "netpart/kernels/onednn", "netpart/kernels/cuda", "netpart/layers")

@@ -9,14 +9,14 @@ import pytest
 
 from netpart.errors import ConfigError, DataError
 from netpart.launch.report.event_lines import event_lines
-from netpart.launch.report.events import Noticed
+from netpart.launch.report.events import Event, Noticed
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
 
 
 def test_a_run_writes_every_event(tmp_path: Path) -> None:
-    heard = []
+    heard: list[Event] = []
     job = read_job(mlp(tmp_path))
     run_job(job, 2, launcher="threads", workspace=tmp_path / "run", listener=heard.append, listeners=["events"])
     lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
