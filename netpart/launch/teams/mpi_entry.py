@@ -20,7 +20,7 @@ from netpart.launch.teams.exit_status import describe_exit
 from netpart.launch.teams.worker_entry import die_with_parent
 
 
-def start_mpi_worker() -> int:
+def _start_mpi_worker() -> int:
     """Run one worker with a guard; return 0 if the worker completed, and MPI with it.
 
     A worker that fails does not finalise MPI. mpiexec then ends the other workers, which would wait for it.
@@ -93,4 +93,4 @@ def _run_mpi_worker(environment: Mapping[str, str]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(start_mpi_worker())
+    sys.exit(_start_mpi_worker())

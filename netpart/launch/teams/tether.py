@@ -11,7 +11,7 @@ import sys
 from netpart.launch.teams.worker_entry import die_with_parent
 
 
-def run_tethered() -> None:
+def _run_tethered() -> None:
     """Become the command. The kernel keeps the parent-death signal across exec."""
     parent, *command = sys.argv[1:]
     die_with_parent(int(parent))
@@ -19,4 +19,4 @@ def run_tethered() -> None:
 
 
 if __name__ == "__main__":
-    run_tethered()
+    _run_tethered()

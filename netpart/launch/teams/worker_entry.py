@@ -18,7 +18,7 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def start_worker() -> int:
+def _start_worker() -> int:
     """Run one worker, configured by environment variables. Return 0 if it completed."""
     die_with_parent(int(os.environ["NETPART_PARENT"]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
@@ -28,4 +28,4 @@ def start_worker() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(start_worker())
+    sys.exit(_start_worker())
