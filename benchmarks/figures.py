@@ -94,7 +94,7 @@ class Figures:
         return [Point(**point) for point in self.found["points"]]
 
     def point(self, net: str, way: str, workers: int) -> Point | None:
-        """The point of one step; None if there is none. All ways are the same on one worker."""
+        """The point of one step; None for a step without a measurement. All ways are the same on one worker."""
         way = ALONE[way] if workers == 1 else way
         return next((p for p in self.points if (p.net, p.way, p.workers) == (net, way, workers)), None)
 

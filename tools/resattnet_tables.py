@@ -106,7 +106,7 @@ def total(figures: Figures, net: str, task: str, way: str, workers: int) -> str:
 
 
 def equation(figures: Figures, net: str, task: str, way: str, workers: int) -> str:
-    """Equation 13, or why there is none."""
+    """Equation 13, or the reason why it cannot be computed."""
     point, found = figures.point(net, way, workers), figures.equation_13(net, task, way, workers)
     if found is None or point is None:
         return UNTRAINED

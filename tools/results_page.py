@@ -59,5 +59,5 @@ def keep(tool: str, fresh: Callable[[Path], Mapping[str, str]], arguments: list[
 
 
 def present(path: Path) -> str | None:
-    """The content of a file; None if there is none."""
+    """The content of a file; None if it does not exist."""
     return path.read_text(encoding="utf-8") if path.exists() else None

@@ -89,7 +89,7 @@ def event_line(event: Event) -> str:
 
 
 def _idle_workers_text(event: Started) -> str:
-    """A remark on workers that have nothing to compute, "" if there are none."""
+    """A remark on workers that have nothing to compute, "" if every worker has some."""
     if not event.idle:
         return ""
     have = "has" if len(event.idle) == 1 else "have"

@@ -105,7 +105,7 @@ def use_one_core() -> None:
 
 
 def newest_checkpoint(args: argparse.Namespace) -> Path:
-    """The newest checkpoint in the workspace of the loaded job. Raises DataError if there is none."""
+    """The newest checkpoint in the workspace of the loaded job. Raises DataError if it has no checkpoint."""
     from netpart.checkpoint.steps import latest_checkpoint
     from netpart.errors import DataError
     from netpart.launch.report.workspace import job_workspace

@@ -77,7 +77,7 @@ def join_as_worker(invitation: Invitation) -> None:
 
 
 def required_token(args: argparse.Namespace) -> RunToken:
-    """The run's token, of the file or the environment. Raises ConfigError if there is none."""
+    """The run's token, of the file or the environment. Raises ConfigError if neither has a token."""
     from netpart.errors import ConfigError
     from netpart.launch.control.token import HINT, VARIABLE, find_token
 

@@ -134,7 +134,7 @@ class Picture:
 
     @property
     def traffic(self) -> str:
-        """The traffic between workers as text, "" if there is none."""
+        """The traffic between workers as text, "" if nothing is sent."""
         return "; ".join(filter(None, (self._crossing, *self._sums)))
 
     @property

@@ -39,5 +39,6 @@ class MetricSums:
 
 
 def unowned_mask(verbs: Verbs, owned: Array | None, rows: int) -> Array | None:
-    """The mask (B, 1) or (B, F) of the elements that another part differentiates; None: there are none."""
+    """The mask (B, 1) or (B, F) of the elements that another part differentiates; None: this part differentiates
+    all."""
     return None if owned is None else verbs.xp.logical_not(verbs.xp.asarray(owned)).reshape(rows, -1 if rows else 1)

@@ -41,7 +41,7 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
 
 
 def _replacement_hint(type_name: str) -> str:
-    """A hint that names the replacement of a type that netpart does not compute; "" if there is none."""
+    """A hint that names the replacement of a type that netpart does not compute; "" if nothing replaces it."""
     return f"try {INSTEAD[type_name]}; " if type_name in INSTEAD else ""
 
 

@@ -187,7 +187,7 @@ class Layer(ABC):
 
     @property
     def rows(self) -> int:
-        """Rows of the first input or, if there is none with a shape, of the output; 0 for opaque records."""
+        """Rows of the first input or, if no input has a shape, of the output; 0 for opaque records."""
         shape = next((spec.shape for spec in (*self.inputs[:1], self.output) if spec.shape), (0,))
         return shape[0]
 

@@ -89,7 +89,8 @@ class Normalisation(Layer):
         return relative_slices(call.region, self.touched(call.region))
 
     def _views(self, arrays: list[Array]) -> tuple[Array | None, Array | None]:
-        """Scale and shift, or their gradients, as views with the rank of the output; None if there is none."""
+        """Scale and shift, or their gradients, as views with the rank of the output; None for what the layer does not
+        have."""
         first = self.axes.start
         last = self.output.rank - self.axes.stop
         views = (None if a is None else a.reshape((1,) * first + a.shape + (1,) * last) for a in arrays)

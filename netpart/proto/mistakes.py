@@ -43,7 +43,7 @@ class OpenBlock:
     """A block that is open at the error.
 
     ``label`` is the layer's name if it has been read, else ``name``. ``bracket`` is the ``[`` of a list in the block
-    that is not closed yet, END if there is none.
+    that is not closed yet, END if all are closed.
     """
 
     name: str

@@ -96,7 +96,8 @@ class Transport(ABC):
         return
 
     def bind(self, address: str) -> str:
-        """Start to receive at ``address`` and return the address that peers connect to, "" if there are none."""
+        """Start to receive at ``address`` and return the address that peers connect to, "" for a transport without
+        addresses."""
         return ""
 
     def connect(self, addresses: Mapping[int, str]) -> None:

@@ -124,7 +124,7 @@ class VerifyReport:
 
     @cached_property
     def first(self) -> TensorComparison | None:
-        """The first comparison that exceeds its bound; None if there is none."""
+        """The first comparison that exceeds its bound; None if all are within."""
         return next((c for c in self.comparisons if c.category == SEMANTIC), None)
 
     @cached_property

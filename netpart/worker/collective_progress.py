@@ -54,7 +54,7 @@ class CollectiveProgress:
     several blocks; ``verbs`` are the operations of the device on which all these arrays are. All arrays are bound here,
     so a run allocates only small lists.
 
-    The caller must finish sending one array before it asks for the next, and ask until there is none: several blocks
+    The caller must finish sending one array before it asks for the next, and ask until no array is left: several blocks
     are packed only then. Messages are taken in the order of the schedule, so the order of the sums depends on nothing
     else.
     """
@@ -156,7 +156,7 @@ class CollectiveProgress:
             copy()
 
     def expects(self) -> tuple[int, int] | None:
-        """The next message to come as (place, index); None if there is none."""
+        """The next message to come as (place, index); None if all have come."""
         if self.done or self._at == -1:
             return None
         arrival = self._arrivals[self._at]

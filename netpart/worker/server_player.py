@@ -57,7 +57,7 @@ class ServedGroup:
 
     @property
     def step(self) -> int | None:
-        """The step that it pushes next; None if there is none."""
+        """The step that it pushes next; None if it has pushed its last."""
         return self.steps[self.done] if self.done < len(self.steps) else None
 
 

@@ -41,8 +41,8 @@ class WaitReason(NamedTuple):
 class StreamMarks:
     """Marks of ``rank`` on the current stream of ``xp``, cupy.
 
-    ``joint`` is one of the collectives that GPUs carry out among themselves. If there are none, there are no marks and
-    no waits.
+    ``joint`` is one of the collectives that GPUs carry out among themselves. A run without such collectives has no
+    marks and no waits.
     """
 
     def __init__(self, xp: Any, rank: int, joint: RunningCollective | None, clock: Clock) -> None:

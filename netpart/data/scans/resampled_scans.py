@@ -123,5 +123,5 @@ def voxel_moments(scan: NiftiScan, dtype: DTypeLike = np.float32) -> tuple[float
         raise DataError(f"{scan.path}: expected finite voxels, got some that are not; make the scan anew")
     mean = total / max(count, 1)
     variance = squares / max(count, 1) - mean * mean
-    # The difference of two large sums may leave a small variance where there is none: compare it with the mean.
+    # The difference of two large sums may leave a small variance where the true one is 0: compare it with the mean.
     return (mean, variance**0.5) if variance > 1e-12 * mean * mean else (0.0, 1.0)

@@ -53,7 +53,7 @@ def sharding_threshold(job: JobProto) -> int:
 
 
 def whole_update_reason(job: JobProto) -> tuple[str, str] | None:
-    """The setting of ``job`` that requires every worker to update all that it holds, and why; None if there is none."""
+    """The setting of ``job`` that requires every worker to update all that it holds, and why; else None."""
     if job.updater.ema_eval:
         why = "a worker that updates a share of a parameter has the averages of that share, and cannot test with them"
         return "updater.ema_eval", why

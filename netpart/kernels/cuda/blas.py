@@ -183,7 +183,7 @@ def workspace_address(memory: ScratchMemory) -> int:
 
 
 def even_step(extents: Sequence[int], steps: Sequence[int]) -> int | None:
-    """The single step that enumerates all elements of ``extents``; None if there is none."""
+    """The single step that enumerates all elements of ``extents``; None if they need several."""
     along = [(n, step) for n, step in zip(extents, steps, strict=True) if n > 1]
     if any(outer != n * inner for (_, outer), (n, inner) in pairwise(along)):
         return None
@@ -191,7 +191,7 @@ def even_step(extents: Sequence[int], steps: Sequence[int]) -> int | None:
 
 
 def load_cublas(xp: Any) -> ctypes.CDLL:
-    """The cuBLAS that CuPy uses. Raises NetpartError if there is none."""
+    """The cuBLAS that CuPy uses. Raises NetpartError if CuPy has loaded no cuBLAS."""
     soname = f"libcublas.so.{xp.cuda.runtime.runtimeGetVersion() // 1000}"
     try:
         xp.cuda.cublas  # noqa: B018 - finds the library, in whichever package, and loads it: then its name is enough

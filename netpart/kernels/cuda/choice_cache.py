@@ -18,7 +18,7 @@ class ChoiceCache:
         self.folder = _cache_folder() / kind / _digest_name("\n".join(versions))
 
     def get(self, question: str) -> str | None:
-        """The choice for ``question``; None if there is none or its file cannot be read."""
+        """The choice for ``question``; None if no choice was kept or its file cannot be read."""
         with contextlib.suppress(OSError, ValueError):
             found = json.loads(self._file(question).read_text())
             # The question itself is compared, too: its digest might be that of another.

@@ -4,7 +4,7 @@
     dw = dyᵀ x       the rows of dy are added up while they are read
 
 A handle of cuBLAS is also one of cuBLASLt. The chosen algorithm is the first of its proposals without atomic additions,
-whose order would change from run to run; where there is none, the callers use separate kernels.
+whose order would change from run to run; where no such kernel exists, the callers use separate kernels.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fus
 def _fused_product(
     blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int
 ) -> FusedProduct | None:
-    """The launch of yᵀ = leftᵀ rightᵀ, as cuBLAS reads the matrices, with an epilogue; None if there is none."""
+    """The launch of yᵀ = leftᵀ rightᵀ, as cuBLAS reads the matrices, with an epilogue; None if cuBLASLt cannot."""
     if not vector.flags.c_contiguous:
         return None
     operands = (left, right, y)
@@ -122,7 +122,7 @@ def _matrix_descriptor(blas: Blas, operand: Operand, order: MatrixLayout) -> Any
 
 
 def _best_algorithm(blas: Blas, matmul: Any, layouts: list[Any], addresses: list[int]) -> Any:
-    """The algorithm that cuBLASLt's heuristic ranks first; None if there is none."""
+    """The algorithm that cuBLASLt's heuristic ranks first; None if it finds no algorithm."""
     wishes = _create_descriptor(blas, "MatmulPreference")
     _set_attribute(blas, "MatmulPreference", wishes, MOST_WORKSPACE, Wide(WORKSPACE))
     _set_attribute(blas, "MatmulPreference", wishes, REDUCTIONS, Unsigned(IN_ORDER))

@@ -86,7 +86,7 @@ def _build_graph(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
 def propose_engines(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
     """The graph with the engines that may compute it: deterministic ones, as exact as ``problem`` requires.
 
-    Raises CudnnRefused if there are none.
+    Raises CudnnRefused if cuDNN proposes no engine.
     """
     barred = ["NONDETERMINISTIC", "DOWN_CONVERT_INPUTS", *INEXACT] + ([] if problem.tensor_cores else ["TENSOR_CORE"])
     if problem.dtype == "bfloat16":

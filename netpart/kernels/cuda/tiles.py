@@ -80,7 +80,7 @@ def tile_candidates(
 
 
 def fitting_tiles(found: list[AttentionTiles], shared: int) -> AttentionTiles:
-    """The first tiles that take at most ``shared`` bytes. Raises NetpartError if there are none."""
+    """The first tiles that take at most ``shared`` bytes. Raises NetpartError if all take more."""
     for tiles in found:
         if tiles.shared <= min(SHARED, shared):
             return tiles

@@ -76,7 +76,7 @@ def _pooling_descs(
 
 
 def _winner_memory(calls: Calls, desc: PrimitiveDesc, arg: Array | None, method: Method) -> DnnlMemory | None:
-    """The memory of max pooling's winners: ``arg``, or a temporary if there is none; None for AVG."""
+    """The memory of max pooling's winners: ``arg``, or a temporary if the caller keeps no winners; None for AVG."""
     if method == "AVG":
         return None
     wanted = desc.arg(Arg.WORKSPACE)

@@ -36,7 +36,7 @@ Handler = Callable[[int, Any], None] | int | None
 class SignalListener:
     """Handler of the signals of this process.
 
-    ``depth`` counts the active blocks that defer signals; ``kept`` is a deferred signal, 0 if there is none.
+    ``depth`` counts the active blocks that defer signals; ``kept`` is a deferred signal, 0 if no signal has come.
     """
 
     def __init__(self) -> None:

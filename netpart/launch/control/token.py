@@ -50,7 +50,7 @@ class RunToken:
 
 
 def find_token(environment: Mapping[str, str], file: Path | None = None) -> RunToken | None:
-    """The token in ``file``, or else in the environment; None if there is none. Raises ConfigError."""
+    """The token in ``file``, or else in the environment; None if neither has one. Raises ConfigError."""
     if file is not None:
         return parse_token(_read_token_file(file), str(file))
     text = environment.get(VARIABLE)

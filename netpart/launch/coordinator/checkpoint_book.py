@@ -61,7 +61,7 @@ class CheckpointBook:
             self.files[step].append(create_checkpoint(state_path, states, metadata))
 
     def file(self, path: Path) -> CheckpointWriter | None:
-        """The open file whose final path is ``path``; None if there is none."""
+        """The open file whose final path is ``path``; None if no such file is open."""
         found = (
             f for files in self.files.values() for f in files if f.path.absolute() == partial_path(path).absolute()
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def read_log_tail(path: Path, lines: int) -> str:
-    """The last ``lines`` lines of a log; "" if there is none."""
+    """The last ``lines`` lines of a log; "" if the file does not exist."""
     try:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
     except OSError:

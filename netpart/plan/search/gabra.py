@@ -99,7 +99,7 @@ def _breed_offspring(
 
 
 def _first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
-    """``known`` and legal plans near random ones; raises NetpartError if there are none."""
+    """``known`` and legal plans near random ones; raises NetpartError if no legal plan is found."""
     partitions = len(problem.loads)
     devices = len(problem.capacities)
     found = list(known)

@@ -86,7 +86,7 @@ def _fastest_row(
 ) -> PipelineRow:
     """The fastest plan that ``made`` makes for one of the subsets in ``ways``, on ties the first.
 
-    If there is none, the refusal for the last subset, which has the most room.
+    If no subset has room, the refusal for the last subset, which has the most room.
     """
     rows = [_pipeline_row(name, made, profile, devices, workers, states) for workers in ways]
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])

@@ -81,7 +81,8 @@ class Portfolio:
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
     def find_proposal(self, name: str) -> Proposal:
-        """The proposal of the planner ``name``; raises ConfigError if there is none, or it is refused."""
+        """The proposal of the planner ``name``; raises ConfigError for an unknown planner, and for a refused
+        proposal."""
         found = next((p for p in self.proposals if name in p.row.name.split(", ")), None)
         if found is None or found.row.refused:
             got = repr(name) if found is None else f"one that is refused: {found.row.refused}"

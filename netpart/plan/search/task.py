@@ -63,7 +63,7 @@ class PlanningTask:
                 return problem, allocate_greedily(problem)
             except NetpartError:
                 continue
-        # GREEDY may fail although a legal plan exists; EXACT finds one or proves that there is none.
+        # GREEDY may fail although a legal plan exists; EXACT finds one or proves that no plan is legal.
         return problems[-1], solve_exactly(problems[-1], self.limit).plan
 
     def problem(self, objective: str) -> Knapsacks:

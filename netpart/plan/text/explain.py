@@ -66,7 +66,7 @@ def explain_layer(partition: Partition, name: str) -> LayerExplanation:
 
 
 def _find_layer(partition: Partition, name: str) -> Node:
-    """The layer called ``name``; raises ConfigError if there is none."""
+    """The layer called ``name``; raises ConfigError for an unknown name."""
     known = {node.name: node for node in partition.graph.net.nodes if not node.inserted}
     if name not in known:
         raise ConfigError("explain", "a layer of the training net", repr(name), nearest_hint(name, known))

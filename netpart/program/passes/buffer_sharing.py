@@ -49,11 +49,11 @@ class BufferAccesses:
         return max([*self.reads, *self.writes], default=-1)
 
     def read_after(self, time: int) -> float:
-        """The last time after ``time`` at which it is read; -1 if there is none."""
+        """The last time after ``time`` at which it is read; -1 if it is not read again."""
         return max((t for t in self.reads if t > time), default=-1)
 
     def written_after(self, time: int) -> float:
-        """The first time after ``time`` at which it is written; infinity if there is none."""
+        """The first time after ``time`` at which it is written; infinity if it is not written again."""
         return min((t for t in self.writes if t > time), default=inf)
 
     def join(self, other: BufferAccesses) -> None:
