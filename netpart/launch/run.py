@@ -82,12 +82,7 @@ def run_job(
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))
     check_start(cut, options.restore, options.averages)
-    options = replace(options, kernels=str(record_kernel_choice(cut.job)))
-    places = local_devices(options, cut, launcher)
-    options = replace(options, transport=choose_transport(transport, launcher, places))
-    # This writes the choice into ``cut.job``, which every worker receives with its plan. So it must come before the
-    # workers start.
-    settle_collectives(cut, places)
+    options = settle_choices(cut, options, launcher, transport)
     record = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
     try:
         # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
@@ -102,6 +97,19 @@ def run_job(
             return summarise_run(cut, options, members, record, seconds)
     finally:
         record.close()
+
+
+def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport: str) -> RunOptions:
+    """Replace every "auto" of a run: kernels, transport and collectives; return ``options`` with the choices.
+
+    Kernels and collectives are also written into ``cut.job``, which every worker receives with its plan. So this must
+    come before the workers start. Raises ConfigError for a transport that the run cannot have.
+    """
+    kernels = str(record_kernel_choice(cut.job))
+    places = _local_devices(options, cut, launcher)
+    chosen = choose_transport(transport, launcher, places)
+    settle_collectives(cut, places)
+    return replace(options, kernels=kernels, transport=chosen)
 
 
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
@@ -164,7 +172,7 @@ def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
     )
 
 
-def local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
+def _local_devices(options: RunOptions, partition: Partition, launcher: str) -> list[str]:
     """The device of each rank if all ranks are processes of this host. Empty otherwise: other hosts' GPUs are not known
     here."""
     return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == LOCAL else []

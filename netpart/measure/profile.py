@@ -8,15 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from netpart.graph.ready import check_ready
-from netpart.launch.control.nccl_choice import settle_collectives
-from netpart.launch.control.transport_choice import choose_transport
 from netpart.launch.report.run_record import RunRecord
-from netpart.launch.run import lead_workers, local_devices, make_run_options
+from netpart.launch.run import lead_workers, make_run_options, settle_choices
 from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
 from netpart.measure.traces import decode_memory_plan, decode_trace
 from netpart.plan.partition import partition_by_scheme
-from netpart.program.kernel_choice import record_kernel_choice
 from netpart.proto.cluster import single_group_job
 from netpart.worker.initial_values import restored_names
 
@@ -67,10 +64,7 @@ def profile_job(
             proto, job.worker_count if workers is None else workers, job.folder, phases=("train",)
         )
         check_ready(cut, restored_names(options.restore))
-        record_kernel_choice(cut.job)
-        places = local_devices(options, cut, launcher)
-        options = replace(options, transport=choose_transport(transport, launcher, places))
-        settle_collectives(cut, places)
+        options = settle_choices(cut, options, launcher, transport)
         record = RunRecord(options.workspace, None)
         try:
             members = lead_workers(cut, options, launcher, record)
