@@ -98,7 +98,7 @@ cover: env ## run the tests of make test and list the lines that none of them ex
 	$(BIN)/coverage report
 
 test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=python3 uses that Python as it is
-	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
+	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda -n 12 --dist worksteal --timeout 200 --timeout-method thread $(ARGS)
 
 test-cupy: $(GPU_STAMP) ## run the tests of the GPU path without a GPU: CuPy's own wheel on netpart's emulated CUDA runtime
 	PYTHONPATH=$(CURDIR)/tests/cuda/runtime/found:$(CURDIR) NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)

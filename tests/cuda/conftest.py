@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from netpart.kernels.cuda.device import thread_stream
@@ -23,6 +25,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.peers)
             if why:
                 item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Leaves a process of xdist whose GPU context is broken, after the failure was reported; xdist starts another.
+
+    After an illegal address each call of CUDA fails in this process, and with it every later test.
+    """
+    if report.failed and ON_GPU and "PYTEST_XDIST_WORKER" in os.environ and _context_is_broken():
+        os._exit(3)
+
+
+def _context_is_broken() -> bool:
+    """True if the GPU cannot be used any more in this process."""
+    runtime = cupy().cuda.runtime
+    try:
+        runtime.deviceSynchronize()
+    except runtime.CUDARuntimeError:
+        return True
+    return False
 
 
 @pytest.fixture(autouse=True, scope="session")
