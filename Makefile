@@ -103,10 +103,12 @@ test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=pyt
 test-cupy: $(GPU_STAMP) ## run the tests of the GPU path without a GPU: CuPy's own wheel on netpart's emulated CUDA runtime
 	PYTHONPATH=$(CURDIR)/tests/cuda/runtime/found:$(CURDIR) NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
 
+# Engines that are timed under compute-sanitizer are not kept for the user.
+OWN_CACHE = XDG_CACHE_HOME='$(CURDIR)/out/sanitize/cache'
 SANITIZED = $(or $(NETS),halo/conv-rows alexnet/alexnet-small vit/vit-b16-small resattnet/resnet3d18-small)
 sanitize-gpu: $(GPU_STAMP) ## search three training steps on a GPU for bad accesses and races; NETS=halo/conv-rows TOOLS=racecheck
 	@for net in $(SANITIZED); do for tool in $(or $(TOOLS),memcheck racecheck); do echo "$$net: $$tool"; \
-	  compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
+	  $(OWN_CACHE) compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
 	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
 
 sanitize-emulated: $(PEERS) ## search for them on the emulated GPU, with several orders of threads; ORDERS='1 2 3'

@@ -128,7 +128,7 @@ class Machine:
 
     def free(self, held: int) -> int | None:
         """Bytes that may be allocated where the worker computes, in addition to the ``held`` ones; None if unknown."""
-        return available_memory(held, self.mapped_bytes) if self.xp is np else int(self.xp.cuda.runtime.memGetInfo()[0])
+        return available_memory(held, self.mapped_bytes) if self.xp is np else _free_on_gpu(self.xp)
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""
@@ -152,6 +152,14 @@ class Machine:
             averages = (state[AVERAGE] for state in self.state)
             arrays.made.update(zip((view.buffer for view in self.program.parameters), averages, strict=True))
         return arrays
+
+
+def _free_on_gpu(xp: Any) -> int:
+    """Free bytes of the current GPU, and those that CuPy's pool keeps from arrays that are gone.
+
+    The GPU counts the latter as used, but the pool gives them to new arrays.
+    """
+    return int(xp.cuda.runtime.memGetInfo()[0]) + int(xp.get_default_memory_pool().free_bytes())
 
 
 def box_slices(view: View) -> tuple[slice, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -52,6 +53,14 @@ def _stream() -> None:
     """What a test asks CuPy for comes before the kernels: on their stream, and not on the default one."""
     if ON_GPU:
         thread_stream(cupy())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Engines that tests time beside other processes are not kept for the user. Child processes inherit the folder."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -16,7 +15,7 @@ from netpart.kernels.cuda.problem import DATA, FORWARD, ConvolutionProblem, Cudn
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, ORDERS, agree, fast, lying, near, play
-from tests.cuda.module import ON_GPU, cupy
+from tests.cuda.module import ON_GPU, cupy, emulated
 from tests.kernels.harness import normal, rubbish
 from tests.kernels.onednn.test_convolution import Case, cases
 
@@ -25,14 +24,9 @@ FLOAT32 = 2e-4
 ENGINES = pytest.mark.skipif(ON_GPU, reason="the engines of a GPU are its own")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of the user's caches."""
-    with pytest.MonkeyPatch.context() as patched:
-        place = tmp_path_factory.mktemp("cache")
-        patched.setenv("XDG_CACHE_HOME", str(place))
-        cupy()
-        yield place
+def cudnn() -> Any:
+    """The emulated frontend."""
+    return emulated("cudnn")
 
 
 def three_verbs_agree(case: Case, order: str, dtype: str, activation: Kind | None) -> None:
@@ -157,6 +151,21 @@ def test_the_fastest_engine_is_remembered() -> None:
     with patch.object(device.xp.cuda, "get_elapsed_time", lambda a, b: next(times)):
         assert device.dnn.plan(problem).index == 2
     assert dnn.Dnn(device).plan(problem).index == 2
+
+
+@ENGINES
+def test_an_engine_that_cannot_be_built_any_more_is_replaced() -> None:
+    x, w, _, dy, window = example(channels=5)
+    device = Fast(cupy(), "float64").device
+    problem = ConvolutionProblem(
+        DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False
+    )
+    kept, declined = str(problem), cudnn().ENGINES[cudnn().DECLINED]
+    for chosen in (declined, "an engine of the past"):
+        device.dnn.choices.put(kept, chosen)
+        found = dnn.Dnn(device).plan(problem)
+        assert found.index != cudnn().DECLINED
+        assert device.dnn.choices.get(kept) == cudnn().ENGINES[found.index]
 
 
 @ENGINES

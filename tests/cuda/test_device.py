@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.kernels.cuda.device import SLOTS_PER_LAUNCH, source_text
+from netpart.kernels.cuda.device import source_text
 from netpart.kernels.cuda.kernels import Kernels
 from netpart.kernels.cuda.launch import LaunchScratch, kernel_argument
+from netpart.kernels.cuda.slots import SLOTS_PER_LAUNCH
 from netpart.kernels.cuda.view import collapsed_views, strided_view
 from tests.cuda.module import cupy
 
@@ -36,6 +37,34 @@ def test_equal_functions_share_a_slot_and_new_ones_are_told() -> None:
     device.write_step(5)
     assert device.slot(float).data.ptr == first.data.ptr != second.data.ptr
     assert (float(first.get()[0]), float(second.get()[0])) == (5, 10)
+
+
+def test_a_function_of_several_values_has_slots_side_by_side_and_is_called_once_in_a_step() -> None:
+    """Also where the slots of a launch are used up before it."""
+    device, asked = kernels().device, list[int]()
+
+    def values(step: int) -> tuple[float, ...]:
+        asked.append(step)
+        return step + 0.25, step + 0.5, step + 0.75
+
+    single = [device.slot(lambda step, k=k: k + step / 8) for k in range(SLOTS_PER_LAUNCH - 2)]
+    found = device.step_slots(values, 3)
+    assert device.step_slots(values, 3).data.ptr == found.data.ptr
+    for step in (3, 4, 4):
+        device.write_step(step)
+        assert found.get().tolist() == [step + 0.25, step + 0.5, step + 0.75]
+        assert [float(slot.get()[0]) for slot in single] == [k + step / 8 for k in range(SLOTS_PER_LAUNCH - 2)]
+    assert asked == [3, 4]
+
+
+def test_steps_that_wait_on_the_stream_have_values_of_their_own() -> None:
+    """The next step overwrites the arguments of a launch that the device has not reached."""
+    device = kernels().device
+    slot, seen = device.slot(float), [cupy().zeros(1) for _ in range(3)]
+    for step, copy in enumerate(seen):
+        device.write_step(step)
+        copy[...] = slot
+    assert [float(copy.get()[0]) for copy in seen] == [0, 1, 2]
 
 
 def test_kernels_of_a_thread_enqueue_on_one_stream_and_compile_a_source_once() -> None:

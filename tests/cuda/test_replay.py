@@ -131,6 +131,7 @@ def test_memory_counts_what_is_kept_on_the_device() -> None:
     assert worker.machine.memory_bytes == worker.program.total_bytes + worker.machine.workspace_bytes + samples
 
 
+@pytest.mark.skipif(ON_GPU, reason="engines of cuDNN have workspaces as large")
 def test_lanes_with_products_have_a_workspace_for_cublas_and_no_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
     lent = set[int]()
     monkeypatch.setattr(Blas, "lend", spied(Blas.lend, lent))
@@ -160,6 +161,29 @@ def test_what_cublas_would_take_is_refused_where_it_does_not_fit(monkeypatch: py
         player(keep=False)
     monkeypatch.setenv("NETPART_LANES", "1")
     assert player(keep=False).machine.workspace_bytes < 2 * WORKSPACE
+
+
+def test_what_the_pool_keeps_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pool:
+        kept = 0
+
+        def free_bytes(self) -> int:
+            return self.kept
+
+    monkeypatch.setattr(cupy().cuda.runtime, "memGetInfo", lambda: (RESERVE, 16 << 30))
+    monkeypatch.setattr(cupy(), "get_default_memory_pool", Pool)
+    with pytest.raises(MemoryRefused, match="of the GPU are left"):
+        player(keep=False)
+    monkeypatch.setattr(Pool, "kept", 1 << 30)
+    assert player(keep=False).machine.free(0) == RESERVE + (1 << 30)
+
+
+def test_memory_of_an_array_that_is_gone_is_free() -> None:
+    """On a GPU; with room for what other processes take meanwhile."""
+    machine, size = player(keep=False).machine, 256 << 20
+    before = machine.free(0) or 0
+    cupy().empty(size, np.uint8)
+    assert (machine.free(0) or 0) > before - size // 2
 
 
 @pytest.mark.parametrize("name", NETS)

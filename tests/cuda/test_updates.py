@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.families import UPDATERS
+from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.cuda.updates import CHUNK
 from netpart.kernels.op import Array, Clock, Op, chain_ops
 from netpart.kernels.reference import Kernels
+from netpart.kernels.updates import StepNumbers
 from netpart.updaters import AVERAGE, ParameterScale, Updater, build_updater
 from netpart.worker.actions import RUN, Action
 from netpart.worker.gpu.graph_capture import group_table_rows, make_group_call
@@ -172,7 +174,26 @@ def test_a_captured_graph_follows_the_rate() -> None:
     for number in (1, 2, 6):
         pair.step(number)
     pair.check()
-    assert kernels.device.written_step == 6
+    assert kernels.device.slots.written_step == 6
+
+
+def test_numbers_are_computed_once_in_a_step_for_each_rule_and_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, kernels, numbers = list[tuple[int, ParameterScale]](), Fast(cupy(), "float64"), Updater.numbers
+
+    def noted(rule: Updater, step: int, scale: ParameterScale) -> StepNumbers:
+        asked.append((step, scale))
+        return numbers(rule, step, scale)
+
+    monkeypatch.setattr(Updater, "numbers", noted)
+    rule = ruled("kAdamW", "weight_decay: 0.25")
+    scales = ParameterScale(), ParameterScale(lr=2), ParameterScale(lr=2, wd=0)
+    for scale in scales * 3:
+        w, g, *state = (lying(normal(i, 5), "plain") for i in range(4))
+        kernels.update(rule, w, g, state, ParameterScale(scale.lr, scale.wd), Clock())
+    kernels.device.slot(float)
+    for step in (0, 0, 1):
+        kernels.device.write_step(step)
+    assert asked == [(step, scale) for step in (0, 1) for scale in scales]
 
 
 @settings(max_examples=30, deadline=None)

@@ -55,6 +55,17 @@ def test_who_interrupts_the_first_has_interrupted_both(tmp_path: Path) -> None:
     assert (bool(code), len(calls)) == (True, 1)
 
 
+def test_what_runs_under_the_sanitizer_keeps_its_choices_for_itself(tmp_path: Path) -> None:
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(f"#!/bin/sh\necho \"$XDG_CACHE_HOME\" > '{tmp_path}/log'\n")
+    tool.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in OF_A_MAKE_ABOVE}
+    environment["PATH"] = os.pathsep.join([str(tmp_path), environment["PATH"]])
+    command = ["make", "sanitize-gpu", "GPU_PYTHON=python3", "NETS=halo/conv-rows", "TOOLS=memcheck"]
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert (tmp_path / "log").read_text().strip() == str(ROOT / "out/sanitize/cache")
+
+
 def test_every_command_is_said_once() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commands = [line.split(":")[0] for line in makefile.splitlines() if ":.*##" not in line and " ## " in line]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from netpart.kernels.cuda.complaints import Complaints
+from netpart.kernels.cuda.slots import SingleValue, SlotBlock, StepFunction, StepSlots
 from netpart.kernels.op import Array
 
 SOURCE = Path(__file__).with_name("source")
@@ -21,8 +22,6 @@ INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$', re.MULTILINE)
 REALS = {"float32": "float", "float64": "double"}
 OPTIONS = "-std=c++17", "--device-as-default-execution-space"
 """Options of NVRTC; the second because CUDA 13.0 takes a generic lambda in a kernel for a host function."""
-SLOTS_PER_LAUNCH = 128
-"""Slots that one launch sets: the values are in its parameters, so that it reads no host memory later."""
 THREAD_STREAMS = local()
 """The streams of this thread: its workers enqueue on one stream, so they may read each other's arrays."""
 
@@ -38,9 +37,7 @@ class CudaDevice:
         self.xp = xp
         self.precision = precision
         self.stream = thread_stream(xp)
-        self.values: list[Callable[[int], float]] = []
-        self.slots: list[Array] = []
-        self.written_step: int | None = None
+        self.slots = StepSlots()
         self.held = 0
         self.complaints = Complaints(xp)
         self.use()
@@ -61,24 +58,19 @@ class CudaDevice:
 
         Callables that are equal share a slot.
         """
-        if value not in self.values:
-            if len(self.values) == SLOTS_PER_LAUNCH * len(self.slots):
-                self.slots.append(self.xp.zeros(SLOTS_PER_LAUNCH, np.float64))
-            self.values.append(value)
-            self.written_step = None  # the next ``write_step`` has to set the new slot, even in the same step
-        at = self.values.index(value)
-        return self.slots[at // SLOTS_PER_LAUNCH][at % SLOTS_PER_LAUNCH :][:1]
+        return self.step_slots(SingleValue(value), 1)
+
+    def step_slots(self, function: StepFunction, count: int) -> Array:
+        """Device memory (count,), float64, with the values of ``function``, which is called once in a step."""
+        return self.slots.find(function, count, self._slot_block)
 
     def write_step(self, step: int) -> None:
         """Enqueue writing the values of ``step`` to all slots, unless they hold them already."""
-        if step == self.written_step:
-            return
-        self.written_step = step
-        for first, slots in zip(range(0, len(self.values), SLOTS_PER_LAUNCH), self.slots, strict=True):
-            values = [value(step) for value in self.values[first : first + SLOTS_PER_LAUNCH]]
-            given = np.zeros((), [("value", np.float64, SLOTS_PER_LAUNCH)])
-            given["value"][: len(values)] = values
-            self.function("slots.cu", "tell", np.float64)((1,), (SLOTS_PER_LAUNCH,), (slots, given))
+        self.slots.write(step)
+
+    def _slot_block(self) -> SlotBlock:
+        """New slots with the launch that sets them."""
+        return SlotBlock(self.xp, self.function("slots.cu", "tell", np.float64))
 
     def turn(self, lane: int) -> Any:
         """Make a lane's stream the current one of this thread, for libraries as well, and return it.

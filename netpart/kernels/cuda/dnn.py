@@ -1,7 +1,8 @@
 """cuDNN: convolutions of packed tensors, by plans that its frontend makes from a graph.
 
 A CUDA graph may hold such plans. Of the engines that cuDNN proposes for a problem the fastest is chosen: a few are
-timed when the problem first occurs, and the name of the fastest is kept in the user's cache folder.
+timed when the problem first occurs, and the name of the fastest is kept in the user's cache folder. If that engine
+cannot be built any more, the choice is made anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from netpart.kernels.cuda.choice_cache import ChoiceCache
 from netpart.kernels.cuda.device import CudaDevice
 from netpart.kernels.cuda.launch import LaunchScratch
 from netpart.kernels.cuda.operand import ALIGNED, ScratchMemory, align_workspace, needed_scratch, operand_address
-from netpart.kernels.cuda.problem import ConvolutionProblem, CudnnRefused, build_engines, propose_engines
+from netpart.kernels.cuda.problem import ConvolutionProblem, CudnnRefused, build_engine, build_engines, propose_engines
 from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
@@ -102,13 +103,16 @@ class Dnn:
 
     def _made(self, problem: ConvolutionProblem) -> ConvolutionPlan:
         made = propose_engines(self.cudnn, problem, handle=self.handle)
+        return self._kept(problem, made) or self._fastest(problem, made)
+
+    def _kept(self, problem: ConvolutionProblem, made: Any) -> ConvolutionPlan | None:
+        """The engine that was chosen before; None if there is none, or cuDNN no longer proposes or builds it."""
         chosen = self.choices.get(str(problem))
         for index in range(made.get_execution_plan_count() if chosen else 0):
             # By name, as indices may change with the order of cuDNN's proposals.
-            if made.get_plan_name_at_index(index) == chosen:
-                made.build_plan_at_index(index)
+            if made.get_plan_name_at_index(index) == chosen and build_engine(self.cudnn, made, index):
                 return ConvolutionPlan(problem, made, index, self)
-        return self._fastest(problem, made)
+        return None
 
     def _fastest(self, problem: ConvolutionProblem, made: Any) -> ConvolutionPlan:
         plans = []

@@ -18,8 +18,8 @@ class ConvolutionGeometry(NamedTuple):
     """A convolution of x (batch, channels, *space) to ``y`` by ``w``, everything with ``AXES`` axes of space.
 
     ``x`` is the tensor that engines read, padded by ``low`` and ``high``. If the windows do not end where the padding
-    ends, it is a copy of exactly the elements that they read, without padding, which begins ``frame`` elements before
-    the tensor.
+    ends, or if a window is inside the padding, ``x`` is a copy of exactly the elements that they read, without padding,
+    which begins ``frame`` elements before the tensor. cuDNN 9.19 ignores the padding of a window of one element.
     """
 
     x: Shape
@@ -42,7 +42,8 @@ class ConvolutionGeometry(NamedTuple):
         inner, kernel, out = (_fill_three_axes(a.shape[2:], 1) for a in (x, w, y))
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
         rest = [n + lo + hi - r for n, lo, hi, r in zip(inner, low, high, reach, strict=True)]
-        exact = all(n and r >= 0 and r // s + 1 == o for n, r, s, o in zip(inner, rest, stride, out, strict=True))
+        ending = all(n and r >= 0 and r // s + 1 == o for n, r, s, o in zip(inner, rest, stride, out, strict=True))
+        exact = ending and all(max(lo, hi) < r for lo, hi, r in zip(low, high, reach, strict=True))
         frame = None if exact else low
         if not exact:
             inner = tuple((o - 1) * s + r for o, s, r in zip(out, stride, reach, strict=True))

@@ -106,12 +106,16 @@ def propose_engines(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> An
 
 def build_engines(cudnn: Any, made: Any) -> Iterator[int]:
     """The engines that can be built, in cuDNN's order of preference; each is built when the iteration reaches it."""
-    for index in range(made.get_execution_plan_count()):
-        try:
-            made.build_plan_at_index(index)
-        except (RuntimeError, NotImplementedError, cudnn.cudnnGraphNotSupportedError):
-            continue
-        yield index
+    return (index for index in range(made.get_execution_plan_count()) if build_engine(cudnn, made, index))
+
+
+def build_engine(cudnn: Any, made: Any, index: int) -> bool:
+    """Build one engine; False if cuDNN cannot build it."""
+    try:
+        made.build_plan_at_index(index)
+    except (RuntimeError, NotImplementedError, cudnn.cudnnGraphNotSupportedError):
+        return False
+    return True
 
 
 def _channels_last_steps(dim: list[int]) -> list[int]:

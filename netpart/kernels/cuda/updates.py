@@ -81,15 +81,15 @@ def _launch_updates(launch: KernelLaunch, updates: list[BoundUpdate]) -> None:
 
 
 @dataclass(frozen=True)
-class StepValue:
-    """One of the StepNumbers of an update, as a function of the step."""
+class UpdateNumbers:
+    """The StepNumbers of all updates with ``updater`` and ``scale``, as a function of the step."""
 
     updater: Any
     scale: Any
-    field: str
 
-    def __call__(self, step: int) -> float:
-        return float(getattr(self.updater.numbers(step, self.scale), self.field))
+    def __call__(self, step: int) -> StepNumbers:
+        found: StepNumbers = self.updater.numbers(step, self.scale)
+        return found
 
 
 class Updates(updates.Updates, CudaVerbs):
@@ -141,10 +141,11 @@ class Updates(updates.Updates, CudaVerbs):
     def _told(self, updater: Any, scale: Any) -> np.ndarray[Any, Any]:
         """The addresses of the slots of all StepNumbers; shrink is null without decoupled weight decay."""
         found = np.zeros((), SLOTS)
-        shrinks = updater.decoupled and _scaled_decay(updater, scale) > 0
-        for field in StepNumbers._fields:
-            if field != "shrink" or shrinks:
-                found[field] = data_address(self.device.slot(StepValue(updater, scale, field)))
+        slots = self.device.step_slots(UpdateNumbers(updater, scale), len(StepNumbers._fields))
+        for at, field in enumerate(StepNumbers._fields):
+            found[field] = data_address(slots[at:])
+        if not (updater.decoupled and _scaled_decay(updater, scale) > 0):
+            found["shrink"] = 0
         return found
 
 

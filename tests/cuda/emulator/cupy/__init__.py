@@ -8,6 +8,7 @@ from typing import Any
 from cupy import cuda, runtime
 from cupy.array import MemoryPointer, array, asarray, asnumpy, empty, function, get_array_module, ndarray, zeros
 from cupy.raw import RawKernel, RawModule
+from cupy.runtime import get_default_memory_pool
 
 __version__ = "14.2.0"
 cuda.runtime, cuda.MemoryPointer = runtime, MemoryPointer
@@ -20,5 +21,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "RawKernel", "RawModule", "array", "asarray", "asnumpy", "cuda", "empty", "get_array_module", "ndarray", "zeros",
+    "RawKernel", "RawModule", "array", "asarray", "asnumpy", "cuda", "empty", "get_array_module",
+    "get_default_memory_pool", "ndarray", "zeros",
 ]  # fmt: skip
