@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ EAGER = "eager"
 GRAPH = "CUDA graph"
 COMPILED = "compiled"
 WAYS = EAGER, GRAPH, COMPILED
-"""The ways of PyTorch. The compiled one is last, so that its failure does not affect the others."""
+"""The ways of PyTorch."""
 PLAIN, LAST = "plain", "channels last"
 DEADLINE = 240.0
 """Seconds after which a run of netpart has failed."""
@@ -79,20 +80,28 @@ class Contest:
     def run(self) -> tuple[dict[str, Stretches], dict[str, float]]:
         """The stretches of each contender, netpart first; and the ceilings of the device."""
         ours = Stretches()
-        with Peer("torch_gpu", CORES, self.prepared.folder, self.device, self.precision) as peer:
-            ceilings = peer.ask(ceilings=True)
+        # Each way of PyTorch has a process of its own, as an error of CUDA ends all work of a process.
+        made = {way: Peer("torch_gpu", CORES, self.prepared.folder, self.device, self.precision) for way in self.ways}
+        with ExitStack() as stack:
+            peers = {way: stack.enter_context(peer) for way, peer in made.items()}
+            ceilings = peers[EAGER].ask(ceilings=True)
             if "failed" in ceilings:
                 raise RuntimeError(f"PyTorch on {self.device}: {ceilings['failed']}")
             ours.attempt(lambda: self.netpart(ours))
-            theirs = {EAGER: self.better_layout(peer)}
-            for way in WAYS[1:] if self.device != "cpu" else ():
-                theirs[way] = Stretches(theirs[EAGER].layout)
-                self.peer(peer, way, theirs[way])
+            theirs = {EAGER: self.better_layout(peers[EAGER])}
+            theirs |= {way: Stretches(theirs[EAGER].layout) for way in self.ways[1:]}
+            for way in self.ways[1:]:
+                self.peer(peers[way], way, theirs[way])
             for _ in range(self.rounds - 1):
                 ours.attempt(lambda: self.netpart(ours))
                 for way, stretches in theirs.items():
-                    self.peer(peer, way, stretches)
+                    self.peer(peers[way], way, stretches)
         return {NETPART: ours} | theirs, ceilings
+
+    @property
+    def ways(self) -> Sequence[str]:
+        """The ways of PyTorch on this device, eager first."""
+        return WAYS[:1] if self.device == "cpu" else WAYS
 
     def better_layout(self, peer: Peer) -> Stretches:
         """PyTorch eager, in the memory order that is faster for it; the other one is dropped."""

@@ -114,7 +114,9 @@ def test_of_no_keys_nothing_and_of_one_its_value(keys: int) -> None:
         kernels.attention_gradient(AttentionArguments(q, k, v, y, kept, 1.0), y, dq, None, None),
     ))  # fmt: skip
     assert np.array_equal(y.get(), np.broadcast_to(v.get() if keys else 0, (1, 3, 2)))
-    np.testing.assert_allclose(dq.get(), 0, atol=1e-15)  # of one key 0 but for the rounding of two sums that a GPU fuses
+    np.testing.assert_allclose(
+        dq.get(), 0, atol=1e-15
+    )  # of one key 0 but for the rounding of two sums that a GPU fuses
 
 
 @pytest.mark.parametrize(("precision", "bits"), [("float32", 23), ("tf32", 10), ("bfloat16", 7)])
