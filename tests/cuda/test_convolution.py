@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda import dnn, lowered
+from netpart.kernels.cuda import dnn, lowered, narrowing
 from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.cuda.problem import DATA, FORWARD, ConvolutionProblem, CudnnRefused
 from netpart.kernels.op import Array, Op, Window
@@ -93,8 +93,23 @@ def example(channels: int = 4, filters: int = 8) -> tuple[Array, Array, Array, A
     return x, w, b, normal(4, 2, filters, 6, 6), Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 
 
+def test_bfloat16_is_tf32_where_copies_would_take_longer() -> None:
+    *arrays, window = example()
+    x, w, b, dy = (a.astype("float32") for a in arrays)
+    made = []
+    for precision in ("tf32", "bfloat16"):
+        kernels, y = Fast(cupy(), "float32", precision), lying(rubbish(*dy.shape).astype("float32"), "last")
+        op = kernels.convolution(lying(x, "last"), lying(w, "last"), lying(b, "plain"), y, window)
+        assert all(len(shape) == 1 for shape, _ in op.scratch)  # nothing is copied
+        play(op)
+        made.append(y.get())
+    assert made[0].tobytes() == made[1].tobytes()
+
+
 @pytest.mark.parametrize("order", ["plain", "last"])
-def test_bfloat16_rounds_what_is_read_and_what_is_made(order: str) -> None:
+def test_bfloat16_rounds_what_is_read_and_what_is_made(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrowing, "BANDWIDTH", np.inf)
+    monkeypatch.setattr(narrowing, "LAUNCH", 0)
     x, w, b, dy, window = example()
     kernels = Fast(cupy(), "float32", "bfloat16")
     on = [lying(a.astype("float32"), "last") for a in (x, dy)]

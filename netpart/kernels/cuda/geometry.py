@@ -56,6 +56,16 @@ class ConvolutionGeometry(NamedTuple):
         return prod(self.w[2:])
 
     @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Elements of x, w and y."""
+        return prod(self.x), prod(self.w), prod(self.y)
+
+    @property
+    def flops(self) -> int:
+        """FLOPs of the convolution, and of each of its gradients."""
+        return 2 * prod(self.y) * prod(self.w[1:])
+
+    @property
     def trivial(self) -> bool:
         """True if each output depends on the input at its own position alone."""
         return self.taps == 1 and self.x[2:] == self.y[2:] and not any(self.low) and set(self.stride) == {1}
