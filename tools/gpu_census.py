@@ -6,9 +6,9 @@
 
 One worker is bound to the emulated device of tests/cuda, at the sizes that benchmarks.gpu times. It plays a step in
 which every launch is recorded and not executed. Bytes are those of the tensors among its arguments, each once; flops
-are those of products and convolutions. The least time on an H200 is the sum over all launches of the longest of the
-times of their nodes, bytes and flops. "MB at least" are moved if all tensors that are kept are written once and read
-once.
+are those of products and convolutions, at the rate of the precision that each of them has. The least time on an H200 is
+the sum over all launches of the longest of the times of their nodes, bytes and flops. "MB at least" are moved if all
+tensors that are kept are written once and read once.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from benchmarks.prepare import costs
 from netpart.data.row_source import RowSource
 from netpart.kernels.choose import kernel_class
 from netpart.kernels.cuda import blas, device, dnn, epilogues, feed, launch, updates
+from netpart.kernels.cuda.narrowing import LAUNCH, RATES, TF32
+from netpart.kernels.cuda.problem import ConvolutionProblem
 from netpart.kernels.cuda.view import StridedView
 from netpart.plan.partition import partition_by_scheme
 from netpart.program.compile import compile_worker
@@ -41,9 +43,9 @@ from netpart.updaters import build_updater
 from netpart.worker.player import Player
 from tests.cuda.module import emulated
 
-NODE, BANDWIDTH = 2e-6, 4.3e12
-"""Seconds of a node of a CUDA graph, and bytes in a second, of an H200, roughly."""
-PEAK = {"float32": 60e12, "tf32": 400e12, "bfloat16": 790e12}
+BANDWIDTH = 4.3e12
+"""Bytes in a second of an H200, roughly."""
+PEAK = {"float32": 60e12, **RATES}
 """Flops in a second of an H200, roughly."""
 ATTENTION = {"fused_attention": (1, 1), "fused_attention_gradient": (4, 3)}
 """By kernel: the number of products over the width of queries and keys, and over the width of values."""
@@ -51,16 +53,24 @@ HEAD = "net", "launches", "of libraries", "MB", "MB at least", "GFLOP", "µs at 
 
 
 class Asked(NamedTuple):
-    """One launch; libraries choose their ``grid`` and block themselves."""
+    """One launch, whose ``flops`` are of ``precision``; libraries choose their ``grid`` and block themselves."""
 
     name: str
     grid: str
     moved: int
-    flops: int = 0
+    flops: int
+    precision: str
 
-    def seconds(self, precision: str) -> float:
+    @property
+    def seconds(self) -> float:
         """The least seconds of the launch."""
-        return max(NODE, self.moved / BANDWIDTH, self.flops / PEAK[precision])
+        return max(LAUNCH, self.moved / BANDWIDTH, self.flops / PEAK[self.precision])
+
+    @property
+    def described(self) -> str:
+        """The launch in a line."""
+        multiplied = f"{self.flops / 1e9:10.3f} GFLOP" + (f" in {self.precision}" if self.flops else "")
+        return f"  {self.name:32} {self.grid:22} {self.moved / 1e6:10.3f} MB {multiplied}"
 
 
 def nbytes(argument: Any) -> int:
@@ -94,6 +104,11 @@ def multiplied(name: str, args: Sequence[Any]) -> int:
     return int(2 * prod(q.shape[:-1]) * k.shape[-2] * (widths * q.shape[-1] + values * v.shape[-1]))
 
 
+def convolved(problem: ConvolutionProblem) -> str:
+    """The precision of a convolution."""
+    return TF32 if problem.dtype == "float32" and problem.tensor_cores else problem.dtype
+
+
 class Kernel(NamedTuple):
     """A substitute of a compiled kernel."""
 
@@ -101,6 +116,7 @@ class Kernel(NamedTuple):
     file: str
     name: str
     itemsize: int
+    precision: str
 
     def __call__(self, grid: Any, block: Any, args: Any, shared_mem: int = 0) -> None:
         """A launch outside of a bound Program."""
@@ -110,7 +126,7 @@ class Kernel(NamedTuple):
         given = list(args)
         moved = updated(given[0], self.itemsize) if self.file == updates.FILE and len(given) == 2 else nbytes(given)
         shape = "×".join(map(str, grid)) + " of " + "×".join(map(str, block))
-        self.asked.append(Asked(self.name, shape, moved, multiplied(self.name, given)))
+        self.asked.append(Asked(self.name, shape, moved, multiplied(self.name, given), self.precision))
 
 
 def noting(asked: list[Asked]) -> ExitStack:
@@ -118,15 +134,17 @@ def noting(asked: list[Asked]) -> ExitStack:
 
     def product(one: blas.BlasProduct | epilogues.FusedProduct, memory: Any) -> None:
         moved = sum(prod(operand.shape) * operand.dtype.itemsize for operand in one.operands)
-        asked.append(Asked(one.name, "cuBLAS", moved, 2 * prod(one.operands[2].shape) * one.operands[1].shape[-1]))
+        flops = 2 * prod(one.operands[2].shape) * one.operands[1].shape[-1]
+        asked.append(Asked(one.name, "cuBLAS", moved, flops, one.blas.precision))
 
     def convolve(one: dnn.PlannedConvolution, memory: Any) -> None:
         problem, item = one.plan.problem, dnn.ITEMS[one.plan.problem.dtype]
         moved = sum(map(prod, problem.extents.values())) * item
-        asked.append(Asked(str(problem.kind), "cuDNN", moved, 2 * prod(problem.y) * prod(problem.w[1:])))
+        flops = 2 * prod(problem.y) * prod(problem.w[1:])
+        asked.append(Asked(str(problem.kind), "cuDNN", moved, flops, convolved(problem)))
 
     def kernel(self: device.CudaDevice, file: str, name: str, real: Any, defines: Any = ()) -> Kernel:
-        return Kernel(asked, file, name, np.dtype(real).itemsize)
+        return Kernel(asked, file, name, np.dtype(real).itemsize, self.precision)
 
     stack = ExitStack()
     for owner, name, stand_in in (
@@ -156,10 +174,10 @@ def census(net: Net, precision: str) -> tuple[list[Asked], int]:
         return asked, costs(proto, Path(folder), kernel_class("cuda"))[1]
 
 
-def line(net: Net, asked: list[Asked], least: int, precision: str) -> list[str]:
+def line(net: Net, asked: list[Asked], least: int) -> list[str]:
     """The row of a net, with the columns of HEAD."""
     libraries, moved = sum(each.grid.startswith("cu") for each in asked), sum(each.moved for each in asked)
-    flops, seconds = sum(each.flops for each in asked), sum(each.seconds(precision) for each in asked)
+    flops, seconds = sum(each.flops for each in asked), sum(each.seconds for each in asked)
     figures = moved / 1e6, least / 1e6, flops / 1e9, seconds * 1e6
     return [
         net.title,
@@ -179,10 +197,10 @@ def main(arguments: list[str] | None = None, say: Callable[[str], Any] = print) 
     say("| " + " | ".join(HEAD) + " |\n|---|" + "---|" * (len(HEAD) - 1))
     for net in map(sized, args.nets):
         asked, least = census(net, args.precision)
-        say("| " + " | ".join(line(net, asked, least, args.precision)) + " |")
+        say("| " + " | ".join(line(net, asked, least)) + " |")
         if args.each:
             for each in asked:
-                say(f"  {each.name:32} {each.grid:22} {each.moved / 1e6:10.3f} MB {each.flops / 1e9:10.3f} GFLOP")
+                say(each.described)
             say(f"  {Counter(each.name for each in asked)}")
 
 

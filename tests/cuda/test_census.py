@@ -16,17 +16,32 @@ from tools.gpu_census import census, line, main
 pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.skipif(ON_GPU, reason="it is counted without a GPU")]
 
 LARGE = "alexnet", "resnet18", "unet3d"
+ALL = pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in NETS])
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in NETS])
+@ALL
 def test_the_page_has_the_figures_of_today(name: str, tmp_path: Path) -> None:
     net = sized(NETS[name])
     asked, least = census(net, "tf32")
-    said = "| " + " | ".join(line(net, asked, least, "tf32")) + " |"
+    said = "| " + " | ".join(line(net, asked, least)) + " |"
     page = (ROOT / "docs/gpu-results.md").read_text()
     assert said in page, f"docs/gpu-results.md: expected {said}; python -m tools.gpu_census prints all rows"
     flops, _ = costs(job(net, 1), tmp_path)
     assert 0.9 * flops < sum(each.flops for each in asked) < 1.1 * flops  # attention computes its scores again
+
+
+@ALL
+def test_bfloat16_takes_no_longer_than_tf32(name: str) -> None:
+    narrow, wide = (
+        sum(each.seconds for each in census(sized(NETS[name]), precision)[0]) for precision in ("bfloat16", "tf32")
+    )
+    assert narrow <= 1.001 * wide
+
+
+def test_a_convolution_counts_at_the_rate_of_the_precision_that_it_has() -> None:
+    asked, _ = census(sized(NETS["lenet"]), "bfloat16")
+    assert {each.precision for each in asked if each.grid == "cuDNN"} == {"tf32"}
+    assert {each.precision for each in asked if each.grid == "cuBLAS"} == {"bfloat16"}
 
 
 def test_every_launch_is_listed() -> None:

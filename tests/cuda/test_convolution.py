@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.cuda import dnn, lowered
+from netpart.kernels.cuda import dnn, lowered, narrowing
 from netpart.kernels.cuda.kernels import Kernels as Fast
 from netpart.kernels.cuda.problem import DATA, FORWARD, ConvolutionProblem, CudnnRefused
 from netpart.kernels.op import Array, Op, Window
@@ -70,6 +70,19 @@ def test_agrees_with_the_reference(case: Case, order: str, dtype: str, activatio
     three_verbs_agree(case, order, dtype, activation)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("kernel", "pads"), [((2, 1), ((0, 1), (0, 0))), ((1, 1), ((0, 0), (1, 0))), ((1, 3), ((2, 2), (4, 4)))]
+)
+def test_padding_that_engines_of_cudnn_get_wrong(
+    kernel: tuple[int, int], pads: tuple[tuple[int, int], ...], dtype: str
+) -> None:
+    """Padding on one side alone, or by more than a window: seen in weight gradients of cuDNN 9.19 on an H100."""
+    outer = [8 + low + high - k + 1 for k, (low, high) in zip(kernel, pads, strict=True)]
+    case = normal(1, 2, 3, 8, 8), normal(2, 4, 3, *kernel), None, normal(4, 2, 4, *outer)
+    three_verbs_agree((*case, Window(kernel, (1, 1), pads), 1), "last", dtype, None)
+
+
 @settings(max_examples=60, deadline=None)
 @given(cases(), ORDERS, DTYPES, st.sampled_from(ACTIVATIONS), st.sampled_from([1, 2000, 1 << 28]))
 def test_agrees_without_cudnn_whatever_the_chunks(
@@ -87,8 +100,23 @@ def example(channels: int = 4, filters: int = 8) -> tuple[Array, Array, Array, A
     return x, w, b, normal(4, 2, filters, 6, 6), Window((3, 3), (1, 1), ((1, 1), (1, 1)))
 
 
+def test_bfloat16_is_tf32_where_copies_would_take_longer() -> None:
+    *arrays, window = example()
+    x, w, b, dy = (a.astype("float32") for a in arrays)
+    made = []
+    for precision in ("tf32", "bfloat16"):
+        kernels, y = Fast(cupy(), "float32", precision), lying(rubbish(*dy.shape).astype("float32"), "last")
+        op = kernels.convolution(lying(x, "last"), lying(w, "last"), lying(b, "plain"), y, window)
+        assert all(len(shape) == 1 for shape, _ in op.scratch)  # nothing is copied
+        play(op)
+        made.append(y.get())
+    assert made[0].tobytes() == made[1].tobytes()
+
+
 @pytest.mark.parametrize("order", ["plain", "last"])
-def test_bfloat16_rounds_what_is_read_and_what_is_made(order: str) -> None:
+def test_bfloat16_rounds_what_is_read_and_what_is_made(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(narrowing, "BANDWIDTH", np.inf)
+    monkeypatch.setattr(narrowing, "LAUNCH", 0)
     x, w, b, dy, window = example()
     kernels = Fast(cupy(), "float32", "bfloat16")
     on = [lying(a.astype("float32"), "last") for a in (x, dy)]
@@ -144,9 +172,7 @@ def test_a_captured_convolution_is_replayed() -> None:
 def test_the_fastest_engine_is_remembered() -> None:
     x, w, _, dy, window = example(channels=3)
     device = Fast(cupy(), "float64").device
-    problem = ConvolutionProblem(
-        DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False
-    )
+    problem = ConvolutionProblem(DATA, x.shape, w.shape, dy.shape, (1, 1), window.stride, (1, 1), "float64", False)
     times = iter([3.0] * dnn.REPEATED + [2.0] * dnn.REPEATED)
     with patch.object(device.xp.cuda, "get_elapsed_time", lambda a, b: next(times)):
         assert device.dnn.plan(problem).index == 2
@@ -157,9 +183,7 @@ def test_the_fastest_engine_is_remembered() -> None:
 def test_an_engine_that_cannot_be_built_any_more_is_replaced() -> None:
     x, w, _, dy, window = example(channels=5)
     device = Fast(cupy(), "float64").device
-    problem = ConvolutionProblem(
-        DATA, x.shape, w.shape, dy.shape, (1, 1), (1, 1), window.stride, (1, 1), "float64", False
-    )
+    problem = ConvolutionProblem(DATA, x.shape, w.shape, dy.shape, (1, 1), window.stride, (1, 1), "float64", False)
     kept, declined = str(problem), cudnn().ENGINES[cudnn().DECLINED]
     for chosen in (declined, "an engine of the past"):
         device.dnn.choices.put(kept, chosen)
@@ -172,7 +196,7 @@ def test_an_engine_that_cannot_be_built_any_more_is_replaced() -> None:
 def test_a_problem_without_an_engine_is_refused() -> None:
     device = fast("float64").device
     problem = ConvolutionProblem(
-        FORWARD, (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), "float64", False
+        FORWARD, (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 3, 3), (1, 1), (1, 1), (1, 1), "float64", False
     )
     with pytest.raises(CudnnRefused, match="cuDNN"):
         device.dnn.plan(problem)

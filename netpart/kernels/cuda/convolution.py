@@ -1,7 +1,8 @@
 """Convolution by cuDNN, or by matrix products where that is missing or has no engine.
 
 Engines need packed tensors with the channels last, and copies are made only of others. So weights that other workers
-share are copied, as they are in the order of the job, and with bfloat16 all tensors are, as the copy rounds them:
+share are copied, as they are in the order of the job. Where bfloat16 is faster (``narrowing.py``) all tensors are
+copied, as the copy rounds them:
 
     x ──frame──▶ ┐
     w ──turn───▶ ┴ engine ──unframe (+ bias, relu)──▶ y
@@ -18,6 +19,7 @@ from netpart.kernels.cuda import dnn
 from netpart.kernels.cuda.geometry import ALIGNED, ConvolutionGeometry, channels_last_shape, is_packed, three_axes_view
 from netpart.kernels.cuda.launch import Launchable, LaunchScratch, check_kernel_size
 from netpart.kernels.cuda.lowered import LoweredEngine, Tensor
+from netpart.kernels.cuda.narrowing import BFLOAT16, multiplied_precision
 from netpart.kernels.cuda.problem import DATA, FORWARD, WEIGHTS, B, ConvolutionProblem, CudnnRefused, W, X, Y
 from netpart.kernels.cuda.products import ProductVerbs
 from netpart.kernels.cuda.view import strided_view
@@ -26,7 +28,6 @@ from netpart.kernels.verbs import NOTHING, data_address
 from netpart.spec import Shape
 
 SOURCE = "convolution.cu"
-BFLOAT16 = "bfloat16"
 HALF = "uint16"
 """The dtype of scratch for bfloat16, which CuPy's arrays do not have."""
 Launches = list[Launchable | None]
@@ -135,11 +136,12 @@ class Convolution(convolution.Convolution, ProductVerbs):
     def _engine(
         self, kind: str, geometry: ConvolutionGeometry, bias: bool = False, relu: bool = False
     ) -> ConvolutionEngine:
-        for shape in (geometry.x, geometry.w, geometry.y):
-            check_kernel_size(prod(shape), "elements of a tensor that is convolved")
+        for size in geometry.sizes:
+            check_kernel_size(size, "elements of a tensor that is convolved")
         if dnn.missing_cudnn():
             return LoweredEngine(self, geometry)
-        wanted = cudnn_problem(kind, geometry, self.dtype.name, self.device.precision, bias, relu)
+        precision = multiplied_precision(self.device.precision, geometry.sizes, geometry.flops)
+        wanted = cudnn_problem(kind, geometry, self.dtype.name, precision, bias, relu)
         try:
             return CudnnEngine(self.device.dnn.plan(wanted), wanted.dtype == BFLOAT16, wanted.bias)
         except CudnnRefused:
@@ -200,9 +202,8 @@ def cudnn_problem(
     axes = max(2, geometry.axes)
     narrow = dtype == "float32" and precision == BFLOAT16
     x, w, y = (shape[: 2 + axes] for shape in (geometry.x, geometry.w, geometry.y))
-    window = geometry.low, geometry.high, geometry.stride, geometry.dilation
-    low, high, stride, dilation = (side[:axes] for side in window)
+    pad, stride, dilation = (side[:axes] for side in (geometry.pad, geometry.stride, geometry.dilation))
     cores = dtype == "float32" and precision != "float32"
     fused = bias and not narrow
     kept = BFLOAT16 if narrow else dtype
-    return ConvolutionProblem(kind, x, w, y, low, high, stride, dilation, kept, cores, fused, relu and fused)
+    return ConvolutionProblem(kind, x, w, y, pad, stride, dilation, kept, cores, fused, relu and fused)

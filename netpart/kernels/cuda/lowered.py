@@ -124,5 +124,5 @@ class LoweredEngine:
         taps["kernel"] = geometry.w[2:]
         taps["stride"] = geometry.stride
         taps["dilation"] = geometry.dilation
-        taps["low"] = geometry.low
+        taps["low"] = geometry.pad
         return self.kernels.bound("convolution.cu", name, prod(most.shape), to, source, taps)

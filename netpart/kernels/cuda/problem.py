@@ -32,8 +32,7 @@ class ConvolutionProblem(NamedTuple):
     x: Shape
     w: Shape
     y: Shape
-    low: Shape
-    high: Shape
+    pad: Shape
     stride: Shape
     dilation: Shape
     dtype: str
@@ -49,7 +48,7 @@ class ConvolutionProblem(NamedTuple):
     @property
     def extents(self) -> dict[int, Shape]:
         """The shapes of all tensors, by number."""
-        bias = {B: (1, self.w[0], *(1 for _ in self.low))} if self.bias else {}
+        bias = {B: (1, self.w[0], *(1 for _ in self.pad))} if self.bias else {}
         return {X: self.x, W: self.w, Y: self.y, **bias}
 
 
@@ -65,7 +64,7 @@ def _build_graph(cudnn: Any, problem: ConvolutionProblem, **where: Any) -> Any:
         return made.tensor(name=f"t{uid}", dim=dim, stride=_channels_last_steps(dim), data_type=kind, uid=uid)
 
     window: dict[str, list[int]] = {
-        "pre_padding": list(problem.low), "post_padding": list(problem.high),
+        "pre_padding": list(problem.pad), "post_padding": list(problem.pad),
         "stride": list(problem.stride), "dilation": list(problem.dilation),
     }  # fmt: skip
     if problem.kind == FORWARD:
