@@ -32,6 +32,8 @@ KEPT_OUTPUT = 2000
 RATE, LEAST = 1e14, 2.5e-4
 """Rough FLOPs of a GPU in a second, and seconds of a step without any: they determine the length of a stretch."""
 FEWEST = 8
+WARM_UP = 3
+"""Steps of PyTorch that only compile."""
 MOST = 2000
 CPU_STEPS = 8
 FIRST = 16
@@ -142,9 +144,9 @@ class Contest:
         """Seconds and mean losses of each stretch of a run of netpart."""
         self.prepared.write_job(steps * stretches)
         with TemporaryDirectory() as folder:
-            call = [sys.executable, "-m", "netpart", "run", str(self.prepared.job), "--workers", "1"]
-            call += ["--workspace", folder, "--device", self.device, "--set", f"disp_freq={steps}"]
-            call += [] if self.device == "cpu" else ["--precision", self.precision]
+            call = [
+                *netpart_call(self.prepared, self.device, self.precision, Path(folder)), "--set", f"disp_freq={steps}"
+            ]  # fmt: skip
             done = subprocess.run(
                 call, env=environment(CORES), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE, check=False
             )
@@ -153,6 +155,13 @@ class Contest:
                     f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-KEPT_OUTPUT:]}"
                 )
             return reported(Path(folder) / "metrics.jsonl")
+
+
+def netpart_call(prepared: Prepared, device: str, precision: str, workspace: Path) -> list[str]:
+    """The command that runs the job of ``prepared`` as users start it."""
+    call = [sys.executable, "-m", "netpart", "run", str(prepared.job), "--workers", "1"]
+    call += ["--workspace", str(workspace), "--device", device]
+    return call if device == "cpu" else [*call, "--precision", precision]
 
 
 def reported(path: Path) -> tuple[list[float], list[float]]:

@@ -25,7 +25,7 @@ from netpart.kernels.cuda.problem import ConvolutionProblem, CudnnRefused, build
 from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
-TRIED, REPEATED = 6, 3
+TRIED, REPEATED = 12, 3
 """The number of engines that are timed for a problem, and of the runs of each."""
 
 
