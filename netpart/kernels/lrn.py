@@ -5,15 +5,21 @@ from __future__ import annotations
 from netpart.kernels.arguments import LrnFactors
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import NOTHING, Verbs
+from netpart.spec import Shape
 
 
 class LocalResponseNormalization(Verbs):
     """x (B, C + halo, *spatial); channel j of y, scale and dy is channel j + ``offset`` of x and dx."""
 
+    @classmethod
+    def lrn_keeps(cls, outputs: Shape, local_size: int) -> Shape:
+        """The shape of scale, which ``lrn`` keeps for its gradient: that of y, which is ``outputs``."""
+        return outputs
+
     def lrn(self, x: Array, y: Array, scale: Array, factors: LrnFactors) -> Op:
         """y = x · scale^-beta with scale = knorm + alpha/local_size · Σ x² over ``local_size`` channels.
 
-        The window is clipped at the channel ends of x. ``scale`` (y's shape) is kept for the gradient.
+        The window is clipped at the channel ends of x. ``scale`` (of the shape ``lrn_keeps``) is kept for the gradient.
         """
         if not y.size:
             return NOTHING

@@ -45,7 +45,7 @@ class LRN(Layer):
         return Cost(flops.elementwise_flops(size(region)), (flops.elementwise_flops(size(region)),))
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
-        return ((extent(region), FLOAT),)
+        return ((kernels.lrn_keeps(extent(region), self.local_size), FLOAT),)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.lrn(call.x[0], call.y[0], call.aux[0], self._factors(call))
