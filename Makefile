@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(PEERS_VENV)/.installed
 PEERS_BIN := $(PEERS_VENV)/bin
+# CUDA sources have to compile with the oldest NVRTC, which setup.cfg names, and with the newest. An environment has one
+# version of a package, so the newest one is in a folder of its own.
+NEWEST_NVRTC ?= 13.5.37
+NVRTC := $(NEWEST_NVRTC:%=$(PEERS_VENV)/nvrtc-%)
 # A machine with a GPU often has a Python with all needed packages: GPU_PYTHON=python3 uses that one as it is.
 GPU_PYTHON ?=
 ON_GPU = $(or $(GPU_PYTHON),$(BIN)/python)
@@ -56,6 +60,12 @@ $(PEERS): EXTRAS := dev,peers
 	@$*/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
+$(PEERS_VENV)/nvrtc-%: $(PEERS)
+	@rm -rf $(PEERS_VENV)/nvrtc-*
+	@$(PEERS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ \
+	  'nvidia-cuda-nvrtc==$*; platform_machine == "x86_64"'
+	@mkdir -p $@ && touch $@
+
 constraints: env ## update constraints.txt to the newest releases within the bounds of setup.cfg
 	$(BIN)/python -m tools.constraints
 
@@ -69,7 +79,7 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 test: env ## run every test that needs only this environment
 	$(call HALVES,$(BIN)/python,)
 
-test-peers: $(PEERS) ## run the tests that need other packages, such as PyTorch, in .venv-peers
+test-peers: $(PEERS) $(NVRTC) ## run the tests that need other packages, such as PyTorch, in .venv-peers
 	$(call HALVES,$(PEERS_BIN)/python,peers and )
 
 check: lint ## run lint, types, floors and the fast tests: before every commit

@@ -13,6 +13,9 @@ from tests.cuda.module import ON_GPU, cupy, missing, provide
 
 WHEELS = ("test_cupy.py", "test_plans.py")
 """What takes CuPy's or cuDNN's own wheels, skipped with the reason where these are not installed."""
+OFF_GPU = ("test_host.py", "test_nvrtc.py", "test_plans.py")
+"""What needs no GPU: its time would be taken from that of one."""
+NEEDLESS = "needs no GPU: without NETPART_TEST_GPU it runs anywhere"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,8 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.gpu)
             if not ON_GPU and item.path.name not in WHEELS:
                 item.add_marker(pytest.mark.peers)
-            if why:
-                item.add_marker(pytest.mark.skip(reason=why))
+            if reason := why or (ON_GPU and item.path.name in OFF_GPU and NEEDLESS):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.hookimpl(trylast=True)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from netpart.kernels.cuda.device import OPTIONS
 from tests.cuda.module import ON_GPU
+from tests.cuda.test_nvrtc import OF_CUPY
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / "tests/cuda/runtime/found"
@@ -57,6 +59,26 @@ def test_cupy_forgets_a_stream_in_use_and_not_one_that_was_entered() -> None:
     """The emulated one does as much: test_nets would fail there, were ours not entered."""
     done = on_runtime("-c", BACK)
     assert done.returncode == 0, done.stderr
+
+
+COMPILE = """
+import os
+os.environ["CUPY_CACHE_IN_MEMORY"] = "1"
+import cupy
+from cupy.cuda import compiler
+from netpart.kernels.cuda.device import CudaDevice
+given, plain = [], compiler._NVRTCProgram.compile
+compiler._NVRTCProgram.compile = lambda self, options=(), *rest: (given.append(options), plain(self, options, *rest))[1]
+CudaDevice(cupy).function("slots.cu", "tell", "float64")
+print(*(option for option in given[-1] if not option.startswith("-I")))
+"""
+
+
+@needs_the_wheel
+def test_cupy_adds_the_options_with_which_sources_are_compiled_in_tests() -> None:
+    done = on_runtime("-c", COMPILE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [*OPTIONS, "-DREAL=double", *OF_CUPY]
 
 
 @needs_the_wheel

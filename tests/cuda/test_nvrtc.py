@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
-from collections.abc import Callable
+import site
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
 
 from netpart.kernels.cuda.device import OPTIONS, SOURCE, source_text
 from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT
+from netpart.kernels.cuda.lrn import NARROW, QUARTERS
 from netpart.kernels.cuda.tiles import fitting_tiles, tile_candidates
+from tests.cuda.nvrtc import Nvrtc
 
-FOR_AN_H200 = "-arch=sm_90", "--ptxas-options=-v"
+APART = "nvrtc-*"
+"""The folder of the newest NVRTC, in the environment: see the Makefile."""
+OF_CUPY = "-ftz=true", "-arch=sm_90", "--device-as-default-execution-space"
+"""What CuPy 14.2 adds to the options of a source on an H100 or H200, besides the paths of headers, which netpart's
+sources do not include; test_cupy.py compares."""
+TELLING = "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
 REALS = pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
 USE = re.compile(
@@ -36,13 +44,14 @@ WIDE = {
     "combine.cu": ["multiply"],
     "convolution.cu": ["frame", "frame_narrow", "unframe"],
     "global_pooling.cu": ["sums"],
+    "lrn.cu": ["lrn", "lrn_gradient"],
     "normalisation.cu": ["column_products", "scale_shift"],
     "pooling.cu": ["maximum_uint8", "maximum_gradient_uint8", "average", "average_gradient"],
     "rotary.cu": ["rotate"],
     "updates.cu": ["sgd", "momentum", "adamw"],
 }
 """Kernels that move 16 bytes at a time where arrays allow it."""
-NARROW_COUNTS = "batch_norm.cu", "bias.cu", "normalisation.cu", "pooling.cu"
+NARROW_COUNTS = "batch_norm.cu", "bias.cu", "lrn.cu", "normalisation.cu", "pooling.cu"
 """Sources with kernels that take columns or channels: those of WIDE count in 32 bits, whatever else is in them."""
 LARGE = {"arrays.cu": ["add_parts"], "losses.cu": ["report"], "normalisation.cu": ["normalise", "normalise_gradient"]}
 """Kernels with blocks of up to 1024 threads, which a multiprocessor has 65536 registers for."""
@@ -60,55 +69,34 @@ class Compiled:
     ptx: dict[str, str]
 
 
-def nvrtc() -> ctypes.CDLL | None:
-    """The library in the wheel nvidia-cuda-nvrtc, if that is installed."""
-    try:
-        held = files("nvidia-cuda-nvrtc") or []
-    except PackageNotFoundError:
-        return None
-    # That of CUDA 13.0 does not look beside itself for its other half, which is taken where it has been loaded.
-    found = [
-        str(file.locate()) for name in ("libnvrtc-builtins.so.*", "libnvrtc.so.*") for file in held if file.match(name)
-    ]
-    return [ctypes.CDLL(path) for path in found][-1] if found else None
+def folder_of(version: str) -> Path:
+    """The libraries of the oldest version, a package of this environment, or of the newest, which lies beside these."""
+    held = list(Path(sys.prefix).glob(APART)) if version == "newest" else list(map(Path, site.getsitepackages()))
+    found = [path.parent for folder in held for path in folder.glob("nvidia/*/lib/libnvrtc.so.*")]
+    if len(found) != 1:
+        pytest.skip(f"needs one {version} nvidia-cuda-nvrtc, which `make test-peers` installs, got {len(found)}")
+    return found[0]
 
 
-def compiled_by(library: ctypes.CDLL, source: str, real: str, *defines: str) -> Compiled:
-    """``source``, compiled for an H200."""
-    program = ctypes.c_void_p()
-    given = [*OPTIONS, *FOR_AN_H200, f"-DREAL={real}", *(f"-D{one}" for one in defines)]
-    options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
-    library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"source.cu", 0, None, None)
-
-    def told(what: str) -> str:
-        size = ctypes.c_size_t()
-        getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
-        found = ctypes.create_string_buffer(size.value)
-        getattr(library, f"nvrtcGet{what}")(program, found)
-        return found.value.decode()
-
-    try:
-        refused = library.nvrtcCompileProgram(program, len(options), options)
-        log, ptx = told("ProgramLog"), "" if refused else told("PTX")
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
+def compiled_by(nvrtc: Nvrtc, source: str, real: str, *defines: str) -> Compiled:
+    """``source``, compiled for an H100 or H200."""
+    given = [*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines), *OF_CUPY, TELLING]
+    error, log, ptx = nvrtc.compile(source, given)
     rest = INFO.sub("", log).strip()
     use = {name: (int(frame), int(out), int(back), int(used)) for name, frame, out, back, used in USE.findall(log)}
     return Compiled(
-        rest or (f"error {refused}" if refused else ""), use, {found[1]: found[0] for found in ENTRY.finditer(ptx)}
+        rest or (f"error {error}" if error else ""), use, {found[1]: found[0] for found in ENTRY.finditer(ptx)}
     )
 
 
 Compile = Callable[..., Compiled]
 
 
-@pytest.fixture(scope="module")
-def compiled() -> Compile:
-    """From a source and its type."""
-    library = nvrtc()
-    if library is None:
-        pytest.skip("needs the wheel nvidia-cuda-nvrtc")
-    return cache(lambda source, real, *defines: compiled_by(library, source, real, *defines))
+@pytest.fixture(scope="module", params=["oldest", "newest"])
+def compiled(request: pytest.FixtureRequest) -> Iterator[Compile]:
+    """From a source and its type, by the oldest and by the newest NVRTC."""
+    with closing(Nvrtc(folder_of(request.param))) as nvrtc:
+        yield cache(lambda source, real, *defines: compiled_by(nvrtc, source, real, *defines))
 
 
 @REALS
@@ -138,6 +126,16 @@ def test_attention_compiles_for_an_h200(
     for few in (False, True):
         found = tile_candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
         assert compiled(source_text(f"{name}.cu"), real, *fitting_tiles(found, 227 << 10).defines).complaint == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize("power", [0, *QUARTERS])
+@pytest.mark.parametrize("half", range(NARROW // 2 + 1))
+def test_windows_of_channels_are_in_registers(compiled: Compile, half: int, power: int, real: str) -> None:
+    found = compiled(source_text("lrn.cu"), real, f"HALF={half}", f"POWER={power}")
+    assert found.complaint == ""
+    assert {name: use for name, use in found.use.items() if "wide" not in name and any(use[:3])} == {}
 
 
 def test_a_mistake_would_be_seen(compiled: Compile) -> None:

@@ -44,11 +44,11 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, CudaVerbs
         channels = int(dx.shape[1]), int(dy.shape[1]), offset
         factor = -2 * alpha * beta / local_size
         if local_size <= NARROW:
-            args = *channels, count_rows(dx), alpha / local_size, float(beta), float(knorm), factor
-            return self._run_along("lrn_gradient", factors, dx, *_all_places(x, dy, dx), *args)
-        tensors = _all_places(x, y, scale, dy, dx)
-        args = *channels, local_size // 2, float(beta), factor, int(dx.size)
-        return self._run("wide_lrn_gradient", factors, dx.size, *tensors, *args)
+            constants = alpha / local_size, float(beta), float(knorm), factor
+            tensors = _all_places(x, dy, dx)
+            return self._run_along("lrn_gradient", factors, dx, *tensors, *channels, count_rows(dx), *constants)
+        args = *_all_places(x, y, scale, dy, dx), *channels, local_size // 2, float(beta), factor, int(dx.size)
+        return self._run("wide_lrn_gradient", factors, dx.size, *args)
 
     def _run_along(self, name: str, factors: LrnFactors, target: Array, *args: Any) -> Op:
         """A kernel with a thread for FEW channels of a place of ``target``."""
