@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks import gpu_results
 from benchmarks.gpu_caches import fill_caches
-from benchmarks.gpu_contest import Contest, steps_for, wrong
+from benchmarks.gpu_contest import STRETCH_SECONDS, Contest, steps_for, wrong
 from benchmarks.nets import NETS, Net, smaller
 from benchmarks.options import chosen
 from benchmarks.prepare import Prepared, prepare
@@ -41,7 +41,6 @@ SIZES: dict[str, tuple[int, int | None]] = {
 PRECISIONS = "float32", "tf32", "bfloat16"
 ROUNDS = 2
 STRETCHES = 3
-SECONDS = 0.25
 MINUTES = 6.0
 
 Json = dict[str, Any]
@@ -55,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     with TemporaryDirectory() as folder:
         nets = prepared_together(args.nets, Path(folder))
         if args.device != "cpu":
-            fill_caches(nets, args.device, args.precision, Path(folder))
+            fill_caches(nets, args.device, args.precision)
             print(f"compiled all nets in {monotonic() - began:.0f} s", flush=True)
         for prepared in nets:
             if monotonic() - began > 60 * args.minutes:
@@ -97,7 +96,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", default="cuda", help="cuda, or cpu to try it (default: cuda)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs of each contender")
     parser.add_argument("--stretches", type=int, default=STRETCHES, metavar="N", help="of a run that count")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="of a stretch, roughly")
+    parser.add_argument("--seconds", type=float, default=STRETCH_SECONDS, metavar="S", help="of a stretch, roughly")
     parser.add_argument("--minutes", type=float, default=MINUTES, metavar="M", help="then no other net is started")
     parser.add_argument("--quick", action="store_true", help="tiny nets: does it work? writes nothing without -o")
     parser.add_argument("-o", "--output", type=Path, metavar="F.json", help="where the figures go")

@@ -1,49 +1,44 @@
-"""Compilation before anything is timed: kernels of netpart and of PyTorch's compiler, for all nets on all cores.
+"""Compilation before anything is timed: kernels of netpart and of PyTorch's compiler, on all cores.
 
 Both keep what they compile on disk. What they choose by measurement is not kept, as other work runs beside it.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing import get_context
 
 from benchmarks.contest import Peer
-from benchmarks.gpu_contest import COMPILED, LAST, PLAIN, WARM_UP, netpart_call
-from benchmarks.machine import ROOT, environment
+from benchmarks.gpu_contest import COMPILED, LAST, PLAIN
 from benchmarks.prepare import Prepared
 from benchmarks.rows import CORES
+from netpart.kernels.cuda.device import REALS, SOURCE, compiled_module
 
-SECONDS = 150.0
-"""Seconds after which a compilation is given up; the contest then compiles once more, and reports what is wrong."""
+TOGETHER = 4
+"""Nets that PyTorch compiles at a time; each uses several processes of its own."""
 
 
-def fill_caches(nets: Sequence[Prepared], device: str, precision: str, folder: Path) -> None:
-    """Compile everything for ``nets``. ``folder`` takes what is measured meanwhile."""
-    with ThreadPoolExecutor(max(1, CORES // 2)) as pool:
+def fill_caches(nets: Sequence[Prepared], device: str, precision: str) -> None:
+    """Compile for ``nets``, each in the memory order in which PyTorch is probably faster."""
+    with (
+        ProcessPoolExecutor(CORES, get_context("spawn")) as sources,
+        ThreadPoolExecutor(TOGETHER) as pool,
+    ):
+        for file in sorted(SOURCE.glob("*.cu")):
+            sources.submit(_compile_source, file.name)
         for prepared in nets:
-            pool.submit(_compile_netpart, prepared, device, precision, folder)
-            for layout in (PLAIN, LAST) if prepared.net.conv else (PLAIN,):
-                pool.submit(_compile_torch, prepared, device, precision, layout)
+            pool.submit(_compile_torch, prepared, device, precision)
 
 
-def _compile_netpart(prepared: Prepared, device: str, precision: str, folder: Path) -> None:
-    workspace = folder / f"compiled-{prepared.net.name}"
-    measured = {"XDG_CACHE_HOME": str(folder / "measured"), "CUPY_CACHE_DIR": str(_cupy_cache())}
-    subprocess.run(
-        netpart_call(prepared, device, precision, workspace), cwd=ROOT, capture_output=True, timeout=SECONDS,
-        env=environment(1) | measured, check=False,
-    )  # fmt: skip
+def _compile_source(file: str) -> None:
+    """Compile the kernels of a source, in float32; those that need definitions are compiled by the first run."""
+    with suppress(Exception):
+        compiled_module(import_module("cupy"), file, REALS["float32"]).compile()
 
 
-def _compile_torch(prepared: Prepared, device: str, precision: str, layout: str) -> None:
+def _compile_torch(prepared: Prepared, device: str, precision: str) -> None:
     with Peer("torch_gpu", 1, prepared.folder, device, precision) as peer:
-        peer.ask(way=COMPILED, layout=layout, steps=WARM_UP, stretches=1)
-
-
-def _cupy_cache() -> Path:
-    """The folder where CuPy keeps compiled kernels, wherever the caches of others are."""
-    return Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+        peer.ask(way=COMPILED, layout=LAST if prepared.net.conv else PLAIN, steps=1, stretches=1)

@@ -32,8 +32,8 @@ KEPT_OUTPUT = 2000
 RATE, LEAST = 1e14, 2.5e-4
 """Rough FLOPs of a GPU in a second, and seconds of a step without any: they determine the length of a stretch."""
 FEWEST = 8
-WARM_UP = 3
-"""Steps of PyTorch that only compile."""
+STRETCH_SECONDS = 0.25
+"""About the length of a stretch: of netpart by an estimate, of PyTorch by what its last steps took."""
 MOST = 2000
 CPU_STEPS = 8
 FIRST = 16
@@ -128,7 +128,9 @@ class Contest:
         def work() -> None:
             if stretches.loss is None:
                 _, (stretches.loss,) = play(FIRST, 1)
-            stretches.seconds += play(self.steps, self.stretches)[0]
+            rate = play(FEWEST, 1)[0][0]
+            steps = max(FEWEST, min(self.steps, int(STRETCH_SECONDS / rate)))
+            stretches.seconds += play(steps, self.stretches)[0]
 
         stretches.attempt(work)
 

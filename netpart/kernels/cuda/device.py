@@ -137,7 +137,7 @@ def pinned_array(xp: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any,
 
 
 @cache
-def _compiled_module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
+def compiled_module(xp: Any, file: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """The module of ``source/file``, compiled with REAL=``real`` and ``defines``."""
     return xp.RawModule(code=source_text(file), options=(*OPTIONS, f"-DREAL={real}", *(f"-D{one}" for one in defines)))
 
@@ -145,7 +145,7 @@ def _compiled_module(xp: Any, file: str, real: str, defines: tuple[str, ...] = (
 @cache
 def _compiled_kernel(xp: Any, file: str, name: str, real: str, defines: tuple[str, ...] = ()) -> Any:
     """The kernel ``name`` of ``source/file``."""
-    return _compiled_module(xp, file, real, defines).get_function(name)
+    return compiled_module(xp, file, real, defines).get_function(name)
 
 
 def source_text(file: str) -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from math import prod
+from time import monotonic
 from typing import Any
 
 from netpart.errors import NetpartError
@@ -26,7 +27,9 @@ from netpart.kernels.op import Array
 
 ITEMS = {"float32": 4, "float64": 8, "bfloat16": 2}
 TRIED, REPEATED = 12, 3
-"""The number of engines that are timed for a problem, and of the runs of each."""
+"""The largest number of engines that are timed for a problem, and the number of runs of each."""
+SEARCH_SECONDS = 0.6
+"""Seconds after which no other engine is built for a problem: some are compiled for it, and a net has many problems."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +119,10 @@ class Dnn:
 
     def _fastest(self, problem: ConvolutionProblem, made: Any) -> ConvolutionPlan:
         plans = []
+        began = monotonic()
         for index in build_engines(self.cudnn, made):
             plans.append(ConvolutionPlan(problem, made, index, self))
-            if len(plans) == TRIED:
+            if len(plans) == TRIED or monotonic() - began > SEARCH_SECONDS:
                 break
         if not plans:
             raise CudnnRefused(f"cuDNN: expected an engine for {problem}, got none that can be built")
