@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netpart.kernels.cuda import pooling
 from netpart.kernels.op import Array, Op, Window, chain_ops
 from netpart.kernels.pooling import winner_dtype
 from netpart.kernels.reference import Kernels
@@ -79,3 +80,15 @@ def test_max_gradient_without_winners_is_refused() -> None:
     a = lying(rubbish(1, 1, 1), "plain")
     with pytest.raises(ValueError, match="arg"):
         fast("float64").pooling_gradient(a, a, None, Window((1,), (1,), ((0, 0),)), "MAX", 1)
+
+
+@pytest.mark.parametrize("value", [1, 2, 3, 7, 10, 64, 112, 641, 65535, 2**31 - 1, 2**31 + 3, 2**32 - 1])
+def test_any_number_is_divided_as_integers_are(value: int) -> None:
+    _, magic, first, rest = pooling._divisor_struct(value)
+    random = np.random.default_rng(value).integers(0, 2**32, 10000)
+    edges = [
+        n for k in (0, 1, 2, 2**31 // value, (2**32 - 1) // value) for n in (k * value - 1, k * value, k * value + 1)
+    ]
+    for n in [*map(int, random), 2**32 - 1, *(n for n in edges if 0 <= n < 2**32)]:
+        high = magic * n >> 32
+        assert (high + (n - high >> first)) % 2**32 >> rest == n // value
