@@ -25,6 +25,8 @@ class Verbs:
     weights_last: ClassVar[bool] = False
     """True for kernels whose weights of convolutions are passed as (filters, space, channels) in memory, unless another
     worker has a part of them."""
+    any_order: ClassVar[bool] = False
+    """True for kernels whose copies, rotations and attention take tensors in any memory order as fast as in others."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a separate verb."""
     fuses_back: ClassVar[tuple[str, ...]] = ()

@@ -57,6 +57,12 @@ class Attention(Layer):
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((kernels.attention_keeps(extent(self._pairs(region)), self.width, extent(region)[-1]), FLOAT),)
 
+    def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
+        # Kernels that keep less than all scores read rows; products of all scores want matrices in even steps.
+        pairs = (*self.output.shape[:-1], self.keys)
+        rows = not order or order[-1] == self.output.rank - 1
+        return kernels.any_order and rows and kernels.attention_keeps(pairs, self.width, self.output.shape[-1]) != pairs
+
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.attention(self._arguments(call))
 

@@ -47,6 +47,9 @@ class Rotary(Layer):
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(flops.rotate_flops(size(region)), (flops.rotate_flops(size(region)),))
 
+    def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
+        return kernels.any_order and (not order or order[-1] == self.output.rank - 1)
+
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.rotate(call.x[0], call.y[0], self._angles(kernels, call.region))
 

@@ -172,10 +172,11 @@ class BackwardCompiler:
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
         overwrites = total.overwrites(key)
-        fits = self.memory.contiguous(target, self.forward.order(part, target.shape))
+        order = self.forward.order_read(part, target.shape)
+        fits = self.memory.contiguous(target, order)
         if fits and (overwrites or adds):
             return target, not overwrites
-        aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
+        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region), order=order)
         after.append(Copy(target, aside) if overwrites else Accumulate(target, aside))
         return aside, False
 

@@ -59,5 +59,6 @@ class Kernels(
     gathers: ClassVar[bool] = True
     weights_last: ClassVar[bool] = True
     branches: ClassVar[bool] = True
+    any_order: ClassVar[bool] = True
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")
     fuses_back: ClassVar[tuple[str, ...]] = ("relu",)
