@@ -47,7 +47,9 @@ PRICES: dict[str, Callable[..., int]] = {
     "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product_flops(
         y.size, prod(x.shape[1:]), b is not None
     ),
-    "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product_flops(dy.size, prod(dx.shape[1:]), False),
+    "inner_product_data": lambda dy, w, dx, transpose, add=False: flops.inner_product_flops(
+        dy.size, prod(dx.shape[1:]), False
+    ),
     "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product_flops(
         dy.size, prod(x.shape[1:]), db is not None
     ),

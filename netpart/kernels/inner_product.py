@@ -27,14 +27,20 @@ class InnerProduct(Activation):
 
         return chain_ops(Op(run), *([self.activation(activation, y, y)] if activation else []))
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it."""
         if not dx.size:
             return NOTHING
         xp = self.xp
         dx_bf = as_matrix(dx)
         w_of = features_by_outputs(w, transpose).T
-        return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
+
+        def run(part: Array) -> None:
+            xp.matmul(dy, w_of, out=part if add else dx_bf)
+            if add:
+                xp.add(dx_bf, part, out=dx_bf)
+
+        return Op(run, [(dx_bf.shape if add else (0,), self.dtype)])
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""

@@ -25,6 +25,8 @@ class Verbs:
     weights_last: ClassVar[bool] = False
     """True for kernels whose weights of convolutions are passed as (filters, space, channels) in memory, unless another
     worker has a part of them."""
+    adds: ClassVar[tuple[str, ...]] = ()
+    """Verbs with an argument ``add`` that add to an array faster than a verb of its own adds what they wrote."""
     any_order: ClassVar[bool] = False
     """True for kernels whose copies, rotations and attention take tensors in any memory order as fast as in others."""
     fuses: ClassVar[tuple[str, ...]] = ()

@@ -128,6 +128,9 @@ class Layer(ABC):
     """True if backward also differentiates ``Call.through_activation``, the activation of its output."""
     adds_gradients: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to the buffers' contents while it computes them."""
+    gradient_verb: ClassVar[str] = ""
+    """The verb, if any, that makes the gradient of the input, and that backward lets add where ``Kernels.adds`` has it
+    and ``Call.adds`` says so."""
     splits_backward: ClassVar[bool] = False
     """True if two calls of backward, first for the gradients of the inputs and then for those of the parameters, give
     the same as one call for both. Both calls get the same ``Call``, changed in between, so backward must take its

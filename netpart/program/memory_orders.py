@@ -50,19 +50,21 @@ def crossing_nodes(graph: Graph) -> frozenset[int]:
 
 
 def _kept_order(net: Net, node: Node, kernels: type[Kernels], orders: Orders, crossing: Set[int]) -> Order:
-    """The order of the source of ``node``, moved as its axes are, if the layer and its readers take it; else its own."""
+    """The order of the source of ``node``, moved as its axes are, if the layer and its readers take it; else its own
+    one."""
     layer = node.layer
+    own = orders[node.index]
     if not node.sources or net.spec(node.sources[0]).rank != layer.output.rank:
-        return orders[node.index]
+        return own
     moved = move_axes(orders[node.sources[0].node], layer.moved_axes, layer.output.rank)
     if not layer.keeps_order(kernels, moved):
-        return orders[node.index]
+        return own
     if same_layout(layer.output.shape, moved, ()):
         return ()
     # Each reader that takes no such order would make a copy of its own.
     readers = [each for each in net.nodes if any(source.node == node.index for source in each.sources)]
     taken = all(each.index not in crossing and each.layer.keeps_order(kernels, moved) for each in readers)
-    return moved if taken or not layer.moved_axes else orders[node.index]
+    return moved if taken or not layer.moved_axes else own
 
 
 def _node_order(net: Net, node: Node, before: Orders) -> Order:

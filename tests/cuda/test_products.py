@@ -40,6 +40,9 @@ def test_inner_product_agrees_with_the_reference(case: Case, dtype: str, activat
 
     agree(forward, x, w, b, rubbish(*dy.shape), dtype=dtype)
     agree(data, dy, w, gradients[0], dtype=dtype)
+    agree(
+        lambda k, dy, w, dx: k.inner_product_data(dy, w, dx, transpose, True), dy, w, normal(7, *x.shape), dtype=dtype
+    )
     agree(weights, x, dy, gradients[1], gradients[2], dtype=dtype)
 
 

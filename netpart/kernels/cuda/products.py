@@ -17,11 +17,13 @@ FILE = "bias.cu"
 class ProductVerbs(ColumnVerbs, MoveVerbs):
     """Building blocks of verbs with matrix products."""
 
-    def product(self, a: Array, b: Array, y: Array) -> Op:
-        """y = a b, for any extents."""
+    def product(self, a: Array, b: Array, y: Array, add: bool = False) -> Op:
+        """y = a b, or with ``add`` y += that, for any extents."""
         if not y.size:
             return NOTHING
-        return self.launches(*self.device.blas.product(a, b, y)) if a.shape[-1] else self.zeroed(y)
+        if not a.shape[-1]:
+            return NOTHING if add else self.zeroed(y)
+        return self.launches(*self.device.blas.product(a, b, y, add=add))
 
     def add_bias(self, y: Array, b: Array | None) -> Op:
         """y (rows, columns), in row-major order, += b."""
@@ -59,9 +61,9 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
             found = self.launches(product)
         return chain_ops(found, self.activation(left, y, y)) if left else found
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
-        return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx))
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it."""
+        return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx), add)
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""

@@ -31,8 +31,10 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         found = self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
         return chain_ops(found, self.activation(activation, y, y)) if activation else found
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it, as the reference does."""
+        if add:
+            return super().inner_product_data(dy, w, dx, transpose, add)
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
