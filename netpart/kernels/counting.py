@@ -44,7 +44,7 @@ PRICES: dict[str, Callable[..., int]] = {
     "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution_flops(
         dy.size, _contraction_size(dw), db is not None
     ),
-    "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product_flops(
+    "inner_product": lambda x, w, b, y, transpose, activation=None, add=False: flops.inner_product_flops(
         y.size, prod(x.shape[1:]), b is not None
     ),
     "inner_product_data": lambda dy, w, dx, transpose, add=False: flops.inner_product_flops(

@@ -34,6 +34,7 @@ class InnerProduct(Layer):
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
     confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
     splits_backward: ClassVar[bool] = True
+    output_verb: ClassVar[str] = "inner_product"
     gradient_verb: ClassVar[str] = "inner_product_data"
     rereads = "x"
     fuses_activation: ClassVar[bool] = True
@@ -76,8 +77,9 @@ class InnerProduct(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         x = self._rows(call.x[0])
-        y = self._rows(call.y[0])
-        return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation)
+        add = call.addend is not None
+        y = self._rows(call.addend if add else call.y[0])
+        return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation, add)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         ops = []

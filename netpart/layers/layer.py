@@ -128,6 +128,9 @@ class Layer(ABC):
     """True if backward also differentiates ``Call.through_activation``, the activation of its output."""
     adds_gradients: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to the buffers' contents while it computes them."""
+    output_verb: ClassVar[str] = ""
+    """The verb, if any, that makes the output, and that forward lets add to ``Call.addend`` where ``Kernels.adds`` has
+    it."""
     gradient_verb: ClassVar[str] = ""
     """The verb, if any, that makes the gradient of the input, and that backward lets add where ``Kernels.adds`` has it
     and ``Call.adds`` says so."""

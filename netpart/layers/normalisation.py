@@ -23,6 +23,7 @@ class Normalisation(Layer):
     A subclass defines the blocks, and the axes of scale and shift (``axes``).
     """
 
+    rereads = ""
     splits_backward: ClassVar[bool] = True
     axes: range
     centred: bool = True

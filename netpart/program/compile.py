@@ -23,7 +23,7 @@ from netpart.program.kernel_choice import product_precision
 from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
 from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
-from netpart.program.passes.fusion import fuse_activations
+from netpart.program.passes.fusion import fuse_activations, fuse_sums
 from netpart.program.passes.overlap_updates import overlap_updates
 from netpart.program.passes.postpone_weight_gradients import postpone_weight_gradients, split_backward
 from netpart.program.passes.recompute import TurnInstructions, choose_recomputation
@@ -107,8 +107,9 @@ class PhaseCompiler:
         else:
             places, program.offsets, program.arena = self.plan_memory(program.instructions)
             program.copies = self.copies(program.instructions, places)
-            # After the memory is planned: an activation is fused only if it uses the memory of its input.
-            program.instructions = fuse_activations(program.instructions, self.layers, places, self.kernels)
+            # After the memory is planned: an activation or sum is fused only if it uses the memory of its input.
+            found = fuse_activations(program.instructions, self.layers, places, self.kernels)
+            program.instructions = fuse_sums(found, self.layers, places, self.kernels)
         return program
 
     def passes(self) -> list[TurnInstructions]:

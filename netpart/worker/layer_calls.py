@@ -42,11 +42,13 @@ class LayerCalls:
     def forward(self, instruction: Forward) -> Op:
         call = self.call(instruction)
         if instruction.then is not None:
-            activation = self.layer(instruction.then)
-            assert isinstance(activation, ElementwiseActivation)
-            # Bound although it is not run by itself: the backward pass of the activation needs its call.
-            self.call(instruction.then)
-            call.activation = activation.kind()
+            following = self.layer(instruction.then)
+            # Bound although it is not run by itself: the backward pass of what follows needs its call.
+            then = self.call(instruction.then)
+            if isinstance(following, ElementwiseActivation):
+                call.activation = following.kind()
+            else:
+                call.addend = then.y[0]
         return self.layer(instruction).forward(self.machine.kernels, call)
 
     def backward(self, instruction: Backward) -> Op:

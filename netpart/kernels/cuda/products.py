@@ -44,18 +44,21 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
     def inner_product(
-        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
-    ) -> Op:
-        """y = activation(x wᵀ + b)."""
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """y = activation(x wᵀ + b), or with ``add`` activation(y + x wᵀ + b)."""
         x_bf = as_matrix(x)
         w_fo = features_by_outputs(w, transpose)
         relu = activation == "relu"
         product = (
-            None if b is None or not (y.size and x.size) else biased_product(self.device.blas, x_bf, w_fo, y, b, relu)
+            None
+            if b is None or not (y.size and x.size)
+            else biased_product(self.device.blas, x_bf, w_fo, y, b, relu, add)
         )
         if product is None:
             left = activation
-            found = chain_ops(self.product(x_bf, w_fo, y), self.add_bias(y, b))
+            found = chain_ops(self.product(x_bf, w_fo, y, add), self.add_bias(y, b))
         else:
             left = None if relu else activation
             found = self.launches(product)
