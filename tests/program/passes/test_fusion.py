@@ -73,7 +73,7 @@ neuralnet {
 
 def summed() -> JobProto:
     """A residual sum of rows, whose parameters have initial values."""
-    return read_job_text(SUM.replace("param { } param { }", "param { %s } param { %s }" % FILLED)).proto
+    return read_job_text(SUM.replace("param { } param { }", " ".join(f"param {{ {each} }}" for each in FILLED))).proto
 
 
 @pytest.mark.parametrize(("kernels", "fused"), [(Kernels, []), (ChannelsLast, [("out", "add")])])
