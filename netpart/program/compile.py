@@ -22,6 +22,7 @@ from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernel_choice import product_precision
 from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
+from netpart.program.passes.absorb_rotations import absorb_rotations
 from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
 from netpart.program.passes.fusion import fuse_activations, fuse_sums
 from netpart.program.passes.overlap_updates import overlap_updates
@@ -101,6 +102,8 @@ class PhaseCompiler:
                 memory, passes, self.width, lambda option: self.plan_memory(self.list_instructions(option))[-1]
             )
         program.instructions = self.list_instructions(passes)
+        if not keep:
+            program.instructions = absorb_rotations(program.instructions, self.layers, self.kernels)
         if keep:
             program.copies = self.copies(program.instructions, {})
             program.offsets, program.arena = _plan_unshared(memory, program.instructions, self.width, program.copies)
