@@ -74,8 +74,8 @@ class Forward(BaseInstruction):
     """Run part ``part`` (an index into the micro-batch's graph) forward; ``metrics`` is the offset of its sums.
 
     ``then`` is the activation that the same kernel computes in place on the output, or the sum in which it adds its
-    output to what is there, if there is one. ``turned`` are the parts whose rotations an attention makes while it reads its
-    queries and keys: their indices, or -1.
+    output to what is there, if there is one. ``turned`` are the parts whose rotations an attention makes while it reads
+    its queries and keys: their indices, or -1.
     """
 
     micro: int

@@ -53,7 +53,8 @@ class LayerCalls:
             else:
                 call.addend = then.y[0]
         if instruction.turned:
-            call.turns = tuple(self.angles(instruction.micro, part) for part in instruction.turned)
+            queries, keys = (self.angles(instruction.micro, part) for part in instruction.turned)
+            call.turns = queries, keys
         return self.layer(instruction).forward(self.machine.kernels, call)
 
     def backward(self, instruction: Backward) -> Op:

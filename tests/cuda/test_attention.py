@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_rows_are_rotated_while_they_are_read(
     rows = zip((queries, keys), whose, strict=True)
     angles = [normal(5 + i, n, width // 2) if each else None for i, (n, each) in enumerate(rows)]
 
-    def by_reference(kernels: Kernels, args: AttentionArguments, dy: Array, *made: Array) -> Op:
+    def by_reference(kernels: Any, args: AttentionArguments, dy: Array, *made: Array) -> Op:
         turned = [rubbish(*x.shape, dtype=dtype) for x in (args.q, args.k)]
         back = [rubbish(*x.shape, dtype=dtype) for x in (args.q, args.k)]
         pairs = [(x, t, b, d, a) for x, t, b, d, a in zip(args[:2], turned, back, made, angles, strict=False)]
@@ -115,13 +116,13 @@ def test_rows_are_rotated_while_they_are_read(
             *ahead, kernels.attention(given), kernels.attention_gradient(given, dy, *back, made[2]), *after
         )
 
-    def bind(kernels: Kernels, q: Array, k: Array, v: Array, y: Array, dy: Array, *made: Array) -> Op:
+    def bind(kernels: Any, q: Array, k: Array, v: Array, y: Array, dy: Array, *made: Array) -> Op:
         kept = kernels.xp.zeros(kernels.attention_keeps((2, queries, keys), width, 8), dtype)
         args = AttentionArguments(q, k, v, y, kept, 0.3, keys - queries if keys > queries else 0)
         if not kernels.turns_rows:
             return by_reference(kernels, args, dy, *made)
-        turns = tuple(None if a is None else kernels.xp.asarray(a) for a in angles)
-        args = args._replace(turns=turns)
+        by_queries, by_keys = (None if a is None else kernels.xp.asarray(a) for a in angles)
+        args = args._replace(turns=(by_queries, by_keys))
         return chain_ops(kernels.attention(args), kernels.attention_gradient(args, dy, *made))
 
     gradients = [rubbish(*shape) for shape in shapes[:3]]

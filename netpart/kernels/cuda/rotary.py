@@ -28,6 +28,6 @@ class Rotary(rotary.Rotary, CudaVerbs):
         return self.launches(self.elements("rotary.cu", "rotate", points.size, *collapsed_views(turned, points, turns)))
 
 
-def turn_factors(angles: Array, dtype: Any, sign: int = 1) -> np.ndarray[Any, Any]:
+def turn_factors(angles: Array, dtype: Any, sign: int = 1) -> Array:
     """The complex numbers that rotate by ``sign`` · ``angles``, of parts of ``dtype``."""
     return np.exp(sign * 1j * angles).astype(np.result_type(dtype, "complex64"))

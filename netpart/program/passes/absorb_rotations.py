@@ -102,8 +102,9 @@ class RotationAbsorber:
 
     def is_backward(self, instruction: Instruction, forward: Forward) -> bool:
         """True if an instruction is the backward of ``forward``."""
-        found = isinstance(instruction, Backward)
-        return found and (instruction.micro, instruction.part) == (forward.micro, forward.part)
+        if not isinstance(instruction, Backward):
+            return False
+        return (instruction.micro, instruction.part) == (forward.micro, forward.part)
 
     def is_turned_back(self, rest: Instruction | None, back: Backward, turn: Forward, view: View) -> bool:
         """True if ``rest`` only rotates ``view``, which ``back`` makes, back."""
