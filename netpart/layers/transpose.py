@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class Transpose(Layer):
-    """Axis i of the output is axis ``moved_axes[i]`` of the input; axis 0, the batch, stays."""
+    """Axis i of the output is the input's axis that the conf lists as number i; axis 0, the batch, stays."""
 
     types: ClassVar[tuple[str, ...]] = ("kTranspose",)
     confs: ClassVar[tuple[str, ...]] = ("transpose_conf",)
