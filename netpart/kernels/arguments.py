@@ -137,6 +137,10 @@ class AttentionArguments(NamedTuple):
     p: Array  # output, kept for the gradient, of the shape that ``attention_keeps`` returns
     scale: float  # factor of the scores q kᵀ
     first: int | None = None  # query i sees the keys up to first + i; None: all keys
+    turns: tuple[Array, Array] = (
+        None,
+        None,
+    )  # with ``turns_rows``: angles as in ``rotate``, first to rotate q and k by
 
 
 class LrnFactors(NamedTuple):

@@ -44,10 +44,12 @@ PRICES: dict[str, Callable[..., int]] = {
     "convolution_weights": lambda x, dy, dw, db, window, groups=1: flops.convolution_flops(
         dy.size, _contraction_size(dw), db is not None
     ),
-    "inner_product": lambda x, w, b, y, transpose, activation=None: flops.inner_product_flops(
+    "inner_product": lambda x, w, b, y, transpose, activation=None, add=False: flops.inner_product_flops(
         y.size, prod(x.shape[1:]), b is not None
     ),
-    "inner_product_data": lambda dy, w, dx, transpose: flops.inner_product_flops(dy.size, prod(dx.shape[1:]), False),
+    "inner_product_data": lambda dy, w, dx, transpose, add=False: flops.inner_product_flops(
+        dy.size, prod(dx.shape[1:]), False
+    ),
     "inner_product_weights": lambda x, dy, dw, db, transpose: flops.inner_product_flops(
         dy.size, prod(x.shape[1:]), db is not None
     ),

@@ -11,30 +11,41 @@ class InnerProduct(Activation):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
     def inner_product(
-        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
-    ) -> Op:
-        """y = activation(x wᵀ + b)."""
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """y = activation(x wᵀ + b), or with ``add`` activation(y + x wᵀ + b)."""
         if not y.size:
             return NOTHING
         xp = self.xp
         x_bf = as_matrix(x)
         w_fo = features_by_outputs(w, transpose)
 
-        def run() -> None:
-            xp.matmul(x_bf, w_fo, out=y)
+        def run(part: Array) -> None:
+            made = part if add else y
+            xp.matmul(x_bf, w_fo, out=made)
             if b is not None:
-                xp.add(y, b, out=y)
+                xp.add(made, b, out=made)
+            if add:
+                xp.add(y, made, out=y)
 
-        return chain_ops(Op(run), *([self.activation(activation, y, y)] if activation else []))
+        found = Op(run, [(y.shape if add else (0,), self.dtype)])
+        return chain_ops(found, *([self.activation(activation, y, y)] if activation else []))
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it."""
         if not dx.size:
             return NOTHING
         xp = self.xp
         dx_bf = as_matrix(dx)
         w_of = features_by_outputs(w, transpose).T
-        return Op(lambda: xp.matmul(dy, w_of, out=dx_bf))
+
+        def run(part: Array) -> None:
+            xp.matmul(dy, w_of, out=part if add else dx_bf)
+            if add:
+                xp.add(dx_bf, part, out=dx_bf)
+
+        return Op(run, [(dx_bf.shape if add else (0,), self.dtype)])
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""

@@ -52,18 +52,20 @@ class Normalisation(Verbs):
         return Op(run, [(x_bf.shape, self.dtype)])
 
     def normalise_gradient(
-        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
-    ) -> Op:
-        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``, or add it."""
         if not dx.size:
             return NOTHING
         xp = self.xp
         blocks = len(rstd)
         n = dx.size // len(rstd)
         unit_bf = unit.reshape(blocks, -1)
-        dx_bf = dx.reshape(blocks, -1)
+        target = dx.reshape(blocks, -1)
 
-        def run(g: Array, mean: Array) -> None:
+        def run(g: Array, mean: Array, part: Array) -> None:
+            dx_bf = part if add else target
             if dy.shape != g.shape:  # dy covers the box own alone
                 g.fill(0)
             xp.multiply(dy, 1 if w is None else w, out=g[own])
@@ -78,8 +80,10 @@ class Normalisation(Verbs):
                 xp.divide(mean, n, out=mean)
                 xp.subtract(dx_bf, mean, out=dx_bf)
             xp.multiply(dx_bf, rstd, out=dx_bf)
+            if add:
+                xp.add(target, dx_bf, out=target)
 
-        return Op(run, [(dx.shape, self.dtype), (rstd.shape, self.dtype)])
+        return Op(run, [(dx.shape, self.dtype), (rstd.shape, self.dtype), (target.shape if add else (0,), self.dtype)])
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
         """Overwrite dw = Σ dy · unit and db = Σ dy, over the axes on which they have extent 1."""

@@ -25,6 +25,12 @@ class Verbs:
     weights_last: ClassVar[bool] = False
     """True for kernels whose weights of convolutions are passed as (filters, space, channels) in memory, unless another
     worker has a part of them."""
+    adds: ClassVar[tuple[str, ...]] = ()
+    """Verbs with an argument ``add`` that add to an array faster than a verb of its own adds what they wrote."""
+    any_order: ClassVar[bool] = False
+    """True for kernels whose copies, rotations and attention take tensors in any memory order as fast as in others."""
+    turns_rows: ClassVar[bool] = False
+    """True for kernels whose attention, where it keeps no scores, rotates queries and keys while it reads them."""
     fuses: ClassVar[tuple[str, ...]] = ()
     """Kinds of activation that verbs with an argument ``activation`` compute faster than a separate verb."""
     fuses_back: ClassVar[tuple[str, ...]] = ()

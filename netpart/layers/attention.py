@@ -57,6 +57,19 @@ class Attention(Layer):
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         return ((kernels.attention_keeps(extent(self._pairs(region)), self.width, extent(region)[-1]), FLOAT),)
 
+    def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
+        # Kernels that keep less than all scores read rows; products of all scores want matrices in even steps.
+        rows = not order or order[-1] == self.output.rank - 1
+        return kernels.any_order and rows and self._keeps_no_scores(kernels)
+
+    def turns_inputs(self, kernels: type[Kernels]) -> bool:
+        """True if ``kernels`` can rotate queries and keys while they compute the layer."""
+        return kernels.turns_rows and self._keeps_no_scores(kernels)
+
+    def _keeps_no_scores(self, kernels: type[Kernels]) -> bool:
+        pairs = (*self.output.shape[:-1], self.keys)
+        return kernels.attention_keeps(pairs, self.width, self.output.shape[-1]) != pairs
+
     def forward(self, kernels: Kernels, call: Call) -> Op:
         return kernels.attention(self._arguments(call))
 
@@ -68,7 +81,7 @@ class Attention(Layer):
 
     def _arguments(self, call: Call) -> AttentionArguments:
         q, k, v = call.x
-        return AttentionArguments(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region))
+        return AttentionArguments(q, k, v, call.y[0], call.aux[0], self.scale, self._first(call.region), call.turns)
 
     def _first(self, region: Region) -> int | None:
         """The position of the first query of ``region`` in the whole; None without ``causal``, which alone uses it."""

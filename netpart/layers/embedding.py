@@ -25,6 +25,7 @@ class Embedding(Layer):
 
     types: ClassVar[tuple[str, ...]] = ("kEmbedding",)
     confs: ClassVar[tuple[str, ...]] = ("embedding_conf",)
+    rereads = "x"
 
     def infer(self) -> tuple[Spec, ...]:
         (source,) = check_sources(self, "the tokens")

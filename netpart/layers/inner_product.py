@@ -9,7 +9,14 @@ from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import at_least, fault, one_source, require_conf
 from netpart.layers.layer import INPUT, Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import bias_region, part_bias, product_cost, wanted_gradient, weight_and_bias
+from netpart.layers.weights import (
+    added_gradient,
+    bias_region,
+    part_bias,
+    product_cost,
+    wanted_gradient,
+    weight_and_bias,
+)
 from netpart.spec import Region, Shape, Spec, size, whole_region
 
 if TYPE_CHECKING:
@@ -27,6 +34,8 @@ class InnerProduct(Layer):
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
     confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
     splits_backward: ClassVar[bool] = True
+    output_verb: ClassVar[str] = "inner_product"
+    gradient_verb: ClassVar[str] = "inner_product_data"
     rereads = "x"
     fuses_activation: ClassVar[bool] = True
 
@@ -68,8 +77,9 @@ class InnerProduct(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         x = self._rows(call.x[0])
-        y = self._rows(call.y[0])
-        return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation)
+        add = call.addend is not None
+        y = self._rows(call.addend if add else call.y[0])
+        return kernels.inner_product(x, call.w[0], part_bias(call, call.w), y, self.transpose, call.activation, add)
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         ops = []
@@ -77,7 +87,7 @@ class InnerProduct(Layer):
         dw = wanted_gradient(call.dw, 0)
         dy = self._rows(call.dy[0])
         if dx is not None:
-            ops.append(kernels.inner_product_data(dy, call.w[0], self._rows(dx), self.transpose))
+            ops.append(kernels.inner_product_data(dy, call.w[0], self._rows(dx), self.transpose, added_gradient(call)))
         if dw is not None:
             x = self._rows(call.x[0])
             ops.append(kernels.inner_product_weights(x, dy, dw, part_bias(call, call.dw), self.transpose))

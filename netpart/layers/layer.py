@@ -128,6 +128,12 @@ class Layer(ABC):
     """True if backward also differentiates ``Call.through_activation``, the activation of its output."""
     adds_gradients: ClassVar[bool] = False
     """True if backward can add the gradients of its inputs to the buffers' contents while it computes them."""
+    output_verb: ClassVar[str] = ""
+    """The verb, if any, that makes the output, and that forward lets add to ``Call.addend`` where ``Kernels.adds`` has
+    it."""
+    gradient_verb: ClassVar[str] = ""
+    """The verb, if any, that makes the gradient of the input, and that backward lets add where ``Kernels.adds`` has it
+    and ``Call.adds`` says so."""
     splits_backward: ClassVar[bool] = False
     """True if two calls of backward, first for the gradients of the inputs and then for those of the parameters, give
     the same as one call for both. Both calls get the same ``Call``, changed in between, so backward must take its
@@ -136,6 +142,8 @@ class Layer(ABC):
     """The tensors that backward reads: "x" its inputs, "y" its outputs. It may always read parameters and ``aux``."""
     reuse: tuple[MemoryReuse, MemoryReuse] = (MemoryReuse.NONE, MemoryReuse.NONE)
     """How forward and backward, in this order, may reuse memory."""
+    moved_axes: tuple[int, ...] = ()
+    """For a layer that only moves axes, the axis of its input that each axis of its output is; else ()."""
     makes_rows: bool = False
     """True if row i of its output does not belong to row i of its sources. It then needs the whole mini-batch: a net
     with this layer cannot be divided into micro-batches."""
@@ -223,6 +231,11 @@ class Layer(ABC):
 
         ``term`` is the box of the contraction space that the part sums over; None: all of it.
         """
+
+    def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
+        """True if ``kernels`` compute the layer as fast on tensors of its rank in memory order ``order`` (the axes from
+        the slowest to the fastest, () for row-major) as on others."""
+        return False
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         """The region of every output of a part, given its region of the first output."""

@@ -18,6 +18,7 @@ class LayerNorm(Normalisation):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kLayerNorm", "kRMSNorm")
+    gradient_verb: ClassVar[str] = "normalise_gradient"
     confs: ClassVar[tuple[str, ...]] = ("norm_conf",)
 
     def infer(self) -> tuple[Spec, ...]:

@@ -9,7 +9,7 @@ from netpart.kernels import flops
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.layer import INPUT, Layer, MemoryOrder, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted_gradient
+from netpart.layers.weights import added_gradient, wanted_gradient
 from netpart.proto.layer_pb2 import LayerType
 from netpart.spec import Region, Shape, Spec, extent, size, whole_region
 
@@ -70,6 +70,6 @@ class Moments(Layer):
         dx = wanted_gradient(call.dx, 0)
         ops = [kernels.moments_share(call.y[0], self.space[0] / call.rows, *call.dw)]
         if dx is not None:
-            add = call.adds[:1] == (True,)
+            add = added_gradient(call)
             ops.append(kernels.moments_gradient(call.x[0], call.w[0], call.dy[0], dx, prod(self.space), add))
         return chain_ops(*ops)

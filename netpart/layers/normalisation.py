@@ -10,7 +10,7 @@ from netpart.kernels.op import Array, Op, chain_ops
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
-from netpart.layers.weights import wanted_gradient
+from netpart.layers.weights import added_gradient, wanted_gradient
 from netpart.spec import FLOAT, Region, Shape, extent, relative_slices, size
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Normalisation(Layer):
     A subclass defines the blocks, and the axes of scale and shift (``axes``).
     """
 
+    rereads = ""
     splits_backward: ClassVar[bool] = True
     axes: range
     centred: bool = True
@@ -79,7 +80,7 @@ class Normalisation(Layer):
         dx = wanted_gradient(call.dx, 0)
         dy = call.dy[0]
         if dx is not None:
-            ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred))
+            ops.append(kernels.normalise_gradient(unit, rstd, w, dy, dx, own, self.centred, added_gradient(call)))
         if dw is not None or db is not None:
             ops.append(kernels.normalise_parameters(unit, dy, dw, db, own))
         return chain_ops(*ops)

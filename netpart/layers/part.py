@@ -51,6 +51,8 @@ class Call:
     ``adds`` marks: there it adds. dy: gradients of the outputs (None: integer output). aux: buffers of ``Layer.aux``.
     ``activation`` is applied to y in place, by layers with ``fuses_activation``. ``through_activation``: dy is the
     gradient of the activated y, so that backward differentiates the activation first.
+    ``addend`` (of layers with an ``output_verb``; None: nothing): forward adds y to it and need not write y.
+    ``turns`` (of an attention): the angles by which it has to rotate its queries and keys; None: it has not.
     ``owned`` is a mask of the elements of ``region`` whose loss this part differentiates; it also reports those that
     are the first of their row. None means all. ``rows`` is the number of rows of the global mini-batch, ``first_row``
     the global row of row 0 of the micro-batch. Regions count from row 0 of the micro-batch.
@@ -70,6 +72,8 @@ class Call:
     metrics: Array = None
     activation: Kind | None = None
     through_activation: Kind | None = None
+    addend: Array = None
+    turns: tuple[Array, Array] = (None, None)
     owned: Array = None
     rows: int = 0
     first_row: int = 0

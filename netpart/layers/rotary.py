@@ -26,6 +26,7 @@ class Rotary(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kRotary",)
+    rereads = ""
     confs: ClassVar[tuple[str, ...]] = ("rotary_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
@@ -47,14 +48,17 @@ class Rotary(Layer):
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         return Cost(flops.rotate_flops(size(region)), (flops.rotate_flops(size(region)),))
 
+    def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
+        return kernels.any_order and (not order or order[-1] == self.output.rank - 1)
+
     def forward(self, kernels: Kernels, call: Call) -> Op:
-        return kernels.rotate(call.x[0], call.y[0], self._angles(kernels, call.region))
+        return kernels.rotate(call.x[0], call.y[0], self.angles(kernels, call.region))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted_gradient(call.dx, 0)
-        return chain_ops() if dx is None else kernels.rotate(call.dy[0], dx, self._angles(kernels, call.region), -1)
+        return chain_ops() if dx is None else kernels.rotate(call.dy[0], dx, self.angles(kernels, call.region), -1)
 
-    def _angles(self, kernels: Kernels, region: Region) -> Array:
+    def angles(self, kernels: Kernels, region: Region) -> Array:
         """(positions of the part, features / 2) in radians, float64."""
         features = self.output.shape[-1]
         frequencies = self.conf.rotary_conf.base ** -(np.arange(0, features, 2) / features)

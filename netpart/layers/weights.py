@@ -54,6 +54,11 @@ def wanted_gradient(gradients: list[Array], k: int) -> Array | None:
     return None if found is None or found.size == 0 else found
 
 
+def added_gradient(call: Call) -> bool:
+    """True if backward is to add the gradient of the first input instead of overwriting it."""
+    return call.adds[:1] == (True,)
+
+
 def product_cost(needs: Needs, outputs: int, terms: int) -> Cost:
     """The cost of a part with ``outputs`` elements, each the sum of ``terms`` products and, if needed, a bias."""
     biased = len(needs.params) > 1 and needs.params[1] is not None

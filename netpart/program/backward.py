@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, LAYER, SLICE, SPLIT, Part, PartInput
+from netpart.layers.layer import Layer
 from netpart.program.accumulate import Accumulator
 from netpart.program.buffers import View
 from netpart.program.collective_instructions import HeldRegion
@@ -150,7 +151,7 @@ class BackwardCompiler:
         adds = [False] * len(node.sources)
         for i, feed in enumerate(part.feeds):
             if feed.gradient:
-                dx[feed.k], adds[feed.k] = self.input_gradient_target(part, i, feed, node.layer.adds_gradients, after)
+                dx[feed.k], adds[feed.k] = self.input_gradient_target(part, i, feed, self.can_add(node.layer), after)
         dw, weights_after = self.parameters.gradient_targets(self.forward.micro, part, node, self.out)
         if any(v is not None for v in (*dx, *dw)):
             call = self.forward.calls[part.index]
@@ -160,6 +161,10 @@ class BackwardCompiler:
             self.out.append(Backward(self.forward.micro, part.index, dy, tuple(dx), tuple(dw), x, reads, tuple(adds)))
         self.out += after + weights_after
         self.updates.complete(self.forward.micro, part, self.forward.phase, self.out)
+
+    def can_add(self, layer: Layer) -> bool:
+        """True if ``layer`` can add the gradients of its inputs to what is there."""
+        return layer.adds_gradients or layer.gradient_verb in self.forward.kernels.adds
 
     def input_gradient_target(
         self, part: Part, i: int, feed: PartInput, adds: bool, after: list[Instruction]
@@ -172,10 +177,11 @@ class BackwardCompiler:
         if total.must_zero(key):
             self.out.append(Zero(self.gradient(feed.part)))
         overwrites = total.overwrites(key)
-        fits = self.memory.contiguous(target, self.forward.order(part, target.shape))
+        order = self.forward.order_read(part, target.shape)
+        fits = self.memory.contiguous(target, order)
         if fits and (overwrites or adds):
             return target, not overwrites
-        aside = self.forward.new(part, f"{part.name}.dx{feed.k}", extent(feed.region))
+        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region), order=order)
         after.append(Copy(target, aside) if overwrites else Accumulate(target, aside))
         return aside, False
 

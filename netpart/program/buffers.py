@@ -77,6 +77,16 @@ def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:
     return True
 
 
+def move_axes(order: Order, moved: Order, rank: int) -> Order:
+    """The ``order`` of a tensor of ``rank`` axes after its axes were moved: axis i is then the former ``moved[i]``."""
+    return tuple(moved.index(axis) for axis in order or range(rank)) if moved else order
+
+
+def inverse_axes(moved: Order) -> Order:
+    """The ``moved`` of ``move_axes`` that undoes it."""
+    return tuple(moved.index(axis) for axis in range(len(moved)))
+
+
 def same_layout(shape: Shape, a: Order, b: Order) -> bool:
     """True if an array of ``shape`` is laid out the same in orders ``a`` and ``b``; axes of extent 1 do not matter."""
     first, second = ([axis for axis in order or range(len(shape)) if shape[axis] != 1] for order in (a, b))

@@ -22,8 +22,9 @@ from netpart.program.instructions import PHASE_CODES, Instruction
 from netpart.program.kernel_choice import product_precision
 from netpart.program.metrics import plan_metrics
 from netpart.program.parameters import ParameterMemory
+from netpart.program.passes.absorb_rotations import absorb_rotations
 from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
-from netpart.program.passes.fusion import fuse_activations
+from netpart.program.passes.fusion import fuse_activations, fuse_sums
 from netpart.program.passes.overlap_updates import overlap_updates
 from netpart.program.passes.postpone_weight_gradients import postpone_weight_gradients, split_backward
 from netpart.program.passes.recompute import TurnInstructions, choose_recomputation
@@ -101,14 +102,17 @@ class PhaseCompiler:
                 memory, passes, self.width, lambda option: self.plan_memory(self.list_instructions(option))[-1]
             )
         program.instructions = self.list_instructions(passes)
+        if not keep:
+            program.instructions = absorb_rotations(program.instructions, self.layers, self.kernels)
         if keep:
             program.copies = self.copies(program.instructions, {})
             program.offsets, program.arena = _plan_unshared(memory, program.instructions, self.width, program.copies)
         else:
             places, program.offsets, program.arena = self.plan_memory(program.instructions)
             program.copies = self.copies(program.instructions, places)
-            # After the memory is planned: an activation is fused only if it uses the memory of its input.
-            program.instructions = fuse_activations(program.instructions, self.layers, places, self.kernels)
+            # After the memory is planned: an activation or sum is fused only if it uses the memory of its input.
+            found = fuse_activations(program.instructions, self.layers, places, self.kernels)
+            program.instructions = fuse_sums(found, self.layers, places, self.kernels)
         return program
 
     def passes(self) -> list[TurnInstructions]:

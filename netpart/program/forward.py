@@ -22,7 +22,7 @@ from netpart.program.instructions import (
     Send,
     Way,
 )
-from netpart.program.memory_orders import memory_orders, order_for_shape
+from netpart.program.memory_orders import crossing_nodes, input_order, kept_orders, order_for_shape
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage
@@ -42,7 +42,7 @@ class ForwardCompiler:
         self.phase = phase
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels = kernels
-        self.orders = memory_orders(stages.graph.net, kernels)
+        self.orders = kept_orders(stages.graph.net, kernels, crossing_nodes(stages.graph))
         self.exchanges = ExchangeFactory(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
@@ -101,7 +101,9 @@ class ForwardCompiler:
         layer = node.layer
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
-            x[feed.k] = self.packed(self.fed(feed), f"{part.name}.x{feed.k}", self.order(part, extent(feed.region)))
+            x[feed.k] = self.packed(
+                self.fed(feed), f"{part.name}.x{feed.k}", self.order_read(part, extent(feed.region))
+            )
         w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
         y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
@@ -120,6 +122,11 @@ class ForwardCompiler:
     def order(self, part: Part, shape: Shape) -> Order:
         """The memory order of a tensor of ``shape`` at the node of ``part``."""
         return order_for_shape(self.orders[part.node], shape)
+
+    def order_read(self, part: Part, shape: Shape) -> Order:
+        """The memory order in which the layer of ``part`` reads an input of ``shape``, and makes its gradient."""
+        net = self.graph.net
+        return order_for_shape(input_order(net, net.nodes[part.node], self.kernels, self.orders), shape)
 
     def new(self, part: Part, name: str, shape: Shape, dtype: str = FLOAT) -> View:
         """A view of a new buffer, in the memory order of the tensors at the node of ``part``."""

@@ -73,7 +73,9 @@ def _views_in(value: object) -> Iterator[View]:
 class Forward(BaseInstruction):
     """Run part ``part`` (an index into the micro-batch's graph) forward; ``metrics`` is the offset of its sums.
 
-    ``then`` is the activation that the same kernel computes in place on the output, if there is one.
+    ``then`` is the activation that the same kernel computes in place on the output, or the sum in which it adds its
+    output to what is there, if there is one. ``turned`` are the parts whose rotations an attention makes while it reads
+    its queries and keys: their indices, or -1.
     """
 
     micro: int
@@ -84,6 +86,7 @@ class Forward(BaseInstruction):
     aux: tuple[View, ...]
     metrics: int | None
     then: Forward | None = None
+    turned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,20 @@
-"""Memory orders of a net's tensors, a function of the net and of the kernels alone.
+"""Memory orders of a net's tensors, a function of the net, of the kernels, and of what crosses workers.
 
-They depend neither on the worker nor on the partitioning. Arrays are sent in memory order, so both ends must agree.
+They do not depend on the worker. Arrays are sent in memory order, so both ends must agree: a tensor that crosses
+workers has the order that all kernels of a job give it. Others may keep the order of what they are made from.
+
+query (batch, positions, heads, width)     kTranspose     (batch, heads, positions, width), in the same memory
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
+
+from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net, Node
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import MemoryOrder
-from netpart.program.buffers import Order
+from netpart.program.buffers import Order, move_axes, same_layout
 from netpart.spec import Shape
 
 Orders = list[Order]
@@ -21,6 +27,44 @@ def memory_orders(net: Net, kernels: type[Kernels]) -> Orders:
     for node in net.nodes:
         found.append(_node_order(net, node, found) if kernels.channels_last else ())
     return found
+
+
+def kept_orders(net: Net, kernels: type[Kernels], crossing: Set[int] = frozenset()) -> Orders:
+    """The ``memory_orders``, except that layers that can keep the order of their source do so. The tensors of the nodes
+    ``crossing`` cross workers."""
+    found = memory_orders(net, kernels)
+    for node in net.nodes if kernels.any_order else ():
+        if node.index not in crossing:
+            found[node.index] = _kept_order(net, node, kernels, found, crossing)
+    return found
+
+
+def input_order(net: Net, node: Node, kernels: type[Kernels], orders: Orders) -> Order:
+    """The order in which ``node`` reads its inputs: that of its own tensors, or, if it only moves axes, any."""
+    return orders[node.sources[0].node] if node.layer.moved_axes and kernels.any_order else orders[node.index]
+
+
+def crossing_nodes(graph: Graph) -> frozenset[int]:
+    """The nodes whose tensors, or gradients, cross workers."""
+    return frozenset(part.node for part in graph.parts if part.kind in (BRIDGE_SRC, BRIDGE_DST) or part.members)
+
+
+def _kept_order(net: Net, node: Node, kernels: type[Kernels], orders: Orders, crossing: Set[int]) -> Order:
+    """The order of the source of ``node``, moved as its axes are, if the layer and its readers take it; else its own
+    one."""
+    layer = node.layer
+    own = orders[node.index]
+    if not node.sources or net.spec(node.sources[0]).rank != layer.output.rank:
+        return own
+    moved = move_axes(orders[node.sources[0].node], layer.moved_axes, layer.output.rank)
+    if not layer.keeps_order(kernels, moved):
+        return own
+    if same_layout(layer.output.shape, moved, ()):
+        return ()
+    # Each reader that takes no such order would make a copy of its own.
+    readers = [each for each in net.nodes if any(source.node == node.index for source in each.sources)]
+    taken = all(each.index not in crossing and each.layer.keeps_order(kernels, moved) for each in readers)
+    return moved if taken or not layer.moved_axes else own
 
 
 def _node_order(net: Net, node: Node, before: Orders) -> Order:

@@ -11,6 +11,7 @@ from netpart.kernels.op import Array, Op
 from netpart.layers.elementwise import ElementwiseActivation
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call
+from netpart.layers.rotary import Rotary
 from netpart.program.instructions import PHASE_CODES, Backward, Forward
 from netpart.program.program import Program
 from netpart.spec import extent, relative_slices
@@ -37,16 +38,23 @@ class LayerCalls:
     def name(self, instruction: Forward | Backward) -> str:
         name = self.parts[instruction.micro, instruction.part].name
         other = instruction.then if isinstance(instruction, Forward) else instruction.first
-        return f"{name}+{self.name(other)}" if other else name
+        turned = instruction.turned if isinstance(instruction, Forward) else ()
+        names = [name, *(self.parts[instruction.micro, part].name for part in turned if part >= 0)]
+        return "+".join([*names, self.name(other)] if other else names)
 
     def forward(self, instruction: Forward) -> Op:
         call = self.call(instruction)
         if instruction.then is not None:
-            activation = self.layer(instruction.then)
-            assert isinstance(activation, ElementwiseActivation)
-            # Bound although it is not run by itself: the backward pass of the activation needs its call.
-            self.call(instruction.then)
-            call.activation = activation.kind()
+            following = self.layer(instruction.then)
+            # Bound although it is not run by itself: the backward pass of what follows needs its call.
+            then = self.call(instruction.then)
+            if isinstance(following, ElementwiseActivation):
+                call.activation = following.kind()
+            else:
+                call.addend = then.y[0]
+        if instruction.turned:
+            queries, keys = (self.angles(instruction.micro, part) for part in instruction.turned)
+            call.turns = queries, keys
         return self.layer(instruction).forward(self.machine.kernels, call)
 
     def backward(self, instruction: Backward) -> Op:
@@ -61,6 +69,15 @@ class LayerCalls:
         call.adds = instruction.adds
         call.through_activation = call.activation if instruction.first else None
         return self.layer(instruction).backward(self.machine.kernels, call)
+
+    def angles(self, micro: int, part: int) -> Array:
+        """The angles by which a rotation turns rows; None for part -1."""
+        if part < 0:
+            return None
+        found = self.parts[micro, part]
+        layer = self.program.micros[micro].graph.net.nodes[found.node].layer
+        assert isinstance(layer, Rotary)
+        return layer.angles(self.machine.kernels, found.region)
 
     def layer(self, instruction: Forward | Backward) -> Layer:
         """The layer that an instruction runs."""

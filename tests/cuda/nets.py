@@ -42,4 +42,33 @@ CONVOLUTIONS = f"""{HEAD} neuralnet {{ {IMAGES}
   layer {{ name: "pool" type: kCPooling srclayers: "relu" pooling_conf {{ pool: MAX kernel: 2 stride: 2 }} }}
   {SCORES % "pool"} }}
 """
-NETS = {"mlp": MLP, "convolutions": CONVOLUTIONS}
+ROWS = """param { init { type: kUniformSqrtFanIn } }
+    innerproduct_conf { num_output: 8 axis: 2 bias_term: false } partition_dim: 0"""
+HEADS = "".join(f"""
+  layer {{ name: "{name}" type: kInnerProduct srclayers: "norm" {ROWS} }}
+  layer {{ name: "{name}-rows" type: kReshape srclayers: "{name}" reshape_conf {{ shape: -1 shape: 2 shape: 4 }} }}
+  layer {{
+    name: "{name}-heads" type: kTranspose srclayers: "{name}-rows" transpose_conf {{ axis: 2 axis: 1 axis: 3 }}
+  }}
+""" for name in ("query", "key", "value"))  # fmt: skip
+ATTENTION = f"""{HEAD} neuralnet {{
+  layer {{
+    name: "data" type: kSyntheticInput partition_dim: -1
+    store_conf {{ shape: 6 shape: 8 batchsize: 8 }} synthetic_conf {{ classes: 3 }}
+  }}
+  layer {{ name: "first" type: kInnerProduct srclayers: "data" {ROWS} }}
+  layer {{ name: "norm" type: kLayerNorm srclayers: "first" }}
+  {HEADS}
+  layer {{ name: "query-turned" type: kRotary srclayers: "query-heads" }}
+  layer {{ name: "key-turned" type: kRotary srclayers: "key-heads" }}
+  layer {{
+    name: "attention" type: kAttention srclayers: "query-turned" srclayers: "key-turned" srclayers: "value-heads"
+    attention_conf {{ causal: true }}
+  }}
+  layer {{ name: "back" type: kTranspose srclayers: "attention" transpose_conf {{ axis: 2 axis: 1 axis: 3 }} }}
+  layer {{ name: "mix" type: kReshape srclayers: "back" reshape_conf {{ shape: -1 shape: 8 }} }}
+  layer {{ name: "out" type: kInnerProduct srclayers: "mix" {ROWS} }}
+  layer {{ name: "sum" type: kAdd srclayers: "first" srclayers: "out" }}
+  {SCORES % "sum"} }}
+"""
+NETS = {"mlp": MLP, "convolutions": CONVOLUTIONS, "attention": ATTENTION}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +92,41 @@ def test_agrees_over_several_tiles(
 def test_where_blocks_are_many_each_has_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused_attention, "FULL", 1)
     both_ways(70, 70, 4, 4, 0, dtype="float32")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("whose", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize(("queries", "keys", "width"), [(70, 70, 16), (33, 50, 6), (5, 40, 34), (20, 20, 64)])
+def test_rows_are_rotated_while_they_are_read(
+    queries: int, keys: int, width: int, whose: tuple[bool, bool], dtype: str
+) -> None:
+    shapes = (2, queries, width), (2, keys, width), (2, keys, 8), (2, queries, 8)
+    q, k, v, dy = (normal(i, *shape) for i, shape in enumerate(shapes))
+    rows = zip((queries, keys), whose, strict=True)
+    angles = [normal(5 + i, n, width // 2) if each else None for i, (n, each) in enumerate(rows)]
+
+    def by_reference(kernels: Any, args: AttentionArguments, dy: Array, *made: Array) -> Op:
+        turned = [rubbish(*x.shape, dtype=dtype) for x in (args.q, args.k)]
+        back = [rubbish(*x.shape, dtype=dtype) for x in (args.q, args.k)]
+        pairs = [(x, t, b, d, a) for x, t, b, d, a in zip(args[:2], turned, back, made, angles, strict=False)]
+        ahead = [kernels.copy(t, x) if a is None else kernels.rotate(x, t, a) for x, t, _, _, a in pairs]
+        after = [kernels.copy(d, b) if a is None else kernels.rotate(b, d, a, -1) for _, _, b, d, a in pairs]
+        given = args._replace(q=turned[0], k=turned[1])
+        return chain_ops(
+            *ahead, kernels.attention(given), kernels.attention_gradient(given, dy, *back, made[2]), *after
+        )
+
+    def bind(kernels: Any, q: Array, k: Array, v: Array, y: Array, dy: Array, *made: Array) -> Op:
+        kept = kernels.xp.zeros(kernels.attention_keeps((2, queries, keys), width, 8), dtype)
+        args = AttentionArguments(q, k, v, y, kept, 0.3, keys - queries if keys > queries else 0)
+        if not kernels.turns_rows:
+            return by_reference(kernels, args, dy, *made)
+        by_queries, by_keys = (None if a is None else kernels.xp.asarray(a) for a in angles)
+        args = args._replace(turns=(by_queries, by_keys))
+        return chain_ops(kernels.attention(args), kernels.attention_gradient(args, dy, *made))
+
+    gradients = [rubbish(*shape) for shape in shapes[:3]]
+    agree(bind, q, k, v, rubbish(*dy.shape), dy, *gradients, dtype=dtype)
 
 
 @pytest.mark.parametrize("values", [4, 130])

@@ -9,6 +9,7 @@ from netpart.kernels.arguments import NormaliseArguments
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.reference import Kernels
 from tests.cuda.agreement import DTYPES, agree, fast, lying, play
+from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
 
 Shape = tuple[int, ...]
@@ -65,6 +66,24 @@ def test_agrees_with_the_reference(
         rubbish(*scale),
     )
     agree(bind, x, w, b, *kept, dtype=dtype, tolerance=1e-11 if dtype == "float64" else 3e-4)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_gradient_is_added(centred: bool) -> None:
+    unit, dy, dx = normal(1, 5, 70), normal(2, 5, 70), normal(3, 5, 70)
+    rstd, w, whole = 1 + normal(4, 5, 1) ** 2, normal(5, 1, 70), (slice(None),) * 2
+
+    def bind(kernels: Kernels, unit: Array, rstd: Array, w: Array, dy: Array, dx: Array) -> Op:
+        return kernels.normalise_gradient(unit, rstd, w, dy, dx, whole, centred, True)
+
+    agree(bind, unit, rstd, w, dy, dx, tolerance=1e-11)
+
+
+def test_a_gradient_of_half_blocks_is_not_added() -> None:
+    unit, dy, rstd = (cupy().asarray(normal(1, *shape)) for shape in ((2, 4, 3), (2, 2, 3), (2, 1)))
+    own = slice(None), slice(0, 2), slice(None)
+    with pytest.raises(ValueError, match="whole blocks to add to"):
+        fast("float64").normalise_gradient(unit, rstd, None, dy, unit, own, True, True)
 
 
 @pytest.mark.parametrize("shape", [(3, 5000), (600, 70)])

@@ -32,6 +32,9 @@ def test_inner_product_agrees_with_the_reference(case: Case, dtype: str, activat
     def forward(kernels: Kernels, x: Array, w: Array, b: Array | None, y: Array) -> Op:
         return kernels.inner_product(x, w, b, y, transpose, activation)
 
+    def added(kernels: Kernels, x: Array, w: Array, b: Array | None, y: Array) -> Op:
+        return kernels.inner_product(x, w, b, y, transpose, activation, True)
+
     def data(kernels: Kernels, dy: Array, w: Array, dx: Array) -> Op:
         return kernels.inner_product_data(dy, w, dx, transpose)
 
@@ -39,7 +42,11 @@ def test_inner_product_agrees_with_the_reference(case: Case, dtype: str, activat
         return kernels.inner_product_weights(x, dy, dw, db, transpose)
 
     agree(forward, x, w, b, rubbish(*dy.shape), dtype=dtype)
+    agree(added, x, w, b, normal(6, *dy.shape), dtype=dtype)
     agree(data, dy, w, gradients[0], dtype=dtype)
+    agree(
+        lambda k, dy, w, dx: k.inner_product_data(dy, w, dx, transpose, True), dy, w, normal(7, *x.shape), dtype=dtype
+    )
     agree(weights, x, dy, gradients[1], gradients[2], dtype=dtype)
 
 

@@ -40,6 +40,7 @@ class ChannelsLast(Kernels):
     channels_last = True
     fuses = ("relu", "sigmoid", "tanh", "softplus")
     fuses_back = ("relu",)
+    adds = ("inner_product", "inner_product_data", "normalise_gradient")
 
 
 def check_law(cut: Partition, order: int, kernels: type[Kernels] = Kernels, again: Ensemble | None = None) -> Ensemble:

@@ -7,8 +7,9 @@ from netpart.kernels.reference import Kernels
 from netpart.program.buffers import View, is_contiguous, same_layout
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Copy
-from netpart.program.memory_orders import memory_orders
+from netpart.program.memory_orders import kept_orders, memory_orders
 from netpart.proto.reader import read_job_text
+from netpart.spec import Shape
 from tests.laws.workers import ChannelsLast
 
 NET = """
@@ -83,3 +84,56 @@ def test_axes_of_extent_1_lie_anywhere() -> None:
     assert same_layout((4, 5, 1, 1), LAST, ())
     assert same_layout((4, 1, 6, 6), (), LAST)
     assert not same_layout((4, 5, 6, 1), LAST, ())
+
+
+class AnyOrder(WeightsLast):
+    any_order = True
+
+    @classmethod
+    def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
+        return pairs[:-1]
+
+
+HEADS = """
+name: "heads" train_steps: 1
+train_one_batch { alg: kBP }
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer {
+    name: "data" type: kSyntheticInput store_conf { shape: 6 shape: 8 batchsize: 4 } synthetic_conf { classes: 3 }
+  }
+  layer { name: "rows" type: kReshape srclayers: "data" reshape_conf { shape: 6 shape: 2 shape: 4 } }
+  layer { name: "heads" type: kTranspose srclayers: "rows" transpose_conf { axis: 2 axis: 1 axis: 3 } }
+  layer { name: "turned" type: kRotary srclayers: "heads" }
+  layer { name: "mix" type: kAttention srclayers: "turned" srclayers: "turned" srclayers: "heads" }
+  layer { name: "back" type: kTranspose srclayers: "mix" transpose_conf { axis: 2 axis: 1 axis: 3 } }
+  layer {
+    name: "fc" type: kInnerProduct srclayers: "back" innerproduct_conf { num_output: 3 } param { } param { }
+  }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc" srclayers: "data" }
+}
+"""
+MOVED = (0, 2, 1, 3)
+
+
+def test_heads_lie_as_their_rows_do_up_to_what_reads_them_otherwise() -> None:
+    net = partition_job(read_job_text(HEADS).proto, 1).graph.net
+    found = dict(zip((n.name for n in net.nodes), kept_orders(net, AnyOrder), strict=True))
+    assert {name for name, order in found.items() if order == MOVED} == {"heads", "turned", "mix"}
+    assert kept_orders(net, ChannelsLast) == memory_orders(net, ChannelsLast)
+
+
+def test_what_crosses_workers_lies_as_all_kernels_want_it() -> None:
+    net = partition_job(read_job_text(HEADS).proto, 1).graph.net
+    crossing = {node.index for node in net.nodes if node.name == "turned"}
+    found = dict(zip((n.name for n in net.nodes), kept_orders(net, AnyOrder, crossing), strict=True))
+    assert set(found.values()) == {()}
+
+
+def test_a_transpose_that_moves_nothing_in_memory_has_the_place_of_its_source() -> None:
+    compiled = compile_worker(partition_job(read_job_text(HEADS).proto, 1), 0, kernels=AnyOrder)
+    program = compiled.phases["train"]
+    offsets = {compiled.buffers[b].name: at for b, at in program.offsets.items()}
+    assert offsets["heads.y"] == offsets["rows.y"]
+    assert offsets["mix.y"] == offsets["back.y"]
+    assert not [i for i in program.instructions if isinstance(i, Copy)]

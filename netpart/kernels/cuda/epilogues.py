@@ -1,6 +1,6 @@
 """Matrix products by cuBLASLt with an epilogue in the same launch: a bias, a relu, or the row sums of a factor.
 
-    y = x wᵀ + b     the bias is added, and the relu taken, before y is written
+    y = x wᵀ + b     the bias is added, and the relu taken, before y is written; y may be added, too
     dw = dyᵀ x       the rows of dy are added up while they are read
 
 A handle of cuBLAS is also one of cuBLASLt. The chosen algorithm is the first of its proposals without atomic additions,
@@ -65,15 +65,18 @@ class FusedProduct:
         self.blas.call(self.name, self.blas.handle, *self.arguments, *after)
 
 
-def biased_product(blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool) -> FusedProduct | None:
-    """The launch of y = a b + ``bias`` (columns of y,), or of its relu. None: cuBLASLt has no algorithm."""
+def biased_product(
+    blas: Blas, a: Array, b: Array, y: Array, bias: Array, relu: bool, add: bool = False
+) -> FusedProduct | None:
+    """The launch of y = a b + ``bias`` (columns of y,), with ``add`` of y plus that, or of its relu. None: cuBLASLt has
+    no algorithm."""
     left = Operand.of(b)
     right = Operand.of(a)
     target = Operand.of(y)
     return (
         None
         if MatrixLayout.of(target).turned
-        else _fused_product(blas, left, right, target, bias, BIAS_RELU if relu else BIAS)
+        else _fused_product(blas, left, right, target, bias, BIAS_RELU if relu else BIAS, add)
     )
 
 
@@ -88,9 +91,10 @@ def summed_product(blas: Blas, a: Array, b: Array, y: Array, sums: Array) -> Fus
 
 
 def _fused_product(
-    blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int
+    blas: Blas, left: Operand, right: Operand, y: Operand, vector: Array, epilogue: int, add: bool = False
 ) -> FusedProduct | None:
-    """The launch of yᵀ = leftᵀ rightᵀ, as cuBLAS reads the matrices, with an epilogue; None if cuBLASLt cannot."""
+    """The launch of yᵀ = leftᵀ rightᵀ, or with ``add`` of yᵀ plus that, as cuBLAS reads the matrices, with an epilogue;
+    None if cuBLASLt cannot."""
     if not vector.flags.c_contiguous:
         return None
     operands = (left, right, y)
@@ -108,9 +112,9 @@ def _fused_product(
     )
     if algorithm is None:
         return None
-    one, nothing = (ctypes.byref(SCALARS[kind](value)) for value in (1, 0))
+    one, before = (ctypes.byref(SCALARS[kind](value)) for value in (1, add))
     a, b, c = ((Pointer(m.address({})), layout) for m, layout in zip(operands, layouts, strict=True))
-    return FusedProduct(blas, operands, (matmul, one, *a, *b, nothing, *c, *c), algorithm, (vector,))
+    return FusedProduct(blas, operands, (matmul, one, *a, *b, before, *c, *c), algorithm, (vector,))
 
 
 def _matrix_descriptor(blas: Blas, operand: Operand, order: MatrixLayout) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.cuda.launch import CudaVerbs, Launchable, LaunchScratch
+from netpart.kernels.cuda.rotary import turn_factors
 from netpart.kernels.cuda.tiles import FULL, ROWS, WARPS, AttentionTiles, fitting_tiles, tile_candidates
 from netpart.kernels.cuda.view import StridedView, strided_struct
 from netpart.kernels.op import Array, Op
@@ -20,6 +21,8 @@ FORWARD, GRADIENT = "fused_attention", "fused_attention_gradient"
 """The names of the kernels, and of their sources."""
 
 
+TURNED = "TURNED=1"
+"""The define of kernels that rotate queries or keys."""
 FMA = "Fma"
 CORES = {"float32": FMA, "tf32": "TensorCores<Tf32>", "bfloat16": "TensorCores<Bf16>"}
 """By precision, the struct of the CUDA source that multiplies tiles."""
@@ -32,8 +35,9 @@ class FusedAttention(CudaVerbs):
     def fused_attention(self, a: AttentionArguments) -> Op:
         """y = softmax(scale · q kᵀ) v; query i sees the keys up to ``first`` + i."""
         tiles = self._tiles(a.q, a.v, a.q, False)
-        args = *map(_rows_first_view, (a.q, a.k, a.v, a.y)), a.p, float(a.scale), _first_key_argument(a.first)
-        return self.launches(self._tiled(FORWARD, tiles, _count_tiles(a.q, tiles), a.q, args))
+        arrays = *map(_rows_first_view, (a.q, a.k, a.v, a.y)), a.p, *self._turns(a)
+        args = *arrays, float(a.scale), _first_key_argument(a.first)
+        return self.launches(self._tiled(FORWARD, tiles, _count_tiles(a.q, tiles), a, args))
 
     def fused_attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
@@ -43,17 +47,27 @@ class FusedAttention(CudaVerbs):
         dots = LaunchScratch(a.q.shape[:-1], self.dtype)
         of_keys = _count_tiles(a.k, tiles) if dk is not None or dv is not None else 0
         of_queries = _count_tiles(a.q, tiles) if dq is not None else 0
-        arrays = *map(_rows_first_view, (a.q, a.k, a.v, dy)), a.p, dots, *map(_rows_first_view, (dq, dk, dv))
-        args = *arrays, of_keys, float(a.scale), _first_key_argument(a.first)
-        gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, a.q, args)
+        arrays = *map(_rows_first_view, (a.q, a.k, a.v, dy)), a.p, dots, *self._turns(a)
+        made = map(_rows_first_view, (dq, dk, dv))
+        args = *arrays, *made, of_keys, float(a.scale), _first_key_argument(a.first)
+        gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, a, args)
         return self.launches(self._dots(tiles, a.y, dy, dots), gradients)
 
-    def _tiled(self, name: str, tiles: AttentionTiles, count: int, q: Array, args: Sequence[Any]) -> Launchable | None:
-        """A launch of ``count`` blocks for each of the matrices in ``q``."""
-        grid = (prod(q.shape[:-2]), count)
+    def _turns(self, a: AttentionArguments) -> list[Array]:
+        """The rotations of q and k, an array (rows, columns) with the real and imaginary part of each pair; or None."""
+        xp = self.xp
+        factors = (None if one is None else turn_factors(xp.asnumpy(one), self.dtype) for one in a.turns)
+        return [None if one is None else xp.asarray(one.view(self.dtype)) for one in factors]
+
+    def _tiled(
+        self, name: str, tiles: AttentionTiles, count: int, a: AttentionArguments, args: Sequence[Any]
+    ) -> Launchable | None:
+        """A launch of ``count`` blocks for each of the matrices in q."""
+        grid = (prod(a.q.shape[:-2]), count)
         block = tiles.block
         shared = tiles.shared
-        defines = tiles.defines
+        turned = any(one is not None for one in a.turns)
+        defines = (*tiles.defines, TURNED) if turned else tiles.defines
         return self.bound(f"{name}.cu", name, count, *args, block=block, shared=shared, grid=grid, defines=defines)
 
     def _dots(self, tiles: AttentionTiles, y: Array, dy: Array, dots: LaunchScratch) -> Launchable | None:

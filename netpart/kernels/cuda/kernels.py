@@ -59,5 +59,8 @@ class Kernels(
     gathers: ClassVar[bool] = True
     weights_last: ClassVar[bool] = True
     branches: ClassVar[bool] = True
+    any_order: ClassVar[bool] = True
+    turns_rows: ClassVar[bool] = True
+    adds: ClassVar[tuple[str, ...]] = ("inner_product", "inner_product_data", "normalise_gradient")
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh", "stanh", "softplus")
     fuses_back: ClassVar[tuple[str, ...]] = ("relu",)

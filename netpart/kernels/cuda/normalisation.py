@@ -42,17 +42,23 @@ class Normalisation(reference.Normalisation, ColumnVerbs, MoveVerbs):
         return chain_ops(self.launches(alone), self._scale_shift(a.unit[a.own], a.w, a.b, a.y))
 
     def normalise_gradient(
-        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
-    ) -> Op:
-        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``."""
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, 0 outside ``own``, or add it.
+
+        Raises ValueError if it is to be added and dy is only a box of the blocks.
+        """
         if not dx.size:
             return NOTHING
         name = "normalise_gradient"
         blocks = len(rstd)
         spread = _scale_spread(dx, dy, w)
         if spread is not None:
-            return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred))
-        rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred)
+            return self.launches(self._blocks(name, dx, blocks, spread, unit, rstd, w, dy, dx, centred, add))
+        if add:
+            raise ValueError(f"normalise_gradient: expected whole blocks to add to {dx.shape}, got {dy.shape}")
+        rows = self._blocks(f"{name}_in_place", dx, blocks, WHOLE, unit, rstd, None, dx, dx, centred, False)
         return chain_ops(self.zeroed(dx), self._scale_shift(dy, w, None, dx[own]), self.launches(rows))
 
     def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:

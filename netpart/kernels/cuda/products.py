@@ -17,11 +17,13 @@ FILE = "bias.cu"
 class ProductVerbs(ColumnVerbs, MoveVerbs):
     """Building blocks of verbs with matrix products."""
 
-    def product(self, a: Array, b: Array, y: Array) -> Op:
-        """y = a b, for any extents."""
+    def product(self, a: Array, b: Array, y: Array, add: bool = False) -> Op:
+        """y = a b, or with ``add`` y += that, for any extents."""
         if not y.size:
             return NOTHING
-        return self.launches(*self.device.blas.product(a, b, y)) if a.shape[-1] else self.zeroed(y)
+        if not a.shape[-1]:
+            return NOTHING if add else self.zeroed(y)
+        return self.launches(*self.device.blas.product(a, b, y, add=add))
 
     def add_bias(self, y: Array, b: Array | None) -> Op:
         """y (rows, columns), in row-major order, += b."""
@@ -42,26 +44,29 @@ class InnerProduct(inner_product.InnerProduct, ProductVerbs):
     """x (B, *F), w (O, *F) or, with ``transpose``, (*F, O), b (O,), y (B, O)."""
 
     def inner_product(
-        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
-    ) -> Op:
-        """y = activation(x wᵀ + b)."""
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """y = activation(x wᵀ + b), or with ``add`` activation(y + x wᵀ + b)."""
         x_bf = as_matrix(x)
         w_fo = features_by_outputs(w, transpose)
         relu = activation == "relu"
         product = (
-            None if b is None or not (y.size and x.size) else biased_product(self.device.blas, x_bf, w_fo, y, b, relu)
+            None
+            if b is None or not (y.size and x.size)
+            else biased_product(self.device.blas, x_bf, w_fo, y, b, relu, add)
         )
         if product is None:
             left = activation
-            found = chain_ops(self.product(x_bf, w_fo, y), self.add_bias(y, b))
+            found = chain_ops(self.product(x_bf, w_fo, y, add), self.add_bias(y, b))
         else:
             left = None if relu else activation
             found = self.launches(product)
         return chain_ops(found, self.activation(left, y, y)) if left else found
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
-        return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx))
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it."""
+        return self.product(dy, features_by_outputs(w, transpose).T, as_matrix(dx), add)
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from netpart.kernels import rotary
@@ -22,6 +24,10 @@ class Rotary(rotary.Rotary, CudaVerbs):
         pair = np.result_type(self.dtype, "complex64")
         turned = y.view(pair)
         points = x.view(pair)
-        turn = np.exp(sign * 1j * xp.asnumpy(angles)).astype(pair)
-        turns = xp.broadcast_to(xp.asarray(turn), points.shape)
+        turns = xp.broadcast_to(xp.asarray(turn_factors(xp.asnumpy(angles), self.dtype, sign)), points.shape)
         return self.launches(self.elements("rotary.cu", "rotate", points.size, *collapsed_views(turned, points, turns)))
+
+
+def turn_factors(angles: Array, dtype: Any, sign: int = 1) -> Array:
+    """The complex numbers that rotate by ``sign`` · ``angles``, of parts of ``dtype``."""
+    return np.exp(sign * 1j * angles).astype(np.result_type(dtype, "complex64"))

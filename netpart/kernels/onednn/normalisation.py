@@ -40,10 +40,13 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         return self.attempt(describe, lambda: super(Normalisation, self).normalise(a))
 
     def normalise_gradient(
-        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool
-    ) -> Op:
-        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w."""
+        self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, or add it, as the reference."""
         xp, blocks = self.xp, len(rstd)
+        if add:
+            return super().normalise_gradient(unit, rstd, w, dy, dx, own, centred, add)
 
         def describe(calls: Calls) -> None:
             source = _block_rows(unit, dy, blocks, centred)

@@ -19,9 +19,12 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
     """The verbs of the reference; sums over rows are left to NumPy."""
 
     def inner_product(
-        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None
-    ) -> Op:
-        """y = activation(x wᵀ + b)."""
+        self, x: Array, w: Array, b: Array | None, y: Array, transpose: bool, activation: Kind | None = None,
+        add: bool = False,
+    ) -> Op:  # fmt: skip
+        """y = activation(x wᵀ + b), or with ``add``, as the reference does, activation(y + x wᵀ + b)."""
+        if add:
+            return super().inner_product(x, w, b, y, transpose, activation, add)
 
         def describe(calls: Calls) -> None:
             bias = None if b is None else matmul_memory(b.reshape(1, -1))
@@ -31,8 +34,10 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
         found = self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
         return chain_ops(found, self.activation(activation, y, y)) if activation else found
 
-    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool) -> Op:
-        """Overwrite dx = dy w."""
+    def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
+        """Overwrite dx = dy w, or add it, as the reference does."""
+        if add:
+            return super().inner_product_data(dy, w, dx, transpose, add)
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T

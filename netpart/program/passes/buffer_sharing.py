@@ -17,14 +17,15 @@ from math import inf
 from netpart.graph.partition import MicroBatch
 from netpart.layers.layer import Layer, MemoryReuse
 from netpart.program.arena import owning_buffer
-from netpart.program.buffers import ARENA, Buffer, View, same_layout
+from netpart.program.buffers import ARENA, Buffer, Order, View, inverse_axes, move_axes, same_layout
 from netpart.program.instructions import Accumulate, AddSquares, Backward, Copy, Forward, Instruction, Send
 from netpart.spec import whole_region
 
 PartLayers = Mapping[tuple[int, int], Layer]
 """The layer of each part, by micro-batch and index of the part."""
-SharingOffer = tuple[View, View, MemoryReuse]
-"""The view that is made, the one that it is made from, and how they may share memory."""
+SharingOffer = tuple[View, View, MemoryReuse, Order]
+"""The view that is made, the one that it is made from, how they may share memory, and the axis of the latter that each
+axis of the former is (() if all are the same)."""
 
 
 def layers_by_part(micros: list[MicroBatch], worker: int) -> PartLayers:
@@ -84,10 +85,10 @@ class BufferSharing:
     def find(self) -> dict[int, int]:
         """Let every buffer share that can, in the order of instructions; return each one's place (a buffer)."""
         for time, instruction in enumerate(self.instructions):
-            for target, source, reuse in self.offers(instruction):
+            for target, source, reuse, moved in self.offers(instruction):
                 a = self.place(source)
                 b = self.place(target)
-                if a != b and self.alike(target, source) and self.allowed(time, a, b, reuse):
+                if a != b and self.alike(target, source, moved) and self.allowed(time, a, b, reuse):
                     self.places[b] = a
                     self.accesses[a].join(self.accesses[b])
         return {b: self.place(View(b, ())) for b in self.places}
@@ -102,24 +103,30 @@ class BufferSharing:
     def offers(self, instruction: Instruction) -> Iterator[SharingOffer]:
         """The views that an instruction could make in the place of another view."""
         if isinstance(instruction, Copy):
-            yield instruction.target, instruction.source, MemoryReuse.SAME
+            yield instruction.target, instruction.source, MemoryReuse.SAME, ()
         elif isinstance(instruction, Forward | Backward):
-            forward, backward = self.layers[instruction.micro, instruction.part].reuse
+            layer = self.layers[instruction.micro, instruction.part]
+            forward, backward = layer.reuse
             made, sources = (
                 (instruction.y, instruction.x) if isinstance(instruction, Forward) else (instruction.dx, instruction.dy)
             )
-            reuse = forward if isinstance(instruction, Forward) else backward
+            ahead = isinstance(instruction, Forward)
+            reuse = forward if ahead else backward
+            moved = layer.moved_axes if ahead else inverse_axes(layer.moved_axes)
             source = (*sources, None)[0]
             if reuse != MemoryReuse.NONE and source is not None:
-                yield from ((target, source, reuse) for target in made if target is not None)
+                yield from ((target, source, reuse, moved) for target in made if target is not None)
 
-    def alike(self, target: View, source: View) -> bool:
-        """True if both views are whole arena buffers of as many bytes, with their elements in the same order."""
+    def alike(self, target: View, source: View, moved: Order = ()) -> bool:
+        """True if both views are whole arena buffers of as many bytes, with their elements in the same order; ``moved``
+        as in ``SharingOffer``."""
         a = self.buffers[source.buffer]
         b = self.buffers[target.buffer]
         entire = source.box == whole_region(a.shape) and target.box == whole_region(b.shape)
         if not entire or (a.kind, b.kind, a.dtype) != (ARENA, ARENA, b.dtype) or a.nbytes(4) != b.nbytes(4):
             return False
+        if moved:
+            return same_layout(b.shape, move_axes(a.order, moved, len(a.shape)), b.order)
         if a.shape == b.shape:
             return same_layout(a.shape, a.order, b.order)
         # A reshape keeps the order of elements only if both are row-major.

@@ -1,7 +1,11 @@
-"""Fusion of activations that are computed in place: forward into the instruction before, backward into the one after.
+"""Fusion of activations and sums that are computed in place: forward into the instruction before, backward into the
+one after.
 
 forward norm   w x                 forward norm+relu   w x, then x
 forward relu   r x  w y = x
+
+forward out    w x                 forward out+add     adds to y = r
+forward add    r r x  w y = r
 
 backward relu  r dy  w dx = dy     backward norm+relu  r dy
 backward norm  r dx
@@ -9,14 +13,34 @@ backward norm  r dx
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from netpart.kernels.reference import Kernels
+from netpart.layers.add import Add
 from netpart.layers.elementwise import ElementwiseActivation
 from netpart.program.buffers import View
 from netpart.program.instructions import Backward, Forward, Instruction
 from netpart.program.passes.buffer_sharing import PartLayers
+
+
+def fuse_sums(
+    instructions: list[Instruction], layers: PartLayers, places: Mapping[int, int], kernels: type[Kernels]
+) -> list[Instruction]:
+    """``instructions`` with every sum fused that adds, in place, what the instruction before it makes for it alone."""
+    used = Counter(b for i in instructions for b in {view.buffer for view in i.views}) if kernels.adds else Counter()
+    found: list[Instruction] = []
+    for instruction in instructions:
+        before = found[-1] if found else None
+        if isinstance(instruction, Forward) and isinstance(before, Forward) and used[before.y[0].buffer] == 2:
+            first, second = (layers[i.micro, i.part] for i in (before, instruction))
+            plain = isinstance(second, Add) and first.output_verb in kernels.adds
+            if plain and _adds_in_place(before, instruction, places):
+                found[-1] = replace(before, then=instruction)
+                continue
+        found.append(instruction)
+    return found
 
 
 def fuse_activations(
@@ -69,6 +93,13 @@ def _fuse_backward(
                 continue
         found.append(instruction)
     return found
+
+
+def _adds_in_place(before: Forward, total: Forward, places: Mapping[int, int]) -> bool:
+    """True if ``total`` does nothing but add what ``before`` makes to the first of its two inputs, in its place."""
+    alone = before.then is None and total.then is None and total.x[1:] == before.y
+    alike = all(view is not None and view.shape == total.y[0].shape for view in total.x)
+    return alone and alike and _makes_in_place(total, places)
 
 
 def _makes_in_place(instruction: Forward, places: Mapping[int, int]) -> bool:

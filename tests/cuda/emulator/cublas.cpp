@@ -56,9 +56,10 @@ struct Product {
                     double sum = 0;
                     for (long long t = 0; t < k; t++) sum += operand(*at<T>(a, i, row, t), compute) * column[t];
                     T *to = at<T>(c, i, row, col);
+                    sum = alpha * sum + (beta ? beta * *to : 0);
                     if (epilogue == BIAS || epilogue == RELU_BIAS) sum += static_cast<const T *>(vector)[row];
                     if (epilogue == RELU_BIAS && sum < 0) sum = 0;
-                    *to = T(alpha * sum + (beta ? beta * *to : 0));
+                    *to = T(sum);
                 }
             }
         if (epilogue == LEFT || epilogue == RIGHT) add_up<T>(epilogue == LEFT);

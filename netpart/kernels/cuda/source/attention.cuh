@@ -64,7 +64,9 @@ __device__ __forceinline__ void keep(real *tile, const Scores &scores) {
             tile[Cores::row(i) * loose(OTHERS) + column<Cores::CHUNK>(j)] = scores[i][j];
 }
 
-template <int WIDTH> __device__ __forceinline__ void store(const Matrix &m, long long start, const Sums<WIDTH> &sums) {
+// Writes sums to the rows of `m` from `start` on, rotated back by `turns`.
+template <int WIDTH>
+__device__ __forceinline__ void store(const Matrix &m, long long start, const Sums<WIDTH> &sums, const real *turns = nullptr) {
     constexpr int COUNT = Cores::chunk(WIDTH);
 #pragma unroll
     for (int i = 0; i < Cores::ROWS; i++)
@@ -73,6 +75,8 @@ template <int WIDTH> __device__ __forceinline__ void store(const Matrix &m, long
             Pack<real, COUNT> values;
 #pragma unroll
             for (int e = 0; e < COUNT; e++) values.lane[e] = sums[i][j + e];
-            put(m, start + Cores::row(i), column<COUNT>(j), values);
+            const long long row = start + Cores::row(i);
+            if (TURNED && turns && row < m.rows) turn<true>(values, m, turns, row, column<COUNT>(j));
+            put(m, row, column<COUNT>(j), values);
         }
 }

@@ -2,10 +2,11 @@
 // the logarithm of the sum of its exponentials is kept (Dao, FlashAttention-2, 2023).
 #include "attention.cuh"
 
-// y = softmax(scale * q k') v; kept = the logarithm of the sum of each query's exponentials. The last queries, which
+// y = softmax(scale * q k') v, with q and k rotated by their turns, if any; kept = the logarithm of the sum of each query's exponentials. The last queries, which
 // see most keys, are processed first, so that no long block starts last.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
-    fused_attention(View qs, View ks, View vs, View ys, real *kept, double scale, long long seen) {
+    fused_attention(View qs, View ks, View vs, View ys, real *kept, const real *q_turns, const real *k_turns, double scale,
+                    long long seen) {
     extern __shared__ __align__(16) real memory[];
     real *q_tile = memory, *kv_tile = q_tile + OWN * pitch(KEY_WIDTH), *p_tile = kv_tile + OTHERS * pitch(WIDER);
     const Matrix q = matrix(qs, blockIdx.x), k = matrix(ks, blockIdx.x), v = matrix(vs, blockIdx.x);
@@ -16,10 +17,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 #pragma unroll
     for (int i = 0; i < Cores::ROWS; i++) peak[i] = -__int_as_float(0x7f800000), total[i] = 0;
 
-    fill<OWN, KEY_WIDTH, THREADS>(q_tile, q, start);
+    fill<OWN, KEY_WIDTH, THREADS>(q_tile, q, start, q_turns);
     for (long long key = 0; key < end; key += OTHERS) {
         __syncthreads();
-        fill<OTHERS, KEY_WIDTH, THREADS>(kv_tile, k, key);
+        fill<OTHERS, KEY_WIDTH, THREADS>(kv_tile, k, key, k_turns);
         __syncthreads();
         Scores scores = {};
         Cores::across<KEY_WIDTH, OTHERS>(scores, q_tile, kv_tile);

@@ -18,11 +18,13 @@ extern "C" __global__ void row_dots(View ys, View dys, real *dots) {
 // The gradients of a tile of queries, from all keys that it sees (a: q, b: dy, c: k, d: v; da: dq), or, with KEYS, of a
 // tile of keys, from all queries that see it (a: k, b: v, c: q, d: dy; da: dk, db: dv).
 //
+// a and c are rotated by their turns, if any, and da is rotated back.
+//
 //   p = exp(scale * a c' - kept),   slope = scale * p * (b d' - dots),   da = slope c,   db = p d
 template <bool KEYS>
 __device__ __forceinline__ void gradients(
     const Matrix &a, const Matrix &b, const Matrix &c, const Matrix &d, const View &das, const View &dbs,
-    const real *kept, const real *dots, real *memory, long long start, real scale, long long seen
+    const real *kept, const real *dots, const real *a_turns, const real *c_turns, real *memory, long long start, real scale, long long seen
 ) {
     real *a_tile = memory, *b_tile = a_tile + OWN * pitch(KEY_WIDTH), *c_tile = b_tile + OWN * pitch(VALUE_WIDTH);
     real *d_tile = c_tile + OTHERS * pitch(KEY_WIDTH), *p_tile = d_tile + OTHERS * pitch(VALUE_WIDTH);
@@ -34,11 +36,11 @@ __device__ __forceinline__ void gradients(
     Sums<KEY_WIDTH> da = {};
     Sums<VALUE_WIDTH> db = {};
 
-    fill<OWN, KEY_WIDTH, THREADS>(a_tile, a, start);
+    fill<OWN, KEY_WIDTH, THREADS>(a_tile, a, start, a_turns);
     fill<OWN, VALUE_WIDTH, THREADS>(b_tile, b, start);
     for (long long other = begin; other < end; other += OTHERS) {
         __syncthreads();
-        fill<OTHERS, KEY_WIDTH, THREADS>(c_tile, c, other);
+        fill<OTHERS, KEY_WIDTH, THREADS>(c_tile, c, other, c_turns);
         fill<OTHERS, VALUE_WIDTH, THREADS>(d_tile, d, other);
         int visible[COUNT];
         real log_sum[COUNT], dot[COUNT];
@@ -75,23 +77,23 @@ __device__ __forceinline__ void gradients(
         __syncwarp();
         Cores::along<OTHERS, KEY_WIDTH>(da, p_tile, c_tile);
     }
-    if (das.data) store<KEY_WIDTH>(matrix(das, blockIdx.x), start, da);
+    if (das.data) store<KEY_WIDTH>(matrix(das, blockIdx.x), start, da, a_turns);
     if (KEYS && dbs.data) store<VALUE_WIDTH>(matrix(dbs, blockIdx.x), start, db);
 }
 
 // The first `key_tiles` blocks on axis y compute dk and dv, the others dq. A gradient whose data is null is omitted.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) fused_attention_gradient(
-    View qs, View ks, View vs, View dys, const real *kept, const real *dots, View dqs, View dks, View dvs,
-    long long key_tiles, double scale, long long seen
+    View qs, View ks, View vs, View dys, const real *kept, const real *dots, const real *q_turns,
+    const real *k_turns, View dqs, View dks, View dvs, long long key_tiles, double scale, long long seen
 ) {
     extern __shared__ __align__(16) real memory[];
     const Matrix q = matrix(qs, blockIdx.x), k = matrix(ks, blockIdx.x), v = matrix(vs, blockIdx.x);
     const Matrix dy = matrix(dys, blockIdx.x);
     kept += blockIdx.x * q.rows, dots += blockIdx.x * q.rows;
     if (blockIdx.y < key_tiles) {
-        gradients<true>(k, v, q, dy, dks, dvs, kept, dots, memory, (long long)blockIdx.y * OWN, scale, seen);
+        gradients<true>(k, v, q, dy, dks, dvs, kept, dots, k_turns, q_turns, memory, (long long)blockIdx.y * OWN, scale, seen);
     } else {
         const long long start = (long long)(gridDim.y - 1 - blockIdx.y) * OWN;
-        gradients<false>(q, dy, k, v, dqs, dvs, kept, dots, memory, start, scale, seen);
+        gradients<false>(q, dy, k, v, dqs, dvs, kept, dots, q_turns, k_turns, memory, start, scale, seen);
     }
 }

@@ -40,7 +40,7 @@ extern "C" __global__ void normalise(const REAL *__restrict__ x, const REAL *__r
 
 #define GRADIENT(restrict)                                                                                              \
     const REAL *restrict unit, const REAL *restrict rstd, const REAL *restrict w, const REAL *restrict dy,             \
-        REAL *restrict dx, int centred, long long blocks, long long n, Spread spread
+        REAL *restrict dx, int centred, int add, long long blocks, long long n, Spread spread
 
 __device__ inline void rows_gradient(GRADIENT()) {
     for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
@@ -52,18 +52,20 @@ __device__ inline void rows_gradient(GRADIENT()) {
             mean += g, product += g * unit_n[i];
         }
         mean = centred ? block_sum(mean) / n : 0, product = block_sum(product) / n;
-        for (long long i = threadIdx.x; i < n; i += blockDim.x)
-            dx[block * n + i] = double(rstd[block]) * (upper(i) - unit_n[i] * product - mean);
+        for (long long i = threadIdx.x; i < n; i += blockDim.x) {
+            const REAL slope = double(rstd[block]) * (upper(i) - unit_n[i] * product - mean);
+            dx[block * n + i] = add ? dx[block * n + i] + slope : slope;
+        }
     }
 }
 
 extern "C" __global__ void normalise_gradient(GRADIENT(__restrict__)) {
-    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+    rows_gradient(unit, rstd, w, dy, dx, centred, add, blocks, n, spread);
 }
 
 // The same without __restrict__, as dx may be dy.
 extern "C" __global__ void normalise_gradient_in_place(GRADIENT()) {
-    rows_gradient(unit, rstd, w, dy, dx, centred, blocks, n, spread);
+    rows_gradient(unit, rstd, w, dy, dx, centred, add, blocks, n, spread);
 }
 
 // Σ dy and Σ dy · unit for each column of matrices (rows, columns).

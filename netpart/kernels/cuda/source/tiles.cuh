@@ -3,6 +3,9 @@
 #include "pack.cuh"
 #include "view.cuh"
 
+#ifndef TURNED
+#define TURNED 0  // 1: rows may be rotated while they are read
+#endif
 #define PACK int(16 / sizeof(real))
 
 typedef Pack<real, PACK> Full;  // the most that a thread moves at once
@@ -31,8 +34,22 @@ __device__ __forceinline__ Matrix matrix(const View &view, long long which) {
     return {data, view.shape[0], view.shape[1], down, right, packed};
 }
 
-// tile = the rows of `m` from `row` on, 0 past its end. All threads of the block have to call it.
-template <int ROWS, int WIDTH, int THREADS> __device__ __forceinline__ void fill(real *tile, const Matrix &m, long long row) {
+// Rotates pairs of neighbours, the first of which is element `column` of row `row`, by those of `turns`, or, with BACK,
+// back. `turns` has the cosine and the sine of each pair where a row of `m`, of an even number of columns, has the pair.
+template <bool BACK, int COUNT>
+__device__ __forceinline__ void turn(Pack<real, COUNT> &pairs, const Matrix &m, const real *turns, long long row, int column) {
+#pragma unroll
+    for (int l = 0; l < COUNT; l += 2) {
+        if (column + l >= m.columns) return;
+        const auto by = *reinterpret_cast<const Pack<real, 2> *>(turns + row * m.columns + column + l);
+        const real re = pairs.lane[l], im = pairs.lane[l + 1], sine = BACK ? -by.lane[1] : by.lane[1];
+        pairs.lane[l] = re * by.lane[0] - im * sine, pairs.lane[l + 1] = re * sine + im * by.lane[0];
+    }
+}
+
+// tile = the rows of `m` from `row` on, rotated by `turns`, 0 past its end. All threads of the block have to call it.
+template <int ROWS, int WIDTH, int THREADS>
+__device__ __forceinline__ void fill(real *tile, const Matrix &m, long long row, const real *turns = nullptr) {
     const int rows = m.rows - row < ROWS ? int(m.rows - row) : ROWS;
     const real *from = m.data + row * m.down;
 #pragma unroll 4
@@ -46,6 +63,7 @@ template <int ROWS, int WIDTH, int THREADS> __device__ __forceinline__ void fill
             for (int l = 0; l < PACK; l++)
                 if (c + l < m.columns) found.lane[l] = from[r * m.down + (c + l) * m.right];
         }
+        if (TURNED && turns && r < rows) turn<false>(found, m, turns, row + r, c);
         *reinterpret_cast<Full *>(tile + r * pitch(WIDTH) + c) = found;
     }
 }
