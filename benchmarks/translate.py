@@ -86,7 +86,7 @@ ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kGate": lambda layer: {},
     "kConcate": lambda layer: {"axis": layer.axis},
     "kReshape": lambda layer: {"shape": list(layer.output.shape[1:])},
-    "kTranspose": lambda layer: {"order": list(layer.order)},
+    "kTranspose": lambda layer: {"order": list(layer.moved_axes)},
     "kEmbedding": lambda layer: {},
     "kRotary": lambda layer: {"base": layer.conf.rotary_conf.base, "shape": list(layer.output.shape[-2:])},
     "kAttention": lambda layer: {"scale": layer.scale, "causal": layer.conf.attention_conf.causal},
