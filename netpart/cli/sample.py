@@ -98,7 +98,7 @@ def use_one_core() -> None:
 
     A single sample is too little work to share: more threads would spend their time waiting for each other.
     """
-    from netpart.launch.control.cores import THREAD_VARIABLES
+    from netpart.threads import THREAD_VARIABLES
 
     for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")  # a number that the user has set stays

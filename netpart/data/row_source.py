@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.parallel_copy import copy_in_pieces
 from netpart.spec import Region, Shape, contains, extent, whole_region
 
 Data: TypeAlias = NDArray[Any] | None
@@ -30,7 +31,7 @@ class RowOutputs(NamedTuple):
         """Copy the wanted arrays from ``others``, which have the same shapes."""
         for out, values in zip(self, others, strict=True):
             if out is not None and values is not None:
-                np.copyto(out, values)
+                copy_in_pieces(out, values)
 
 
 class RowSource(ABC):

@@ -9,7 +9,7 @@ import pytest
 
 from netpart.choices import CAM_METHODS
 from netpart.data.scans.nifti import NiftiScan, save_volume
-from netpart.launch.control.cores import THREAD_VARIABLES
+from netpart.threads import THREAD_VARIABLES
 from netpart.trained import gradcam
 from tests.cli.conftest import JOB, Netpart
 from tests.datasets.samples import scans

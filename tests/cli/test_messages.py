@@ -8,8 +8,8 @@ import pytest
 
 from netpart.cli.examples import EXAMPLES
 from netpart.cli.main import VERBS, parse_command_line
-from netpart.launch.control.cores import available_cores
 from netpart.resources import zoo_folder
+from netpart.threads import available_cores
 from tests.cli.conftest import JOB, Netpart
 
 PARAMS = JOB[JOB.index("    param") : JOB.index('  }\n  layer {\n    name: "ip"')]

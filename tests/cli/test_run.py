@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from netpart.launch.control.cores import THREAD_VARIABLES, available_cores
 from netpart.launch.report.events import Measured
 from netpart.launch.report.run_record import RunRecord
+from netpart.threads import THREAD_VARIABLES, available_cores
 from tests.cli.conftest import JOB, Netpart
 from tests.house.tree import ROOT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.sample import print_sample
-from netpart.launch.control.cores import THREAD_VARIABLES
+from netpart.threads import THREAD_VARIABLES
 from tests.cli.conftest import Netpart
 from tests.trained.texts import gpt
 

@@ -11,7 +11,8 @@ from time import monotonic
 
 import pytest
 
-from netpart.launch.control.cores import child_thread_variables, kernel_threads
+from netpart.launch.control.cores import child_thread_variables
+from netpart.threads import kernel_threads
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS, WORKERS, check_blame
 

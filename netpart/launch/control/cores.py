@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError
+from netpart.threads import NUMBERS, THREAD_VARIABLES, available_cores
 from netpart.units import plural_text
 
 if TYPE_CHECKING:
     from netpart.proto.job_pb2 import JobProto
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""The variables that OpenMP, OpenBLAS and MKL read."""
-NUMBERS = re.compile(r"\s*[1-9][0-9]*\s*(,\s*[1-9][0-9]*\s*)*", re.ASCII)
-"""Their valid values. The first of several numbers is for code that is not nested."""
 WAIT = "OMP_WAIT_POLICY"
 """With several workers on a host, threads must not wait actively: they would take the cores of other workers."""
 HERE = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE")
@@ -109,20 +106,9 @@ def _expand_node_counts(name: str, text: str) -> list[int]:
     return found
 
 
-def available_cores(process: int = 0) -> int:
-    """Number of cores on which a process may run; ``process`` 0 is this one."""
-    return len(os.sched_getaffinity(process))
-
-
 def host_identity() -> str:
     """A text that identifies the host of these cores. Containers on one host have the same."""
     try:
         return BOOT.read_text().strip()
     except OSError:
         return socket.gethostname()
-
-
-def kernel_threads(environment: Mapping[str, str]) -> int:
-    """Number of threads that kernels use in a process with this environment."""
-    text = environment.get(THREAD_VARIABLES[0], "")
-    return int(text.split(",")[0]) if NUMBERS.fullmatch(text) else available_cores()

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from netpart.launch.control.cores import host_identity, kernel_threads
+from netpart.launch.control.cores import host_identity
 from netpart.launch.control.due_steps import barrier_steps
 from netpart.launch.control.worker_devices import resolve_devices
 from netpart.launch.member.checkpoint_files import CheckpointFiles
 from netpart.launch.member.control_client import ControlClient
 from netpart.launch.member.loop import WorkerLoop
 from netpart.proto.control_pb2 import CommunicatorProto, ControlProto, GoProto, ReadyProto, WelcomeProto
+from netpart.threads import kernel_threads
 from netpart.transport.transport import Transport
 from netpart.units import bytes_text
 

@@ -11,16 +11,14 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.launch.control.cores import (
     HERE,
-    THREAD_VARIABLES,
     WAIT,
-    available_cores,
     child_thread_variables,
     count_local_processes,
     host_identity,
-    kernel_threads,
     oversubscription_warning,
     own_thread_variables,
 )
+from netpart.threads import THREAD_VARIABLES, available_cores, kernel_threads
 
 
 @pytest.fixture(autouse=True)
