@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test test-peers dist constraints check laws fuzz lint fix cover test-gpu test-cupy sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -110,15 +110,12 @@ cover: env ## run the tests of make test and list the lines that none of them ex
 test-gpu: $(GPU_STAMP) ## run the tests of the GPU path on a GPU; GPU_PYTHON=python3 uses that Python as it is
 	NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda -n 12 --dist worksteal --timeout 200 --timeout-method thread $(ARGS)
 
-test-cupy: $(GPU_STAMP) ## run the tests of the GPU path without a GPU: CuPy's own wheel on netpart's emulated CUDA runtime
-	PYTHONPATH=$(CURDIR)/tests/cuda/runtime/found:$(CURDIR) NETPART_TEST_GPU=1 $(ON_GPU) -m pytest -m gpu tests/cuda $(ARGS)
-
 # Engines that are timed under compute-sanitizer are not kept for the user.
 OWN_CACHE = XDG_CACHE_HOME='$(CURDIR)/out/sanitize/cache'
 SANITIZED = $(or $(NETS),halo/conv-rows alexnet/alexnet-small vit/vit-b16-small resattnet/resnet3d18-small)
 sanitize-gpu: $(GPU_STAMP) ## search three training steps on a GPU for bad accesses and races; NETS=halo/conv-rows TOOLS=racecheck
 	@for net in $(SANITIZED); do for tool in $(or $(TOOLS),memcheck racecheck); do echo "$$net: $$tool"; \
-	  $(OWN_CACHE) compute-sanitizer --tool $$tool --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
+	  $(OWN_CACHE) compute-sanitizer --tool $$tool --report-api-errors no --error-exitcode 9 --target-processes all $(ON_GPU) -m netpart run graphs/$$net.conf \
 	    --device cuda --launcher threads --workers 1 --steps 3 --workspace out/sanitize $(ARGS) || exit; done; done
 
 sanitize-emulated: $(PEERS) ## search for them on the emulated GPU, with several orders of threads; ORDERS='1 2 3'

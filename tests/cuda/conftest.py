@@ -11,8 +11,8 @@ from netpart.kernels.cuda.device import thread_stream
 from tests.cuda.emulator.host import missing as unemulated
 from tests.cuda.module import ON_GPU, cupy, missing, provide
 
-WHEELS = ("test_cupy.py", "test_plans.py")
-"""What takes CuPy's or cuDNN's own wheels, skipped with the reason where these are not installed."""
+WHEELS = ("test_plans.py",)
+"""Needs cuDNN's own wheels; skipped with the reason where these are not installed."""
 OFF_GPU = ("test_host.py", "test_nvrtc.py", "test_plans.py")
 """What needs no GPU: its time would be taken from that of one."""
 NEEDLESS = "needs no GPU: without NETPART_TEST_GPU it runs anywhere"

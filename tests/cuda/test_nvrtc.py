@@ -22,8 +22,8 @@ from tests.cuda.nvrtc import Nvrtc
 APART = "nvrtc-*"
 """The folder of the newest NVRTC, in the environment: see the Makefile."""
 OF_CUPY = "-ftz=true", "-arch=sm_90", "--device-as-default-execution-space"
-"""What CuPy 14.2 adds to the options of a source on an H100 or H200, besides the paths of headers, which netpart's
-sources do not include; test_cupy.py compares."""
+"""What CuPy 14.2 adds to the options of a source on an H100 or H200 (cupy/cuda/compiler.py), besides the paths of
+headers, which netpart's sources do not include."""
 TELLING = "--ptxas-options=-v"
 SOURCES = sorted(path.name for path in Path(SOURCE).glob("*.cu"))
 REALS = pytest.mark.parametrize("real", ["float", pytest.param("double", marks=pytest.mark.slow)])
