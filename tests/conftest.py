@@ -48,7 +48,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests of other commands: those of the peers unless -m asks for them, and those that are not due."""
+    """Leaves out the tests of other commands: those of the peers unless -m asks for them, and what is not due."""
     wanted = [item for item in items if is_due(item) and (asks_for_peers(config) or not item.get_closest_marker(PEERS))]
     config.hook.pytest_deselected(items=list(set(items) - set(wanted)))
     items[:] = wanted
