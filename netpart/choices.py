@@ -33,6 +33,8 @@ DIRECT, DOUBLING, RING, TREE = ALGORITHMS = "direct", "doubling", "ring", "tree"
 NCCL = "nccl"
 """One NCCL call, between workers on GPUs. Its bytes are counted as those of ``direct``, which replaces it elsewhere."""
 COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, NCCL
+RESULT = "result of netpart predict"
+"""The layer that `netpart predict` appends to a net. Its values leave the workers, one mini-batch after another."""
 DRAWING_FORMATS = "dot", "json", "svg", "txt"
 CAM_METHODS = "gradcam", "hirescam"
 """Methods that compute class activation maps."""

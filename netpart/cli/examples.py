@@ -8,6 +8,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "netpart run graphs/mnist/conv.conf --workers 3 --resume --steps 400",
         "netpart run graphs/gpt/tiny.conf --set updater.learning_rate.base_lr=0.001 --steps 50",
     ),
+    "evaluate": (
+        "netpart evaluate graphs/mnist/conv.conf",
+        "netpart evaluate graphs/mnist/conv.conf --workers 3 --checkpoint out/conv/checkpoint/step00000400.safetensors",
+    ),
+    "predict": (
+        "netpart predict graphs/mnist/conv.conf -o out/predictions.csv",
+        "netpart predict graphs/mnist/conv.conf --workers 3 --input rows.npy --all -o out/probabilities.npy",
+    ),
     "sample": ('netpart sample graphs/gpt/tiny.conf --prompt "def " --bytes 200',),
     "gradcam": ("netpart gradcam graphs/mnist/conv.conf --sample 3 -o out/map.png",),
     "worker": (

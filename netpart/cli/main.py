@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TextIO
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
-    "run", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
+    "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
     "explain", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs

@@ -21,49 +21,16 @@ HELP = "train a job on its workers; test, validate and save checkpoints at the s
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb and its options."""
     from netpart.cli.common import add_job_options, parse_count
-    from netpart.cli.threads import add_threads_option
+    from netpart.cli.launch_options import add_launch_options
 
     parser: argparse.ArgumentParser = subparsers.add_parser("run", help=HELP, description=HELP)
     add_job_options(parser)
     parser.add_argument(
         "--steps", type=parse_count, metavar="S", help="number of training steps (default: the job's train_steps)"
     )
-    add_threads_option(parser)
-    parser.add_argument(
-        "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; workers take the entries of"
-        " a list in turn (default: the job's, else auto: the host's GPUs in turn, or the CPU if it has none)",
-    )  # fmt: skip
-    _add_launch_options(parser)
+    add_launch_options(parser)
     _add_result_options(parser)
     return parser
-
-
-def _add_launch_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of how workers are started, connected and found."""
-    from netpart.cli.common import add_transport_option, parse_count
-    from netpart.cli.worker import add_meeting_options
-
-    parser.add_argument(
-        "--launcher", metavar="NAME", help="how workers start. local: one process each on this host; threads: one"
-        " thread each in this process; mpi: by mpiexec; join: workers of other hosts join at --listen; env: mpirun,"
-        " srun or a Kubernetes indexed Job has started this same command for every worker; or the name of a package's"
-        " launcher (default: local, or join with --listen)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
-    )
-    add_transport_option(parser)
-    parser.add_argument(
-        "--listen", metavar="tcp://HOST:PORT", help="address at which workers of other hosts join; see docs/hosts.md"
-    )
-    parser.add_argument(
-        "--local",
-        type=parse_count,
-        default=0,
-        metavar="K",
-        help="with --listen: start the first K workers on this host (default: 0)",
-    )
-    add_meeting_options(parser)
 
 
 def _add_result_options(parser: argparse.ArgumentParser) -> None:
@@ -140,16 +107,13 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:
     """Set the fields of ``job`` that the options of the run replace."""
-    from netpart.cli.threads import set_job_threads
-    from netpart.launch.control.worker_devices import set_devices
+    from netpart.cli.launch_options import apply_launch_options
 
-    set_job_threads(job, args)
+    apply_launch_options(job, args)
     if args.steps is not None:
         job.proto.train_steps = args.steps
     if args.resume:
         job.proto.resume = True
-    if args.device:
-        set_devices(job.proto, args.device)
 
 
 def _print_run_warnings(job: Job, args: argparse.Namespace, setting: RunSetting) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.choices import TRAIN
+
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
     from netpart.launch.report.events import Event, Staleness, Started, Summary
@@ -80,10 +82,13 @@ def event_line(event: Event) -> str:
     threads = " + ".join(map(str, event.threads)) + " threads" if event.threads != (1,) else "1 thread"
     threads += "".join(map(_oversubscription_text, event.crowds))
     start = f" from step {event.first_step}" if event.first_step else ""
+    played = f"{plural_text(event.steps, 'step')}{start}"
+    if event.phase != TRAIN:
+        played = f"phase {event.phase} after step {event.first_step}"
     who = event.cluster or plural_text(event.workers, "worker")
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
-        f"batch {event.batch}, {plural_text(event.steps, 'step')}{start}; memory {memory}; "
+        f"batch {event.batch}, {played}; memory {memory}; "
         f"tensors through {THROUGH.get(event.transport, event.transport)}{_idle_workers_text(event)}"
     )
 
@@ -158,6 +163,21 @@ def summary_text(summary: Summary) -> str:
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
+    }
+    lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
+    return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
+
+
+def evaluation_text(summary: Summary) -> str:
+    """The summary of an evaluation as text, one line per topic."""
+    from netpart.units import bytes_text, seconds_text
+
+    agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "NOT as predicted"
+    rows = {
+        "test": _metrics_line(summary.test),
+        "validation": _metrics_line(summary.validation),
+        "time": seconds_text(summary.seconds),
+        "moved": f"{bytes_text(summary.bytes_counted)} between workers, {agree} ({summary.bytes_predicted:,} bytes)",
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.choices import PHASES
+from netpart.choices import PHASES, TRAIN
 from netpart.errors import ConfigError, FaultList
 from netpart.graph.build import build_net, layer_field_errors
 from netpart.graph.graph import Graph
@@ -79,9 +79,14 @@ class Partition(NotebookDisplay):
         return cluster_of(self.job, self.workers - self.servers)
 
     @property
+    def main_phase(self) -> str:
+        """The training phase, or the first one of a partition that trains nothing."""
+        return TRAIN if TRAIN in self.phases else next(iter(self.phases))
+
+    @property
     def graph(self) -> Graph:
-        """The training graph of the first micro-batch, which is drawn and priced."""
-        return self.phases["train"][0].graph
+        """The graph of the main phase's first micro-batch, which is drawn and priced."""
+        return self.phases[self.main_phase][0].graph
 
     @property
     def idle_workers(self) -> tuple[int, ...]:

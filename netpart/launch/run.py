@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_partial_files, updater_file
-from netpart.choices import JOIN, LOCAL, LOCAL_LAUNCHERS, MPI
+from netpart.choices import AUTO, JOIN, LOCAL, LOCAL_LAUNCHERS, MPI
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
@@ -70,27 +70,54 @@ def run_job(
     workers that would deadlock; WorkerFailed when a worker fails; TrainingDiverged; and SignalInterrupt (a
     KeyboardInterrupt), with the step, for a signal that would end this process.
     """
-    _check_launcher(launcher, meeting, hosts)
-    makers = [LISTENERS.get(name, who="--listener") for name in listeners]
+    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners))
     count = job.worker_count if workers is None else workers
-    size = cluster_of(job.proto, count).size
-    # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
-    check_process_limits(size)
-    if launcher in LOCAL_LAUNCHERS:
-        oversubscription_warning(size)
+    choice.check(cluster_of(job.proto, count).size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
     options = make_run_options(job, workspace)
     check_training_run(cut, restored_names(options.restore))
     check_start(cut, options.restore, options.averages)
-    options = settle_choices(cut, options, launcher, transport)
-    record = RunRecord(options.workspace, listener, options.first_step, bool(job.proto.resume))
+    return play_partition(cut, options, choice, listener, bool(job.proto.resume))
+
+
+@dataclass(frozen=True)
+class LaunchChoice:
+    """How a run is launched: the arguments of ``run_job`` with these names."""
+
+    launcher: str = LOCAL
+    transport: str = AUTO
+    meeting: Meeting | None = None
+    hosts: Path | None = None
+    listeners: tuple[str, ...] = ()
+
+    def check(self, size: int) -> None:
+        """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""
+        _check_launcher(self.launcher, self.meeting, self.hosts)
+        for name in self.listeners:
+            LISTENERS.get(name, who="--listener")
+        # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
+        check_process_limits(size)
+        if self.launcher in LOCAL_LAUNCHERS:
+            oversubscription_warning(size)
+
+
+def play_partition(
+    cut: Partition, options: RunOptions, choice: LaunchChoice, listener: Listener | None, resumed: bool = False
+) -> Summary:
+    """Launch the workers of ``cut``, serve them to the end and return the Summary.
+
+    ``resumed``: metrics.jsonl continues an earlier run. Raises what ``run_job`` raises.
+    """
+    options = settle_choices(cut, options, choice.launcher, choice.transport)
+    record = RunRecord(options.workspace, listener, options.first_step, resumed)
     try:
         # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
         remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
         with ExitStack() as stack:
+            makers = [LISTENERS.get(name, who="--listener") for name in choice.listeners]
             record.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
-            members = lead_workers(cut, options, launcher, record, meeting, hosts)
+            members = lead_workers(cut, options, choice.launcher, record, choice.meeting, choice.hosts)
         seconds = time.monotonic() - began
         record.refuse_removal()
         with refuse_garbled("finished", "a worker "):
@@ -157,7 +184,7 @@ def make_run_options(job: Job, workspace: Path | None) -> RunOptions:
     # run.
     averages = proto.updater.ema_start and not resumed
     if averages:
-        _check_averages(restore)
+        check_averages(restore)
     return RunOptions(
         job.folder,
         folder,
@@ -178,7 +205,7 @@ def _local_devices(options: RunOptions, partition: Partition, launcher: str) -> 
     return resolve_devices(assign_devices(options.device.split(","), partition.cluster)) if launcher == LOCAL else []
 
 
-def _check_averages(restore: Path | None) -> None:
+def check_averages(restore: Path | None) -> None:
     """Raise ConfigError without a checkpoint to start from, DataError for a checkpoint without averages of
     parameters."""
     if restore is None:

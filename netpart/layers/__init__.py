@@ -21,6 +21,9 @@ INSTEAD = {
     "kArgSort": "kAccuracy",
 }
 """Types of the language that netpart does not compute -> the type to use instead, the same or similar."""
+ARRAY_NUMBERS, ARRAY_TOKENS = "array of numbers", "array of tokens"
+INTERNAL = dict.fromkeys((ARRAY_NUMBERS, ARRAY_TOKENS), "netpart.layers.inputs.array:ArrayInput")
+"""Types of layers that netpart itself puts into a job, as user_type -> the class. No page lists them."""
 UNSAID = "kUserLayer"
 """The default of LayerProto.type: the type of a layer whose job sets none."""
 
@@ -33,6 +36,10 @@ def layer_class(type_name: str, *, who: str = "", at: FieldPath | None = None) -
     if type_name == UNSAID:
         hint = "add type: kReLU, say, or user_type for a type of your own"
         raise ConfigError(who or "layer", "a type", "none", hint, at=at)
+    if type_name in INTERNAL:
+        module, _, name = INTERNAL[type_name].partition(":")
+        found: type[Layer] = getattr(import_module(module), name)
+        return found
     if type_name in LayerType.DESCRIPTOR.values_by_name and type_name not in layer_type_names():
         instead = _replacement_hint(type_name)
         hint = f"the language has its name, netpart does not compute it; {instead}{PAGE} lists what it does"

@@ -192,13 +192,13 @@ optimize optimise search: plan
 download dataset prepare: data
 models list examples init new: zoo
 heatmap cam saliency: gradcam
+eval score: evaluate
+infer inference classify segment: predict
 """)
 """Verbs of the command line."""
 
 VERB_NOTES: dict[str, str] = _read_hint_table("""
-test eval evaluate score: run tests as it trains; `netpart run JOB --resume --steps 0` tests a checkpoint
-predict infer inference: `netpart gradcam` shows what a trained net predicts for a sample and why, `netpart sample`
-    generates text
+test: run tests as it trains; `netpart evaluate JOB --checkpoint F` tests a checkpoint
 """)
 """Hints for verbs of other tools that have no single counterpart here."""
 

@@ -145,10 +145,9 @@ def test_what_is_typed_into_set(change: str, said: str, job: Path, netpart: Netp
     [
         ("train", "expected a verb, got 'train'; did you mean run?"),
         ("fit", "did you mean run?"),
-        ("predict", "`netpart gradcam` shows what a trained net predicts for a sample and why"),
-        ("infer", "`netpart gradcam` shows"),
-        ("eval", "run tests as it trains"),
-        ("test", "run tests as it trains"),
+        ("infer", "expected a verb, got 'infer'; did you mean predict?"),
+        ("eval", "did you mean evaluate?"),
+        ("test", "run tests as it trains; `netpart evaluate JOB --checkpoint F` tests a checkpoint"),
         ("visualize", "did you mean draw?"),
         ("job.conf", "a verb comes first: netpart check job.conf, or netpart run job.conf"),
         ("zzz", "netpart --help lists them"),

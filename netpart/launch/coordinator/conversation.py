@@ -11,7 +11,10 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
+from numpy.typing import NDArray
+
 from netpart.checkpoint.steps import list_checkpoints, updater_file
+from netpart.choices import RESULT
 from netpart.errors import TrainingDiverged
 from netpart.graph.partition import Partition
 from netpart.graph.partition_codec import encode_partition
@@ -22,14 +25,19 @@ from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_ch
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
 from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
+from netpart.launch.coordinator.result_book import ResultBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks
-from netpart.proto.control_pb2 import ClockProto, ControlProto
+from netpart.proto.control_pb2 import ClockProto, ControlProto, RegionProto
 from netpart.proto.job_pb2 import Collectives
 from netpart.updaters import AVERAGE
 from netpart.worker.server_player import AppliedUpdate
+
+
+TakeValues = Callable[[int, NDArray[Any]], None]
+"""Takes a mini-batch of a result layer: its number, and its values (rows, ...)."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,8 @@ class RunOptions:
 
     ``resumed``: the run continues the run whose newest checkpoint is ``restore``. ``averages``: parameters start from
     the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
-    their times. ``kernels``: the kernels of the job, in words.
+    their times. ``kernels``: the kernels of the job, in words. ``take`` receives the values of the partition's result
+    layer, if it has one.
     """
 
     folder: Path
@@ -54,6 +63,7 @@ class RunOptions:
     averages: bool = False
     trace: bool = False
     kernels: str = ""
+    take: TakeValues | None = None
 
 
 class Conversation:
@@ -78,6 +88,7 @@ class Conversation:
         self.saving = CheckpointBook(partition, folder, earlier, options.restore)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
         self.relay = CheckpointRelay(self.saving, {str(p) for p in restored if os.path.exists(p)})
+        self.results = ResultBook(partition) if options.take is not None else None
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
 
@@ -144,11 +155,11 @@ class Conversation:
         self.listener(
             Started(
                 self.partition.graph.net.name, len(self.members), self.partition.job.train_steps,
-                self.options.first_step, self.metrics.rows("train"),
+                self.options.first_step, self.metrics.rows(self.partition.main_phase),
                 tuple(m.device for m in self.members), tuple(m.memory for m in self.members),
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
                 str(self.cluster) if len(self.members) > self.cluster.workers else "",
-                find_oversubscribed_hosts(self.members), self.partition.idle_workers,
+                find_oversubscribed_hosts(self.members), self.partition.idle_workers, self.partition.main_phase,
             )
         )  # fmt: skip
 
@@ -206,7 +217,12 @@ class Conversation:
 
     def on_region_write(self, member: MemberRecord, region: Any) -> None:
         with refuse_garbled("region_write"):
-            answer = self.relay.write(region)
+            is_result = self.results is not None and region.path == RESULT
+            done = self.results.add(region) if self.results is not None and is_result else None
+            answer = RegionProto() if is_result else self.relay.write(region)
+        # Outside of the block above: an error of the taker is no fault of the worker.
+        if done is not None and self.options.take is not None:
+            self.options.take(*done)
         self.send(member, ControlProto(region=answer))
 
     def on_region_read(self, member: MemberRecord, region: Any) -> None:

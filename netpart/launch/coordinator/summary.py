@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from netpart.choices import TRAIN
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.watchdog import MemberRecord
@@ -30,7 +31,7 @@ def summarise_run(
         accuracy=_first_metric_named(last, "accuracy"),
         seconds=seconds,
         train_seconds=train_seconds,
-        samples_per_second=steps * partition.phases["train"][-1].rows[1] / train_seconds if train_seconds else 0.0,
+        samples_per_second=steps * partition.phases[TRAIN][-1].rows[1] / train_seconds if train_seconds else 0.0,
         bytes_predicted=sum(predict_bytes_by_edge(partition, first).values()),
         bytes_counted=sum(count.bytes for m in members for count in m.finished.count),
         header_bytes=sum(m.finished.header_bytes for m in members),
@@ -61,10 +62,13 @@ def _test_accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
 
 
 def _steps_per_epoch(partition: Partition) -> float | None:
-    """Training steps in which every sample is used once; None if the number of samples is unlimited."""
+    """Training steps in which every sample is used once; None if the number of samples is unlimited, or without
+    training."""
+    if TRAIN not in partition.phases:
+        return None
     inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
     counts = [count for count in (layer.records() for layer in inputs) if count is not None]
-    return max(counts) / partition.phases["train"][-1].rows[1] if counts else None
+    return max(counts) / partition.phases[TRAIN][-1].rows[1] if counts else None
 
 
 def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRecord]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from netpart.choices import TRAIN
 from netpart.launch.control.due_steps import barrier_steps, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
@@ -96,8 +97,9 @@ class WorkerLoop:
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
     def checkpoint_if(self, step: int, now: bool) -> None:
-        """Write a checkpoint, if this worker keeps parameters and has not just read them from that checkpoint."""
-        if now and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
+        """Write a checkpoint, if this worker keeps parameters, trains them, and has not just read them from that one."""
+        trains = TRAIN in self.player.program.phases
+        if now and trains and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)
 
     def equalise_if(self, step: int, now: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from netpart.choices import RESULT
 from netpart.launch.control.cores import host_identity
 from netpart.launch.control.due_steps import barrier_steps
 from netpart.launch.control.worker_devices import resolve_devices
@@ -98,13 +99,17 @@ def _make_loop(
     files: CheckpointFiles,
 ) -> WorkerLoop:
     """The loop of this worker, according to its place in the cluster: that of a server or of a worker, with averages or
-    without."""
+    without; that of a prediction if the net has a result layer."""
     cluster = partition.cluster
     job = partition.job
     if cluster.is_server(control.rank):
         from netpart.launch.member.server_loop import ServerLoop
 
         return ServerLoop(player, transport, control, job, welcome, files, cluster)
+    if RESULT in partition.graph.net.by_name:
+        from netpart.launch.member.result_loop import ResultLoop
+
+        return ResultLoop(player, transport, control, job, welcome, files, cluster)
     loop = WorkerLoop(player, transport, control, job, welcome, files, cluster)
     if cluster.averages:
         from netpart.launch.member.average_schedule import AverageSchedule

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpart.choices import TRAIN
+
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
     from netpart.worker.server_player import AppliedUpdate
@@ -45,7 +47,8 @@ class Started:
 
     ``kernels`` are the kernels of the job in words. ``threads`` is how many threads each worker's kernels use on a CPU.
     ``cluster`` describes the groups and servers, if there are several groups or any servers. ``crowds`` are the workers
-    with too many threads. ``idle`` are the workers of a group that have nothing to compute.
+    with too many threads. ``idle`` are the workers of a group that have nothing to compute. ``phase``: the run trains, or
+    it only plays another phase.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Started:
     cluster: str = ""
     crowds: tuple[OversubscribedHost, ...] = ()
     idle: tuple[int, ...] = ()
+    phase: str = TRAIN
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ class RowInput(Layer):
     field: str
     """The LayerProto field of the type's conf, which has a repeated ``batchsize``."""
     labelled: bool = True
+    reads_tokens: ClassVar[bool] = False
+    """True if the data are tokens, which a layer reads as int."""
 
     @abstractmethod
     def sample(self) -> Shape:

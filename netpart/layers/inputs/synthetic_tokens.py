@@ -23,6 +23,7 @@ class SyntheticTokens(RowInput):
     types: ClassVar[tuple[str, ...]] = ("kSyntheticTokens",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf", "synthetic_conf")
     field = "store_conf"
+    reads_tokens: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         data, _ = super().infer()

@@ -31,6 +31,7 @@ class TextInput(RowInput):
     types: ClassVar[tuple[str, ...]] = ("kTextInput",)
     confs: ClassVar[tuple[str, ...]] = ("text_conf",)
     field = "text_conf"
+    reads_tokens: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         data, _ = super().infer()

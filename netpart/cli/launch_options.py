@@ -1,0 +1,63 @@
+"""Options of the verbs that launch workers: where kernels run, and how workers are started, connected and found."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.cli.common import add_transport_option, parse_count
+from netpart.cli.threads import add_threads_option
+from netpart.cli.worker import add_meeting_options
+
+if TYPE_CHECKING:
+    from netpart.cli.run_setting import RunSetting
+    from netpart.launch.run import LaunchChoice
+    from netpart.proto.reader import Job
+
+
+def add_launch_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of where kernels run, and of how workers are started, connected and found."""
+    add_threads_option(parser)
+    parser.add_argument(
+        "--device", metavar="D[,D..]", help="where kernels run: auto, cpu, cuda or cuda:N; workers take the entries of"
+        " a list in turn (default: the job's, else auto: the host's GPUs in turn, or the CPU if it has none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--launcher", metavar="NAME", help="how workers start. local: one process each on this host; threads: one"
+        " thread each in this process; mpi: by mpiexec; join: workers of other hosts join at --listen; env: mpirun,"
+        " srun or a Kubernetes indexed Job has started this same command for every worker; or the name of a package's"
+        " launcher (default: local, or join with --listen)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
+    )
+    add_transport_option(parser)
+    parser.add_argument(
+        "--listen", metavar="tcp://HOST:PORT", help="address at which workers of other hosts join; see docs/hosts.md"
+    )
+    parser.add_argument(
+        "--local",
+        type=parse_count,
+        default=0,
+        metavar="K",
+        help="with --listen: start the first K workers on this host (default: 0)",
+    )
+    add_meeting_options(parser)
+
+
+def apply_launch_options(job: Job, args: argparse.Namespace) -> None:
+    """Set the threads and the devices of ``job`` from the options."""
+    from netpart.cli.threads import set_job_threads
+    from netpart.launch.control.worker_devices import set_devices
+
+    set_job_threads(job, args)
+    if args.device:
+        set_devices(job.proto, args.device)
+
+
+def launch_choice(args: argparse.Namespace, setting: RunSetting) -> LaunchChoice:
+    """How the workers of a run are launched, by its options and its ``setting``."""
+    from netpart.launch.run import LaunchChoice
+
+    return LaunchChoice(setting.launcher, args.transport, setting.meeting, args.hosts, tuple(args.listener))

@@ -1,0 +1,166 @@
+"""PredictionJob: the part of a job's test net that computes predictions, on the rows to predict for.
+
+data ── conv ── ip ── loss          the test net
+rows ── conv ── ip ── result        the net of a prediction: other rows, no labels, and a layer that collects
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netpart.choices import RESULT
+from netpart.errors import ConfigError, JobError, NetpartError
+from netpart.graph.build import build_net
+from netpart.graph.net import Net
+from netpart.layers.inputs.rows import RowInput
+from netpart.layers.softmax_loss import SoftmaxLoss
+from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
+from netpart.proto.phase import in_phase
+from netpart.spec import Shape
+from netpart.trained.prediction_source import count_source_rows, read_source
+from netpart.trained.session import PHASE, upstream_job
+
+if TYPE_CHECKING:
+    from netpart.proto.reader import Job
+
+LOSSES = LayerType.kSoftmaxLoss, LayerType.kCudnnSoftmaxLoss
+
+
+@dataclass(frozen=True)
+class PredictionRequest:
+    """What to predict: the rows of ``source`` (None: the job's own test data), at most ``rows`` of them.
+
+    ``layer`` is the layer whose values are wanted; "" for the classes of the net's kSoftmaxLoss.
+    """
+
+    source: Path | None = None
+    layer: str = ""
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class PredictionJob:
+    """``job`` computes ``shape`` for each of ``rows`` rows, in mini-batches of ``batch`` rows.
+
+    ``places`` is the number of axes of ``shape`` that are not classes; None for the values of a layer. ``space`` are
+    the axes in which the places of a row lie. ``input`` is the input layer of the rows.
+    """
+
+    job: Job
+    rows: int
+    batch: int
+    shape: Shape
+    places: int | None
+    space: Shape
+    input: RowInput | None
+
+    @property
+    def batches(self) -> int:
+        """Number of mini-batches; the last one may have more rows than are left."""
+        return -(-self.rows // self.batch)
+
+
+def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
+    """Make the job of a prediction.
+
+    Raises ConfigError for a layer or an input that does not exist or does not fit, DataError for rows that cannot be
+    read.
+    """
+    loss = None if request.layer else _find_loss(job.proto)
+    output = request.layer if loss is None else loss.srclayers[0]
+    places = None if loss is None else _count_label_axes(job, loss)
+    # Twice: with other rows, layers above the input may be no longer needed.
+    part = _upstream_part(job.proto, output)
+    part = _upstream_part(read_source(job, part, request.source), output)
+    part.neuralnet.layer.append(_result_layer(output))
+    with _located_in(job.proto, part):
+        net = build_net(part, PHASE, job.folder)
+    shape = net.by_name[RESULT].layer.output.shape
+    _require_rows(net, output, shape)
+    inputs = [node.layer for node in net.nodes if isinstance(node.layer, RowInput)]
+    rows = count_source_rows(net, request.rows)
+    first = inputs[0] if len(inputs) == 1 else None
+    axes = None if places is None else min(places, len(shape)) - 1
+    space = _place_axes(first, shape[1:], axes)
+    return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first)
+
+
+def _find_loss(job: JobProto) -> LayerProto:
+    """The one kSoftmaxLoss of the test net. Raises ConfigError."""
+    confs = [conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)]
+    found = [conf for conf in confs if conf.type in LOSSES and conf.srclayers]
+    if len(found) != 1:
+        names = ", ".join(conf.name for conf in confs)
+        hint = f"name an output with --layer: {names}"
+        raise ConfigError("predict", "a job with one kSoftmaxLoss", f"{len(found)} of them", hint)
+    return found[0]
+
+
+def _count_label_axes(job: Job, loss: LayerProto) -> int:
+    """The number of axes of the labels of ``loss``, the one of the batch included."""
+    try:
+        layer = build_net(job.proto, PHASE, job.folder).by_name[loss.name].layer
+        return layer.places if isinstance(layer, SoftmaxLoss) else 1
+    except NetpartError:
+        # The job's own data may be absent. Then there is a label for every place of a prediction that has places.
+        return 1 << 8
+
+
+def _upstream_part(job: JobProto, output: str) -> JobProto:
+    """``job`` with only those layers of its test net on which ``output`` depends, each in all phases.
+
+    In all phases, because a scheme may look at the training net, which shall be this one.
+    """
+    part = upstream_job(job, [output])
+    kept = [conf for conf in part.neuralnet.layer if in_phase(conf, PHASE)]
+    del part.neuralnet.layer[:]
+    part.neuralnet.layer.extend(kept)
+    for conf in part.neuralnet.layer:
+        conf.ClearField("include")
+        conf.ClearField("exclude")
+    return part
+
+
+def _result_layer(output: str) -> LayerProto:
+    """The layer that collects the values of ``output`` whole on worker 0, from where they leave."""
+    return LayerProto(name=RESULT, type=LayerType.kSplit, srclayers=[output], partition_dim=-1, location=[0])
+
+
+def _require_rows(net: Net, output: str, shape: Shape) -> None:
+    """Raise ConfigError for an output without a row for each row of the mini-batch."""
+    if not shape or shape[0] != net.rows:
+        hint = "name another layer"
+        raise ConfigError("--layer", f"a layer with one row per sample, {net.rows}", f"{output} of shape {shape}", hint)
+
+
+def _place_axes(source: RowInput | None, shape: Shape, axes: int | None) -> Shape:
+    """The axes of a row's places: those of the input (channels, *space), if they are as many places in one axis."""
+    if axes is None:
+        return shape
+    sample = source.output.shape[2:] if source is not None else ()
+    return sample if axes == 1 and len(sample) > 1 and prod(sample) == shape[0] else shape[:axes]
+
+
+@contextmanager
+def _located_in(job: JobProto, part: JobProto) -> Iterator[None]:
+    """Give errors of ``part`` raised in the block the places that their layers have in ``job``."""
+    try:
+        yield
+    except JobError as error:
+        relocate_faults(error, job, part)
+        raise
+
+
+def relocate_faults(error: JobError, job: JobProto, part: JobProto) -> None:
+    """Give each fault of a layer of ``part`` the place of that layer in ``job``, or none if it is not there."""
+    known = {conf.name: i for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, PHASE)}
+    for fault in error.faults:
+        at = fault.at or ()
+        if at[:2] == ("neuralnet", "layer") and len(at) > 2 and isinstance(at[2], int):
+            index = known.get(part.neuralnet.layer[at[2]].name)
+            fault.at = None if index is None else (*at[:2], index, *at[3:])
