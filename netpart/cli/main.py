@@ -16,8 +16,8 @@ from typing import Any, NoReturn, TextIO
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
-    "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate", "partition", "plan", "diff",
-    "explain", "data", "zoo",
+    "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate",
+    "partition", "plan", "diff", "explain", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs
 it.

@@ -60,7 +60,9 @@ def _predict(args: argparse.Namespace, job: Any, setting: Any) -> Prediction:
     from netpart.cli.evaluate import print_event
     from netpart.cli.launch_options import launch_choice
     from netpart.cli.sample import newest_checkpoint
-    from netpart.trained.prediction import PredictionOutput, PredictionRequest, predict_rows
+    from netpart.trained.prediction import predict_rows
+    from netpart.trained.prediction_files import PredictionOutput
+    from netpart.trained.prediction_job import PredictionRequest
 
     request = PredictionRequest(args.input, args.layer, args.rows)
     return predict_rows(

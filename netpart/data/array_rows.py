@@ -42,7 +42,7 @@ class ArrayFile:
             self.shape, self.count = shape, -(-self._bytes.size // prod(shape))
         else:
             self._read_header()
-        if not self.count:
+        if self.count < 1:
             raise DataError(f"{path}: expected one row or more, got none; write rows to it")
 
     def row(self, number: int) -> NDArray[Any]:

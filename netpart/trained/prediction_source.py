@@ -109,7 +109,7 @@ def _become_array(conf: LayerProto, rows: StoreProto) -> None:
     kind = _kind(conf)
     tokens = issubclass(kind, RowInput) and kind.reads_tokens
     for name in kind.confs:
-        conf.ClearField(name)  # type: ignore[arg-type]
+        conf.ClearField(name)
     conf.ClearField("srclayers")
     conf.type = LayerType.kUserLayer
     conf.user_type = ARRAY_TOKENS if tokens else ARRAY_NUMBERS
@@ -151,5 +151,5 @@ def _clear_fields(conf: LayerProto, names: tuple[str, ...]) -> None:
 
 def _data_fields(conf: LayerProto, names: tuple[str, ...]) -> list[tuple[Any, str]]:
     """(message, field) of the fields ``names`` in the confs that the layer's type reads."""
-    set_confs = [getattr(conf, name) for name in _kind(conf).confs if conf.HasField(name)]  # type: ignore[arg-type]
+    set_confs = [getattr(conf, name) for name in _kind(conf).confs if conf.HasField(name)]
     return [(each, name) for each in set_confs for name in names if name in each.DESCRIPTOR.fields_by_name]

@@ -35,7 +35,6 @@ from netpart.proto.job_pb2 import Collectives
 from netpart.updaters import AVERAGE
 from netpart.worker.server_player import AppliedUpdate
 
-
 TakeValues = Callable[[int, NDArray[Any]], None]
 """Takes a mini-batch of a result layer: its number, and its values (rows, ...)."""
 

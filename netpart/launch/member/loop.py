@@ -97,7 +97,7 @@ class WorkerLoop:
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
     def checkpoint_if(self, step: int, now: bool) -> None:
-        """Write a checkpoint, if this worker keeps parameters, trains them, and has not just read them from that one."""
+        """Write a checkpoint, if this worker keeps and trains parameters, and has not just read them from that one."""
         trains = TRAIN in self.player.program.phases
         if now and trains and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)

@@ -47,8 +47,8 @@ class Started:
 
     ``kernels`` are the kernels of the job in words. ``threads`` is how many threads each worker's kernels use on a CPU.
     ``cluster`` describes the groups and servers, if there are several groups or any servers. ``crowds`` are the workers
-    with too many threads. ``idle`` are the workers of a group that have nothing to compute. ``phase``: the run trains, or
-    it only plays another phase.
+    with too many threads. ``idle`` are the workers of a group that have nothing to compute. ``phase`` is the phase of
+    a run that does not train.
     """
 
     name: str
