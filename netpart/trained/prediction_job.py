@@ -71,6 +71,7 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
     Raises ConfigError for a layer or an input that does not exist or does not fit, DataError for rows that cannot be
     read.
     """
+    _check_layer(job.proto, request.layer)
     loss = None if request.layer else _find_loss(job.proto)
     output = request.layer if loss is None else loss.srclayers[0]
     places = None if loss is None else _count_label_axes(job, loss)
@@ -85,9 +86,19 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
     inputs = [node.layer for node in net.nodes if isinstance(node.layer, RowInput)]
     rows = count_source_rows(net, request.rows)
     first = inputs[0] if len(inputs) == 1 else None
-    axes = None if places is None else min(places, len(shape)) - 1
+    axes = None if places is None else (places or _likely_label_axes(shape)) - 1
     space = _place_axes(first, shape[1:], axes)
     return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first)
+
+
+def _check_layer(job: JobProto, name: str) -> None:
+    """Raise ConfigError if ``name`` is given and is not a layer of the test net, or is a loss of classes."""
+    found = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
+    if name and name not in found:
+        raise ConfigError("--layer", f"a layer of the {PHASE} net", repr(name), f"it has {', '.join(found) or 'none'}")
+    if name and found[name].type in LOSSES:
+        hint = "omit --layer, and add --all for the probabilities"
+        raise ConfigError("--layer", "a layer that needs no labels", repr(name), hint)
 
 
 def _find_loss(job: JobProto) -> LayerProto:
@@ -102,13 +113,17 @@ def _find_loss(job: JobProto) -> LayerProto:
 
 
 def _count_label_axes(job: Job, loss: LayerProto) -> int:
-    """The number of axes of the labels of ``loss``, the one of the batch included."""
+    """The number of axes of the labels of ``loss``, that of the batch included; 0 if the job's own data is absent."""
     try:
         layer = build_net(job.proto, PHASE, job.folder).by_name[loss.name].layer
         return layer.places if isinstance(layer, SoftmaxLoss) else 1
     except NetpartError:
-        # The job's own data may be absent. Then there is a label for every place of a prediction that has places.
-        return 1 << 8
+        return 0
+
+
+def _likely_label_axes(shape: Shape) -> int:
+    """The number of axes of the labels, if no data shows it: all but the last one, on which the classes lie."""
+    return len(shape) - 1 if len(shape) > 1 and shape[-1] > 1 else 1
 
 
 def _upstream_part(job: JobProto, output: str) -> JobProto:
