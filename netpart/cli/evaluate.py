@@ -58,14 +58,14 @@ def run_verb(args: argparse.Namespace) -> int:
     import json
     from dataclasses import asdict
 
+    from netpart.cli.run import prepare_summary_file
     from netpart.cli.run_output import evaluation_text
 
     prepared = prepare_evaluation(args)
     if prepared is None:
         return 0
     if args.summary:
-        args.summary.parent.mkdir(parents=True, exist_ok=True)
-        args.summary.open("a").close()  # a file that cannot be written is an error now, not after the evaluation
+        prepare_summary_file(args.summary)
     summary = _evaluate(args, *prepared)
     print(evaluation_text(summary))
     if args.summary:

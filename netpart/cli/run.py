@@ -93,9 +93,7 @@ def run_verb(args: argparse.Namespace) -> int:
     serial = read_summary(args.against) if args.against else None
     _print_run_warnings(job, args, setting)
     if args.summary:
-        args.summary.parent.mkdir(parents=True, exist_ok=True)
-        # A file that cannot be written is an error now, not after hours of training; "a" keeps an earlier summary.
-        args.summary.open("a").close()
+        prepare_summary_file(args.summary)
     summary = _train_job(job, args, setting)
     print(summary_text(summary))
     if serial is not None:
@@ -103,6 +101,12 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
     return 0
+
+
+def prepare_summary_file(path: Path) -> None:
+    """Open ``path`` for writing, so that a file that cannot be written is an error now, not after hours of training."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.open("a").close()  # "a" keeps an earlier summary
 
 
 def _apply_run_options(job: Job, args: argparse.Namespace) -> None:

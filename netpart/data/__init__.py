@@ -1,6 +1,7 @@
 """Data: sources of the rows of a mini-batch."""
 
 __all__ = [
+    "array_rows",
     "atomic_file",
     "corpus",
     "crop_images",

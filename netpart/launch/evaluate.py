@@ -62,7 +62,7 @@ def evaluate_job(
 
 def partition_evaluation(job: Job, checkpoint: Path, played: EvaluatedPhase, workers: int) -> Partition:
     """Cut the net of the played phase, and no other, over ``workers`` workers. Raises ConfigError, DataError."""
-    proto = evaluation_job(job.proto, played, _checkpoint_step(checkpoint))
+    proto = _evaluation_job(job.proto, played, _checkpoint_step(checkpoint))
     _require_phase(proto, played.phase)
     return partition_by_scheme(proto, workers, job.folder, phases=(played.phase,))
 
@@ -92,7 +92,7 @@ def play_evaluation(
     return play_partition(cut, options, choice, listener)
 
 
-def evaluation_job(job: JobProto, played: EvaluatedPhase, step: int) -> JobProto:
+def _evaluation_job(job: JobProto, played: EvaluatedPhase, step: int) -> JobProto:
     """A copy of ``job`` that trains nothing after ``step`` steps, in one group, and keeps no state of an updater."""
     copy = single_group_job(job)
     rate = LRGenProto(type=ChangeMethod.kFixed)

@@ -85,7 +85,7 @@ def class_probabilities(values: Rows, places: int) -> Rows:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
-def class_labels(values: Rows, plan: PredictionJob) -> Rows:
+def _class_labels(values: Rows, plan: PredictionJob) -> Rows:
     """The most probable class (rows, *space), int32; the lowest one of several."""
     assert plan.places is not None
     scores = values.reshape(*values.shape[: 1 + plan.places], -1)
@@ -103,7 +103,7 @@ def _array_writer(file: BinaryIO, output: PredictionOutput, plan: PredictionJob,
         _write_array_header(file, (plan.rows, *plan.space, classes), dtype)
         return lambda rows: _append(file, class_probabilities(rows, places).astype(dtype))
     _write_array_header(file, (plan.rows, *plan.space), np.dtype(np.int32))
-    return lambda rows: _append(file, class_labels(rows, plan))
+    return lambda rows: _append(file, _class_labels(rows, plan))
 
 
 def _append(file: BinaryIO, rows: Rows) -> None:
@@ -159,7 +159,7 @@ class VolumeWriter:
 
     def take(self, rows: Rows) -> None:
         """Write the volumes of the next rows."""
-        for labels in class_labels(rows, self._plan):
+        for labels in _class_labels(rows, self._plan):
             self._save(labels.astype(np.int16))
             self._row += 1
 

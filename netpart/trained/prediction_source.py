@@ -41,7 +41,7 @@ def read_source(job: Job, part: JobProto, source: Path | None) -> JobProto:
     if source is not None:
         conf = _source_layer(copy, source.suffix == SUFFIX)
         wanted = _sample_shape(conf, job.folder)
-        _set_source(conf, source.absolute(), _batch_sizes(copy, conf))
+        _set_source(conf, source.absolute(), _source_batch_sizes(copy, conf))
         _require_shape(conf, job.folder, wanted)
     return copy
 
@@ -83,7 +83,7 @@ def _kind(conf: LayerProto) -> type[Layer]:
     return layer_class(type_name(conf), who=conf.name)
 
 
-def _batch_sizes(job: JobProto, conf: LayerProto) -> list[int]:
+def _source_batch_sizes(job: JobProto, conf: LayerProto) -> list[int]:
     """The field ``batchsize`` of an input layer, or of the layer whose records a parser reads."""
     kind = _kind(conf)
     if issubclass(kind, RowInput):
@@ -98,7 +98,7 @@ def _set_source(conf: LayerProto, source: Path, sizes: list[int]) -> None:
     if issubclass(_kind(conf), TextInput):
         window = max(1, conf.text_conf.window)
         return _become_array(conf, StoreProto(path=str(source), batchsize=sizes, shape=[window]))
-    if not _set_path(conf, str(source)):
+    if not _replace_path(conf, str(source)):
         expected = f"a .npy of rows, as {conf.name} ({type_name(conf)}) reads no file"
         raise ConfigError("--input", expected, source.name, "save the rows with numpy.save")
     return None
@@ -132,7 +132,7 @@ def _require_shape(conf: LayerProto, folder: Path, wanted: Shape | None) -> None
         raise ConfigError("--input", f"rows of shape {wanted}, as {conf.name} reads them", str(found), hint)
 
 
-def _set_path(conf: LayerProto, path: str) -> bool:
+def _replace_path(conf: LayerProto, path: str) -> bool:
     """Replace the path of the layer's data; False if it has none."""
     for message, name in _data_fields(conf, PATHS):
         value = getattr(message, name)

@@ -21,6 +21,7 @@ from netpart.trained.prediction_files import PredictionOutput, class_probabiliti
 from netpart.trained.prediction_job import PredictionJob, PredictionRequest, make_prediction_job
 from netpart.trained.session import Session
 from netpart.worker import machine
+from netpart.worker.memory_limit import RESERVE
 from tests.datasets.samples import scans
 from tests.end2end.running import mlp
 from tests.house.tree import ROOT
@@ -312,7 +313,7 @@ def test_a_net_too_large_for_one_worker_answers_on_three(classifier: Trained, mo
     wide = Trained(read_job(classifier.folder / "wide.conf"), classifier.folder)
     wanted = wide.array()
     limit = 6 << 20
-    monkeypatch.setattr(machine, "available_memory", lambda held, mapped: limit + machine.RESERVE - held)
+    monkeypatch.setattr(machine, "available_memory", lambda held, mapped: limit + RESERVE - held)
     with pytest.raises(NetpartError, match=r"worker 0: .*needs .* cut the net over more workers"):
         wide.array(1)
     assert np.abs(wide.array(3) - wanted).max() <= CLOSE
