@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from netpart.data.scans.nifti import NiftiScan
 from netpart.errors import ConfigError, DataError, NetpartError
+from netpart.graph.scheme import set_scheme
 from netpart.launch.evaluate import EvaluatedPhase, partition_evaluation
 from netpart.launch.run import LaunchChoice, run_job
 from netpart.program.compile import compile_worker
@@ -22,7 +23,7 @@ from netpart.trained.prediction_job import PredictionJob, PredictionRequest, mak
 from netpart.trained.session import Session
 from netpart.worker import machine
 from netpart.worker.memory_limit import RESERVE
-from tests.datasets.samples import scans
+from tests.datasets.samples import image_store, pixels, scans
 from tests.end2end.running import mlp
 from tests.house.tree import ROOT
 
@@ -80,6 +81,16 @@ def test_a_classifier_predicts_what_the_uncut_net_does(workers: int, classifier:
     assert np.abs(found - wanted).max() <= CLOSE
     assert np.array_equal(classifier.array(workers, every=False), wanted.argmax(axis=1))
     assert np.abs(classifier.array(workers, every=False, layer="relu") - classifier.uncut("relu", rows)).max() <= CLOSE
+
+
+@pytest.mark.parametrize("scheme", ["data", "naive", "altsplit", "column-row", "pipeline", "sequential"])
+def test_a_scheme_predicts_the_same(scheme: str, classifier: Trained) -> None:
+    """The training net that a pipeline is balanced by has no loss here."""
+    wanted = classifier.array()
+    for layer in classifier.job.proto.neuralnet.layer:
+        layer.ClearField("partition_dim")
+    set_scheme(classifier.job.proto, scheme)
+    assert np.abs(classifier.array(2) - wanted).max() <= CLOSE
 
 
 def test_values_are_sent_as_predicted(classifier: Trained) -> None:
@@ -164,6 +175,35 @@ def test_a_file_of_the_same_kind_replaces_the_path_and_is_read_in_order(tmp_path
     assert np.abs(trained.array(2, source=tmp_path / "others.csv") - wanted[7:]).max() <= CLOSE
     (tmp_path / "rows.csv").unlink()
     assert np.abs(trained.array() - wanted).max() <= CLOSE  # an array needs none of the job's own data
+
+
+RECORDS = """
+train_steps: 0 dtype: FLOAT64
+updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }
+neuralnet {
+  layer { name: "data" type: kShardData sharddata_conf { path: "images.bin" batchsize: 4 random_skip: 3 } }
+  layer { name: "pixels" type: kMnist srclayers: "data" mnist_conf { norm_a: 255 } }
+  layer { name: "label" type: kLabel srclayers: "data" }
+  layer { name: "fc" type: kInnerProduct srclayers: "pixels" partition_dim: 0 innerproduct_conf { num_output: 10 }
+    param { init { type: kGaussian } } param { init { type: kConstant } } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "fc" srclayers: "label" }
+}
+"""
+
+
+def test_an_array_takes_the_place_of_a_parser_of_records(tmp_path: Path) -> None:
+    images = pixels(9, (6, 6))
+    image_store(tmp_path / "images.bin", images)
+    (tmp_path / "records.conf").write_text(RECORDS)
+    trained = Trained(read_job(tmp_path / "records.conf"), tmp_path)
+    wanted = trained.array(1, source=None)
+    assert len(wanted) == 9
+    np.save(tmp_path / "rows.npy", images / 255)
+    for workers in (1, 2):
+        assert np.abs(trained.array(workers, source=None) - wanted).max() <= CLOSE
+        assert np.abs(trained.array(workers) - wanted).max() <= CLOSE
+    image_store(tmp_path / "others.bin", images[5:])
+    assert np.abs(trained.array(2, source=tmp_path / "others.bin") - wanted[5:]).max() <= CLOSE
 
 
 @pytest.fixture
