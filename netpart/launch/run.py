@@ -240,6 +240,6 @@ def _resumed_step(proto: JobProto, path: Path, recorded: str | None) -> int:
         hint = "remove it, or name it in checkpoint_path instead"
         raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {recorded!r:.40}; {hint}")
     if step > end:
-        hint = "use --steps for more, or --steps 0 to only test it"
+        hint = "use --steps for more, or `netpart evaluate` to test it"
         raise DataError(f"{path}: expected a step from 0 to {end}, where the job ends, got {step}; {hint}")
     return step

@@ -352,6 +352,8 @@ def test_a_net_too_large_for_one_worker_answers_on_three(classifier: Trained, mo
     (classifier.folder / "wide.conf").write_text(text.replace('"relu" partition_dim: 1', '"relu" cut { over: INPUT }'))
     wide = Trained(read_job(classifier.folder / "wide.conf"), classifier.folder)
     wanted = wide.array()
+    hidden = wide.array(2, every=False, layer="relu")  # of more bytes than one message to the coordinator has
+    assert np.abs(hidden - wide.uncut("relu", np.load(classifier.folder / "rows.npy"))).max() <= CLOSE
     limit = 6 << 20
     monkeypatch.setattr(machine, "available_memory", lambda held, mapped: limit + RESERVE - held)
     with pytest.raises(NetpartError, match=r"worker 0: .*needs .* cut the net over more workers"):

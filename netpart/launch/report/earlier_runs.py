@@ -24,9 +24,12 @@ def earlier_run_notices(job: JobProto, folder: Path) -> Iterator[str]:
         yield f"--resume: {folder} has no checkpoint; the run begins with {begin}"
     elif newest is not None and parse_step(newest) >= job.train_steps:
         if job.resume and job.train_steps == parse_step(newest):
-            yield f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; use --steps for more"
+            yield (
+                f"--resume: {newest} has all {job.train_steps} steps, so none is left to train; use --steps for more,"
+                " or `netpart evaluate` to test it"
+            )
         elif not job.resume and parse_step(newest) > job.train_steps:
             yield (
-                f"{newest} is of an earlier run that went further; --resume, sample and gradcam take it for the newest:"
-                " remove it, or name another --workspace"
+                f"{newest} is of an earlier run that went further; --resume and the verbs for trained nets take it"
+                " for the newest: remove it, or name another --workspace"
             )
