@@ -110,3 +110,12 @@ def test_a_phase_that_the_job_has_not_is_refused(path: Path, trained: Summary) -
     path.write_text("train_steps: 1 neuralnet { layer { name: 'a' include: kTrain type: kReLU srclayers: 'b' } }")
     with pytest.raises(ConfigError, match="neuralnet: expected layers in phase test, got none; choose another --phase"):
         play(path, trained, 1)
+
+
+def test_an_interrupted_evaluation_speaks_of_its_phase(path: Path, trained: Summary, tmp_path: Path) -> None:
+    def interrupt(event: Event) -> None:
+        raise KeyboardInterrupt
+
+    played = EvaluatedPhase(workspace=tmp_path / "evaluate")
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted .*in phase test; the checkpoint is as it was"):
+        evaluate_job(read_job(path), Path(trained.checkpoint), played, workers=2, choice=THREADS, listener=interrupt)

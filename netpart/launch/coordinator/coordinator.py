@@ -17,6 +17,7 @@ from typing import Any
 import zmq
 
 from netpart.checkpoint.steps import parse_step
+from netpart.choices import TRAIN
 from netpart.errors import NetpartError, SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
 from netpart.graph.partition import Partition
 from netpart.launch.control.address import is_tcp_address
@@ -265,6 +266,9 @@ class Coordinator:
     def interrupted(self, number: int = signal.SIGINT) -> str:
         """The text for a user who pressed Ctrl-C or sent another signal: the step reached, and the latest
         checkpoint."""
+        phase = self.talk.partition.main_phase
+        if phase != TRAIN:
+            return f"interrupted{signal_suffix(number)} in phase {phase}; the checkpoint is as it was"
         saved = self.talk.saving.latest
         step = max([m.beat.step for m in self.members] + ([parse_step(saved)] if saved else []), default=0)
         steps = self.talk.partition.job.train_steps

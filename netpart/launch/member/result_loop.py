@@ -26,15 +26,16 @@ class ResultLoop(WorkerLoop):
         if not now or phase not in self.player.program.phases:
             return
         for batch in range(batches):
-            self.drive(phase, batch, step)
-            self._send_result(phase, batch, step)
+            # The mini-batch is also the step that messages name: nothing is trained.
+            self.drive(phase, batch, batch)
+            self._send_result(phase, batch)
 
-    def _send_result(self, phase: str, batch: int, step: int) -> None:
+    def _send_result(self, phase: str, batch: int) -> None:
         """Send the whole result of a mini-batch, if this worker has it."""
         view = _result_view(self.player.program.phases[phase], self.player.program.worker)
         if view is None:
             return
-        self.finish(phase, step)
+        self.finish(phase, batch)
         self.player.doing = f"sending the results of mini-batch {batch}"
         # The result layer is the last one of the net, so nothing has overwritten its values yet.
         values = np.ascontiguousarray(self.player.machine.held(view, phase))
