@@ -23,7 +23,7 @@ from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.program import Program
 from netpart.proto.element import float_size
-from netpart.proto.job_pb2 import JobProto, LayerType
+from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.phase import in_phase
 from netpart.worker.initial_values import checkpoint_shapes, fill_from_checkpoint
 from netpart.worker.player import Player
@@ -129,7 +129,8 @@ def _append_score(net: Net, name: str) -> Net:
 def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
     """``job`` with only those layers of its test net on which ``outputs`` depend. Raises ConfigError.
 
-    All readers of a needed kSlice are kept too, because their order determines which reader gets which part.
+    All readers of a needed kSlice are kept too, because their order determines which reader gets which part; and the
+    layers whose parameters a needed one shares.
     """
     confs = {conf.name: conf for conf in job.neuralnet.layer if in_phase(conf, PHASE)}
     wanted = list(outputs)
@@ -141,7 +142,7 @@ def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
             raise ConfigError("output", f"a layer of the {PHASE} net", repr(name), f"it has {known}")
         if name not in found:
             found.add(name)
-            wanted += confs[name].srclayers
+            wanted += [*confs[name].srclayers, *_parameter_owners(confs, confs[name])]
             if confs[name].type == LayerType.kSlice:
                 wanted += [reader for reader, conf in confs.items() if name in conf.srclayers]
     part = JobProto()
@@ -150,6 +151,14 @@ def upstream_job(job: JobProto, outputs: Iterable[str]) -> JobProto:
     slices = {name for name in found if confs[name].type == LayerType.kSlice}
     part.neuralnet.layer.extend(c for c in job.neuralnet.layer if c.name in found or slices & {*c.srclayers})
     return part
+
+
+def _parameter_owners(confs: Mapping[str, LayerProto], conf: LayerProto) -> list[str]:
+    """The layers of ``confs`` whose parameters ``conf`` shares: share_from has LAYER/PARAM, or the name of a param."""
+    shared = {param.share_from for param in conf.param if param.share_from}
+    named = {(name, param.name) for name, other in confs.items() for param in other.param if param.name}
+    owners = {name for name, param in named if param in shared}
+    return sorted(owners | {text.rpartition("/")[0] for text in shared} & {*confs})
 
 
 def _replace_inputs(net: Net) -> Net:

@@ -90,3 +90,23 @@ def test_a_mistake_is_told_with_its_place_in_the_job(job: Job, tmp_path: Path) -
     wrong = read_job_text(text, "mlp.conf")
     with pytest.raises(ConfigError, match=r"mlp.conf:\d+:\d+: loss: expected srclayers"), wrong.explaining():
         Session(wrong, ["fc1"])
+
+
+SHARED = """
+neuralnet {
+  layer { name: "data" type: kSyntheticInput store_conf { batchsize: 2 shape: 4 } }
+  layer { name: "one" type: kInnerProduct srclayers: "data" innerproduct_conf { num_output: 4 bias_term: false }
+    param { name: "w" init { type: kGaussian } } }
+  layer { name: "two" type: kInnerProduct srclayers: "data" innerproduct_conf { num_output: 4 bias_term: false }
+    param { share_from: "OWNER" } }
+  layer { name: "other" type: kReLU srclayers: "data" }
+}
+"""
+
+
+@pytest.mark.parametrize("owner", ["w", "one/w"])
+def test_the_layer_whose_parameters_an_output_shares_is_kept(owner: str) -> None:
+    session = Session(read_job_text(SHARED.replace("OWNER", owner)), ["two"])
+    assert list(session.nodes) == ["data", "one", "two"]
+    session.run({"data": np.ones((1, 4), np.float32)})
+    assert np.array_equal(session.value("one"), session.value("two"))
