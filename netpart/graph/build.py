@@ -97,7 +97,10 @@ def _layer_path(i: int) -> FieldPath:
 
 def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Path of the field that names the data of the layer at ``at``; the path of the layer if it names no data."""
-    named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
+    named = (
+        ("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"),
+        ("tar_conf", "path"), ("image_conf", "path"),
+    )  # fmt: skip
     return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
 
 

@@ -15,7 +15,6 @@ from netpart.registry import Registry
 PAGE = "docs/layers.md"
 INSTEAD = {
     "kLMDBData": "kRecordInput",
-    "kRGBImage": "kImagePreprocess",
     "kCharRNN": "kTextInput",
     "kOneHot": "kEmbedding",
     "kArgSort": "kAccuracy",

@@ -86,6 +86,52 @@ class NiftiProto(_message.Message):
     cache_mib: int
     def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ..., drift: _Optional[float] = ..., cache_mib: _Optional[int] = ...) -> None: ...
 
+class ImageProto(_message.Message):
+    __slots__ = ("path", "batchsize", "shape", "masks", "classes", "resize", "least_area", "mirror", "brightness", "contrast", "saturation", "mean", "std", "shuffle", "prefetching")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    MASKS_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    RESIZE_FIELD_NUMBER: _ClassVar[int]
+    LEAST_AREA_FIELD_NUMBER: _ClassVar[int]
+    MIRROR_FIELD_NUMBER: _ClassVar[int]
+    BRIGHTNESS_FIELD_NUMBER: _ClassVar[int]
+    CONTRAST_FIELD_NUMBER: _ClassVar[int]
+    SATURATION_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    STD_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    masks: str
+    classes: _containers.RepeatedScalarFieldContainer[str]
+    resize: int
+    least_area: float
+    mirror: bool
+    brightness: float
+    contrast: float
+    saturation: float
+    mean: _containers.RepeatedScalarFieldContainer[float]
+    std: _containers.RepeatedScalarFieldContainer[float]
+    shuffle: bool
+    prefetching: bool
+    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., masks: _Optional[str] = ..., classes: _Optional[_Iterable[str]] = ..., resize: _Optional[int] = ..., least_area: _Optional[float] = ..., mirror: bool = ..., brightness: _Optional[float] = ..., contrast: _Optional[float] = ..., saturation: _Optional[float] = ..., mean: _Optional[_Iterable[float]] = ..., std: _Optional[_Iterable[float]] = ..., shuffle: bool = ..., prefetching: bool = ...) -> None: ...
+
+class TarProto(_message.Message):
+    __slots__ = ("path", "label", "json_field", "mask")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_FIELD_NUMBER: _ClassVar[int]
+    MASK_FIELD_NUMBER: _ClassVar[int]
+    path: _containers.RepeatedScalarFieldContainer[str]
+    label: str
+    json_field: str
+    mask: str
+    def __init__(self, path: _Optional[_Iterable[str]] = ..., label: _Optional[str] = ..., json_field: _Optional[str] = ..., mask: _Optional[str] = ...) -> None: ...
+
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")
     PATH_FIELD_NUMBER: _ClassVar[int]

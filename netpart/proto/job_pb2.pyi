@@ -28,6 +28,8 @@ from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
 from netpart.proto.input_pb2 import TextProto as TextProto
 from netpart.proto.input_pb2 import NiftiProto as NiftiProto
+from netpart.proto.input_pb2 import ImageProto as ImageProto
+from netpart.proto.input_pb2 import TarProto as TarProto
 from netpart.proto.input_pb2 import CharRNNProto as CharRNNProto
 from netpart.proto.input_pb2 import OnehotProto as OnehotProto
 from netpart.proto.input_pb2 import DataProto as DataProto
@@ -122,6 +124,8 @@ kSyntheticMasks: _layer_pb2.LayerType
 kSyntheticTokens: _layer_pb2.LayerType
 kTextInput: _layer_pb2.LayerType
 kNiftiInput: _layer_pb2.LayerType
+kImageInput: _layer_pb2.LayerType
+kTarInput: _layer_pb2.LayerType
 kConvolution: _layer_pb2.LayerType
 kCConvolution: _layer_pb2.LayerType
 kDropout: _layer_pb2.LayerType

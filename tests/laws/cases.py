@@ -360,7 +360,8 @@ HALVES: dict[str, st.SearchStrategy[Case]] = {
 ALL = {**CASES, **HALVES}
 
 SYNTHETIC = ("kSyntheticInput", "kSyntheticMasks", "kSyntheticTokens")
-INPUTS = ("kCSVInput", "kLabel", "kMnist", "kNiftiInput", "kRecordInput", "kShardData", "kTextInput", *SYNTHETIC)
+FILES = ("kCSVInput", "kImageInput", "kLabel", "kMnist", "kNiftiInput", "kRGBImage", "kRecordInput", "kShardData")
+INPUTS = (*FILES, "kTarInput", "kTextInput", *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
 NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")

@@ -21,7 +21,7 @@ from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play_part import poisoned_array, run_poisoned
-from tests.datasets.samples import scans
+from tests.datasets.samples import photos, scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT = 11
@@ -31,6 +31,10 @@ IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
 LABELS = np.arange(COUNT) % 5
 STORE = f"batchsize: {BATCH} path:"
 ALTERED = "flip: true shuffle: true drift: 0.5"
+COLOURS = "brightness: 0.4 contrast: 0.3 saturation: 0.2"
+CHANGED = f"batchsize: {BATCH} shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS} mean: 0.5"
+RGB = np.random.default_rng(5).integers(0, 256, (COUNT, 3, SIDE, SIDE), "uint8")
+PARSERS = ("kMnist", "kLabel", "kRGBImage")
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
@@ -41,6 +45,9 @@ CONFS = {
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
     "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] {ALTERED} cache_mib: 1 }}',
+    "kImageInput": f'image_conf {{ path: "photos" {CHANGED} }}',
+    "kTarInput": f'tar_conf {{ path: "photos-*.tar" label: "json" }} image_conf {{ {CHANGED} }}',
+    "kRGBImage": "rgbimage_conf { cropsize: 3 mirror: true scale: 0.5 meanfile: 'rgb-mean.bin' }",
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -54,6 +61,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, LABELS, strict=True)]
     (path / "images.csv").write_text("\n".join(rows) + "\n")
     scans(path, "nc")
+    photos(path, COUNT)
+    write_images(path / "rgb.bin", RGB, LABELS)
+    write_mean(path / "rgb-mean.bin", RGB.mean(axis=0))
     (path / "one.txt").write_bytes(TEXT[:100])
     (path / "two.txt").write_bytes(TEXT[100:])
     return path
@@ -61,7 +71,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make(name: str, folder: Path, conf: str | None = None, rows: int | None = None) -> tuple[Layer, Layer | None]:
     """The layer, and the kShardData it reads if it is a parser."""
-    shard = None if name not in ("kMnist", "kLabel") else make("kShardData", folder, rows=rows)[0]
+    stored = CONFS["kShardData"].replace("images", "rgb") if name == "kRGBImage" else None
+    shard = None if name not in PARSERS else make("kShardData", folder, stored, rows=rows)[0]
     proto = text_format.Parse(f'name: "it" type: {name} {CONFS[name] if conf is None else conf}', LayerProto())
     sources = () if shard is None else shard.outputs
     return layer_class(name)(proto, sources, rows=rows, folder=folder), shard
