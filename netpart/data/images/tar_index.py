@@ -66,6 +66,8 @@ def read_tar_index(file: FileBytes) -> Iterator[TarMember]:
                 yield TarMember(extended.get("path", header.name), start, start + length)
             extended.clear()
         at = start + -(-length // BLOCKSIZE) * BLOCKSIZE
+    # Without the end's block of zeros, members may be missing.
+    raise DataError(f"{file.path}: byte {file.size}: expected a header or the end's zeros, got nothing more; {COPY}")
 
 
 def _header_block(file: FileBytes, ahead: ReadAhead, at: int) -> bytes:
