@@ -12,7 +12,11 @@ HELP = "make a data set in a format that jobs can read"
 DIGITS = "write the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
 PYTHON = "write the source of Python's standard library as one text file"
 PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, as NIfTI files and tables"
+IMAGES = "write all images of a folder, or of a list, as one store or tar file of images of one size"
 MNIST = "convert MNIST's four IDX files, plain or .gz, to kvfile stores"
+
+LONGEST_SIDE = 1 << 14
+"""Largest height and width of images that are made, pixels."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -31,6 +35,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     mnist.add_argument("folder", type=Path, metavar="OUT", help="folder to write the stores to, e.g. data/mnist")
     mnist.set_defaults(make=_make_mnist)
+    _add_images_parser(sets)
     phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
     phantom.add_argument("folder", type=Path, metavar="OUT", help="folder for scans and tables, e.g. data/phantom")
     phantom.add_argument(
@@ -46,6 +51,26 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     phantom.add_argument("--seed", type=parse_count, default=0, metavar="S", help="seed of the scans (default: 0)")
     phantom.set_defaults(make=_make_phantom)
     return parser
+
+
+def _add_images_parser(sets: Any) -> None:
+    """Add the set of a user's own images."""
+    images = sets.add_parser("images", help=IMAGES, description=IMAGES)
+    images.add_argument(
+        "source", type=Path, metavar="SOURCE", help="folder with a folder of images per class, or CSV file `path,label`"
+    )
+    images.add_argument("file", type=Path, metavar="DEST", help="tar file (.tar), or kvfile, e.g. data/photos.bin")
+    images.add_argument(
+        "--size", type=parse_size, default=(224, 224), metavar="HEIGHTxWIDTH", help="their size (default: 224x224)"
+    )
+    images.add_argument("--grey", action="store_true", help="one channel in place of three")
+    images.set_defaults(make=_make_images)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Parse an option's height and width, in pixels. Raises ArgumentTypeError."""
+    height, _, width = text.partition("x")
+    return parse_count(height, 1, LONGEST_SIDE), parse_count(width or height, 1, LONGEST_SIDE)
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -69,6 +94,16 @@ def _make_python(args: argparse.Namespace) -> str:
 
     size = make_python_source(args.file)
     return f"{args.file}: made {bytes_text(size)} of Python's standard library" if size else f"{args.file}: is there"
+
+
+def _make_images(args: argparse.Namespace) -> str:
+    """Make the store of images; return the line to print."""
+    from netpart.data.make.image_sets import make_image_set
+
+    shape = (1 if args.grey else 3, *args.size)
+    count, classes = make_image_set(args.source, args.file, shape)
+    named = f"; classes from 0: {', '.join(classes)}" if classes else ""
+    return f"{args.file}: made {count} images of shape {'x'.join(map(str, shape))}{named}"
 
 
 def _make_mnist(args: argparse.Namespace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,104 @@ def test_a_text_too_short_for_its_window_is_found_by_check_data(folder: Path) ->
         layer.check_data(4)
 
 
+IMAGES_CONF = f"batchsize: 10 shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS}"
+IMAGE_SETS = {
+    "classes": ("kImageInput", f'image_conf {{ path: "photos" {IMAGES_CONF} }}'),
+    "several labels": ("kImageInput", f'image_conf {{ path: "two.csv" {IMAGES_CONF} }}'),
+    "masks": ("kImageInput", f'image_conf {{ path: "photos" masks: "masks" {IMAGES_CONF} }}'),
+    "a list of masks": ("kImageInput", f'image_conf {{ path: "masks.csv" {IMAGES_CONF} }}'),
+    "tar files": ("kTarInput", f'tar_conf {{ path: "photos-*.tar" }} image_conf {{ {IMAGES_CONF} }}'),
+    "masks in tar files": (
+        "kTarInput", f'tar_conf {{ path: "photos-*.tar" mask: "seg.png" }} image_conf {{ {IMAGES_CONF} }}'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", IMAGE_SETS)
+def test_images_are_the_same_bits_for_any_number_of_workers_and_after_a_resume(given: str, folder: Path) -> None:
+    name, conf = IMAGE_SETS[given]
+    layer = make(name, folder, conf)[0]
+    straight = [read((layer, None), step, 0, 10) for step in range(4)]
+    for workers in (1, 2, 5):
+        ends = [10 * k // workers for k in range(workers + 1)]
+        parts = [make(name, folder, conf) for _ in range(workers)]
+        for step in (2, 3):  # as after a resume: these readers did not see steps 0 and 1
+            found = [read(part, step, *pair) for part, pair in zip(parts, pairwise(ends), strict=True)]
+            for k, expected in enumerate(straight[step]):
+                assert np.array_equal(np.concatenate([each[k] for each in found]), expected)
+    assert not np.array_equal(straight[0][0], straight[1][0])
+
+
+@pytest.mark.parametrize("given", IMAGE_SETS)
+def test_images_may_be_cut_in_space(given: str, folder: Path) -> None:
+    name, conf = IMAGE_SETS[given]
+    layer = make(name, folder, conf)[0]
+    whole, labels = read((layer, None), 1, 0, 10)
+    region = (2, 7), (0, 3), (5, 12), (0, 9)
+    y = [poisoned_array(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    run_poisoned(
+        layer.forward(
+            Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, rows=10, clock=Clock(1))
+        )
+    )
+    assert np.array_equal(y[0], whole[2:7, :, 5:12, :9])
+    assert np.array_equal(y[1], labels[2:7])
+
+
+def test_labels_have_the_shape_of_the_data(folder: Path) -> None:
+    shapes = {given: make(*each[:1], folder, each[1])[0].outputs[1] for given, each in IMAGE_SETS.items()}
+    masks = Spec((10, 12 * 16), INT)
+    assert shapes == {
+        "classes": Spec((10,), INT), "several labels": Spec((10, 2), INT), "masks": masks, "a list of masks": masks,
+        "tar files": Spec((10,), INT), "masks in tar files": masks,
+    }  # fmt: skip
+
+
+def test_images_change_in_training_only(folder: Path) -> None:
+    layers = make("kImageInput", folder, IMAGE_SETS["classes"][1].replace("shuffle: true", ""))
+    tested = [read(layers, step, 0, 10, phase=4)[0] for step in (0, 11)]
+    assert np.array_equal(*tested)
+    trained = [read(layers, step, 0, 10)[0] for step in (0, 11)]
+    assert not any(np.array_equal(a, b) for a, b in zip(trained[0], trained[1], strict=True))
+    names = [read(make("kImageInput", folder, IMAGE_SETS["classes"][1]), 0, 0, 10, seed=seed)[0] for seed in (1, 1, 2)]
+    assert np.array_equal(names[0], names[1])
+    assert not np.array_equal(names[0], names[2])
+
+
+def test_images_without_a_shape_have_that_of_the_first(folder: Path) -> None:
+    layer = make("kImageInput", folder, 'image_conf { path: "photos" batchsize: 2 }')[0]
+    assert layer.output == Spec((2, 3, 30, 40))
+
+
+def test_images_that_cannot_be_used_are_found_by_check_data(folder: Path, tmp_path: Path) -> None:
+    for name, conf in IMAGE_SETS.values():
+        make(name, folder, conf)[0].check_data()
+        layer = make(name, tmp_path, conf)[0]
+        with pytest.raises(DataError, match="nothing there"):
+            layer.check_data()
+    layer = make("kImageInput", folder, IMAGE_SETS["several labels"][1])[0]
+    layer.check_labels(5)
+    with pytest.raises(DataError, match=r"two.csv:5: .*expected a class from 0 to 3, got 4"):
+        layer.check_labels(4)
+
+
+def test_rgb_images_are_cropped_mirrored_and_scaled(folder: Path) -> None:
+    conf = CONFS["kRGBImage"]
+    (tested,) = read(make("kRGBImage", folder), 0, 0, BATCH, phase=4)
+    centred = RGB[:BATCH] - RGB.mean(axis=0).astype("float32")
+    assert np.allclose(tested, 0.5 * centred[:, :, :3, :3])
+    (trained,) = read(make("kRGBImage", folder), 0, 0, BATCH)
+    squares = [
+        0.5 * centred[row][:, y : y + 3, x : x + 3][..., ::turn]
+        for row in range(BATCH) for y in (0, 1) for x in (0, 1) for turn in (1, -1)
+    ]  # fmt: skip
+    found = [[k for k, square in enumerate(squares) if np.allclose(image, square)] for image in trained]
+    assert [places[0] // 8 for places in found] == list(range(BATCH))
+    assert len({places[0] % 8 for places in found}) > 1
+    whole = read(make("kRGBImage", folder, conf.replace("cropsize: 3 mirror: true", "")), 0, 0, BATCH)[0]
+    assert np.allclose(whole, 0.5 * centred)
+
+
 @pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kShardData"])
 def test_data_that_is_not_there_is_found_by_check_data(name: str, folder: Path) -> None:
     conf = CONFS[name].replace("images", "absent")
@@ -282,6 +381,17 @@ REFUSED = {
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2] }",
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] cache_mib: -1 }",
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] drift: -1 }"],
+    "kImageInput": ["", "image_conf { path: 'photos' }", "image_conf { batchsize: 4 shape: [3, 8, 8] }",
+                    *(f"image_conf {{ path: 'photos' batchsize: 4 shape: [3, 8, 9] {wrong} }}" for wrong in (
+                        "resize: 8", "resize: -1", "least_area: 0", "least_area: 1.5", "brightness: 2",
+                        "contrast: -1", "saturation: 1.1", "mean: 1 mean: 2", "std: 0", "std: [1, 1, -1]")),
+                    *(f"image_conf {{ path: 'photos' batchsize: 4 shape: {wrong} }}" for wrong in (
+                        "[2, 8, 8]", "[8, 8]", "[3, 0, 8]"))],
+    "kTarInput": ["", "tar_conf { path: 'photos-0.tar' }", "image_conf { batchsize: 4 }",
+                  "tar_conf { path: 'photos-0.tar' label: '' } image_conf { batchsize: 4 }",
+                  *(f"tar_conf {{ path: 'photos-0.tar' }} image_conf {{ batchsize: 4 {wrong} }}" for wrong in (
+                      "path: 'a'", "masks: 'a'", "classes: 'a'"))],
+    "kRGBImage": ["rgbimage_conf { cropsize: 5 }", "rgbimage_conf { cropsize: -1 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip
 

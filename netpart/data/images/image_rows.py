@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from netpart.data.images.decode_threads import map_on_threads
 from netpart.data.images.image_change import ImageChange, ImageChanges, choose_crop, recolour
 from netpart.data.images.image_samples import ImageSamples
 from netpart.data.images.picture import Picture
@@ -18,7 +16,6 @@ from netpart.data.record_order import Permutation, RecordOrder
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.errors import DataError
 from netpart.spec import Region, Shape
-from netpart.threads import kernel_threads
 
 BRIGHTEST = 255
 Task = Callable[[], None]
@@ -61,7 +58,8 @@ class ImageRows(RowSource):
         if out.data is None and not masked:
             return
         changes = self._changes(step, lo, hi) if self._changes else [None] * len(samples)
-        _run_together([self._row_task(*each, box, out) for each in zip(range(hi - lo), samples, changes, strict=True)])
+        tasks = [self._row_task(*each, box, out) for each in zip(range(hi - lo), samples, changes, strict=True)]
+        map_on_threads(lambda task: task(), tasks)
 
     def decode(self, sample: int) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
         """The values of a sample without a change, and its mask if it has one."""
@@ -113,20 +111,3 @@ class ImageRows(RowSource):
 def _per_channel(values: tuple[float, ...], channels: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """One value for each channel, (channels, 1, 1)."""
     return np.broadcast_to(np.asarray(values, dtype), (channels,)).reshape(-1, 1, 1)
-
-
-def _run_together(tasks: list[Task]) -> None:
-    """Run the tasks by as many threads as kernels may use. Raises what the first failed one raises."""
-    threads = kernel_threads(os.environ)
-    if threads == 1 or len(tasks) == 1:
-        for task in tasks:
-            task()
-    else:
-        # Pillow lets other threads run while it decodes and scales.
-        list(_decode_threads(threads).map(lambda task: task(), tasks))
-
-
-@cache
-def _decode_threads(count: int) -> ThreadPoolExecutor:
-    """``count`` threads, which wait for the next images until the process ends."""
-    return ThreadPoolExecutor(count, "decode")

@@ -24,6 +24,10 @@ class ImageInput(ImagesInput):
         self.several = not (conf.path and data_path(self, conf.path, self.field, "path").is_dir())
         return super().infer()
 
+    def class_names(self) -> tuple[str, ...]:
+        samples = self.samples()
+        return samples.table.classes if isinstance(samples, ImageFiles) else ()
+
     def find_samples(self) -> ImageFiles:
         conf = self.conf.image_conf
         masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
