@@ -248,7 +248,7 @@ def test_a_text_too_short_for_its_window_is_found_by_check_data(folder: Path) ->
         layer.check_data(4)
 
 
-IMAGES_CONF = f"batchsize: 10 shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS}"
+IMAGES_CONF = f"batchsize: {BATCH} shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS}"
 IMAGE_SETS = {
     "classes": ("kImageInput", f'image_conf {{ path: "photos" {IMAGES_CONF} }}'),
     "several labels": ("kImageInput", f'image_conf {{ path: "two.csv" {IMAGES_CONF} }}'),
@@ -265,9 +265,9 @@ IMAGE_SETS = {
 def test_images_are_the_same_bits_for_any_number_of_workers_and_after_a_resume(given: str, folder: Path) -> None:
     name, conf = IMAGE_SETS[given]
     layer = make(name, folder, conf)[0]
-    straight = [read((layer, None), step, 0, 10) for step in range(4)]
+    straight = [read((layer, None), step, 0, BATCH) for step in range(4)]
     for workers in (1, 2, 5):
-        ends = [10 * k // workers for k in range(workers + 1)]
+        ends = [BATCH * k // workers for k in range(workers + 1)]
         parts = [make(name, folder, conf) for _ in range(workers)]
         for step in (2, 3):  # as after a resume: these readers did not see steps 0 and 1
             found = [read(part, step, *pair) for part, pair in zip(parts, pairwise(ends), strict=True)]
@@ -280,34 +280,36 @@ def test_images_are_the_same_bits_for_any_number_of_workers_and_after_a_resume(g
 def test_images_may_be_cut_in_space(given: str, folder: Path) -> None:
     name, conf = IMAGE_SETS[given]
     layer = make(name, folder, conf)[0]
-    whole, labels = read((layer, None), 1, 0, 10)
-    region = (2, 7), (0, 3), (5, 12), (0, 9)
+    whole, labels = read((layer, None), 1, 0, BATCH)
+    region = (2, 5), (0, 3), (5, 12), (0, 9)
     y = [poisoned_array(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
     run_poisoned(
         layer.forward(
-            Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, rows=10, clock=Clock(1))
+            Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, rows=BATCH, clock=Clock(1))
         )
     )
-    assert np.array_equal(y[0], whole[2:7, :, 5:12, :9])
-    assert np.array_equal(y[1], labels[2:7])
+    assert np.array_equal(y[0], whole[2:5, :, 5:12, :9])
+    assert np.array_equal(y[1], labels[2:5])
 
 
 def test_labels_have_the_shape_of_the_data(folder: Path) -> None:
     shapes = {given: make(*each[:1], folder, each[1])[0].outputs[1] for given, each in IMAGE_SETS.items()}
-    masks = Spec((10, 12 * 16), INT)
+    masks = Spec((BATCH, 12 * 16), INT)
     assert shapes == {
-        "classes": Spec((10,), INT), "several labels": Spec((10, 2), INT), "masks": masks, "a list of masks": masks,
-        "tar files": Spec((10,), INT), "masks in tar files": masks,
+        "classes": Spec((BATCH,), INT), "several labels": Spec((BATCH, 2), INT), "tar files": Spec((BATCH,), INT),
+        "masks": masks, "a list of masks": masks, "masks in tar files": masks,
     }  # fmt: skip
 
 
 def test_images_change_in_training_only(folder: Path) -> None:
     layers = make("kImageInput", folder, IMAGE_SETS["classes"][1].replace("shuffle: true", ""))
-    tested = [read(layers, step, 0, 10, phase=4)[0] for step in (0, 11)]
+    tested = [read(layers, step, 0, BATCH, phase=4)[0] for step in (0, 11)]
     assert np.array_equal(*tested)
-    trained = [read(layers, step, 0, 10)[0] for step in (0, 11)]
+    trained = [read(layers, step, 0, BATCH)[0] for step in (0, 11)]
     assert not any(np.array_equal(a, b) for a, b in zip(trained[0], trained[1], strict=True))
-    names = [read(make("kImageInput", folder, IMAGE_SETS["classes"][1]), 0, 0, 10, seed=seed)[0] for seed in (1, 1, 2)]
+    names = [
+        read(make("kImageInput", folder, IMAGE_SETS["classes"][1]), 0, 0, BATCH, seed=seed)[0] for seed in (1, 1, 2)
+    ]
     assert np.array_equal(names[0], names[1])
     assert not np.array_equal(names[0], names[2])
 
