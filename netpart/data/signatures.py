@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-RECORDS = "images become records of a kvfile with netpart.data.stores.store.KvWriter, one encode_record each"
+RECORDS = "images become records of a kvfile with `netpart data images`; kImageInput reads them as they are"
 KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x89PNG", "a PNG image", RECORDS),
     (b"\xff\xd8\xff", "a JPEG image", RECORDS),
