@@ -16,7 +16,7 @@ import numpy as np
 from google.protobuf import text_format
 
 from benchmarks.rows import CORES, RESULTS, write_report
-from netpart.layers import layer_class
+from netpart.layers.inputs.image_input import ImageInput
 from netpart.proto.job_pb2 import LayerProto
 
 GOAL = 150
@@ -52,7 +52,7 @@ def images_per_second(folder: Path, fields: str, phase: int, side: int, threads:
         f'image_conf {{ path: "{folder}" batchsize: {BATCH} shape: [3, {side}, {side}] prefetching: false {fields} }}'
     )
     proto = text_format.Parse(f'name: "data" type: kImageInput {conf}', LayerProto())
-    rows = layer_class("kImageInput")(proto, (), folder=folder).open(BATCH, 0, phase)
+    rows = ImageInput(proto, (), folder=folder).open(BATCH, 0, phase)
     data, label = np.empty((BATCH, 3, side, side), np.float32), np.empty(BATCH, np.int32)
     found = []
     for _ in range(3):

@@ -61,13 +61,13 @@ def _add_images_parser(sets: Any) -> None:
     )
     images.add_argument("file", type=Path, metavar="DEST", help="tar file (.tar), or kvfile, e.g. data/photos.bin")
     images.add_argument(
-        "--size", type=parse_size, default=(224, 224), metavar="HEIGHTxWIDTH", help="their size (default: 224x224)"
+        "--size", type=_parse_size, default=(224, 224), metavar="HEIGHTxWIDTH", help="their size (default: 224x224)"
     )
     images.add_argument("--grey", action="store_true", help="one channel in place of three")
     images.set_defaults(make=_make_images)
 
 
-def parse_size(text: str) -> tuple[int, int]:
+def _parse_size(text: str) -> tuple[int, int]:
     """Parse an option's height and width, in pixels. Raises ArgumentTypeError."""
     height, _, width = text.partition("x")
     return parse_count(height, 1, LONGEST_SIDE), parse_count(width or height, 1, LONGEST_SIDE)

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 from netpart.data.stores.record import decode_record
 from netpart.data.stores.store import open_store
 from tests.cli.conftest import Netpart
-from tests.datasets.images.test_picture import bomb
+from tests.datasets.images.test_encoded_image import bomb
 from tests.datasets.samples import encoded, photo, photos
 
 COLOURS = "brightness: 0.3 contrast: 0.2 saturation: 0.4"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+import tarfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import read_devices
 from netpart.plan.price.net_profile import read_profile
 from netpart.proto.reader import read_job_text
+from tests.datasets.samples import encoded, photo
 from tests.fuzz.job_texts import HEAD, IP, SGD, net
 from tests.fuzz.mutate import Field
 
@@ -122,6 +125,9 @@ NIFTI = f"""layer {{ name: "data" type: kNiftiInput
 TEXT_INPUT = f"""layer {{ name: "data" type: kTextInput
   text_conf {{ files: "%s" batchsize: {ROWS} window: 8 held_out: 0.2 }} }}
 """
+IMAGE_INPUT = f"""layer {{ name: "data" type: %s
+  image_conf {{ %s batchsize: {ROWS} shape: [3, 4, 5] least_area: 0.5 mirror: true contrast: 0.5 }} }}
+"""
 HEADER: tuple[Field, ...] = (
     (0, "<I"), *((40 + 2 * i, "<h") for i in range(8)), (70, "<h"), (72, "<h"), *((76 + 4 * i, "<f") for i in range(8)),
     (108, "<f"), (112, "<f"), (116, "<f"), (252, "<h"), (254, "<h"), *((256 + 4 * i, "<f") for i in range(18)),
@@ -173,6 +179,32 @@ def scan(folder: Path, name: str) -> bytes:
     return (folder / name).read_bytes()
 
 
+def image_formats() -> dict[str, Format]:
+    """Images of each kind, their masks and lists, and a tar file."""
+    photos = {kind: encoded(photo(1, 9, 12), kind) for kind in ("jpg", "png", "webp")}
+    mask = {"masks/0.png": encoded(photo(2, 9, 12)[..., 0] // 100, "png")}
+    found = {
+        kind: Format({f"photos/a/0.{kind}": content}, job(IMAGE_INPUT % ("kImageInput", 'path: "photos"')))
+        for kind, content in photos.items()
+    }
+    masked = IMAGE_INPUT % ("kImageInput", 'path: "photos" masks: "masks"')
+    found["mask"] = Format({**mask, "photos/0.jpg": photos["jpg"]}, job(masked, ""))
+    listed = IMAGE_INPUT % ("kImageInput", 'path: "list.csv"')
+    found["image list"] = Format(
+        {"list.csv": b"path,label\n0.png,1\n0.png,0\n", "0.png": photos["png"]}, job(listed, ""), text=True,
+        others=("/case", "/proc/", "/dev/"),
+    )  # fmt: skip
+    tarred = 'kTarInput tar_conf { path: "a.tar" label: "json" }'
+    with BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, content in (("0.jpg", photos["jpg"]), ("0.json", b'{"label": 1}')):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, BytesIO(content))
+        found["tar"] = Format({"a.tar": file.getvalue()}, job(IMAGE_INPUT % (tarred, ""), ""))
+    return found
+
+
 def table(name: str) -> bytes:
     """A table of scans."""
     return f"path,label\n{name},0\n{name},1\n".encode()
@@ -216,6 +248,7 @@ def formats(folder: Path) -> dict[str, Format]:
             {"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True,
             others=("/case", "/proc/", "/dev/"),
         ),
+        **image_formats(),
         "mnist images": Format(mnist("", "train-images-idx3-ubyte"), convert, IDX),
         "mnist labels": Format(mnist("", "t10k-labels-idx1-ubyte"), convert, IDX[:2]),
         "mnist.gz": Format(mnist(".gz", "train-images-idx3-ubyte"), convert),

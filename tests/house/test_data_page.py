@@ -13,7 +13,8 @@ from google.protobuf import text_format
 
 from netpart.layers import layer_class
 from netpart.layers.inputs.rows import RowInput
-from netpart.proto.job_pb2 import NetProto
+from netpart.proto.job_pb2 import LayerType, NetProto
+from netpart.spec import FLOAT, INT
 from tests.house.page_package import page_blocks, run_python
 
 BLOCKS = page_blocks("data.md")
@@ -35,15 +36,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first_rows(block: str, folder: Path) -> list[Any]:
     """The data and the labels of the first mini-batch of a layer of the page."""
     (proto,) = text_format.Parse(block, NetProto()).layer
-    layer = layer_class(proto.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[proto.type].name)(
-        proto, (), folder=folder
-    )
+    layer = layer_class(LayerType.Name(proto.type))(proto, (), folder=folder)
     assert isinstance(layer, RowInput)
     layer.check_data()
-    found = [
-        np.full(spec.shape, -9, spec.dtype.replace("float", "float32").replace("int", "int32"))
-        for spec in layer.outputs
-    ]
+    kinds = {FLOAT: np.float32, INT: np.int32}
+    found = [np.full(spec.shape, -9, kinds[spec.dtype]) for spec in layer.outputs]
     layer.open(layer.output.shape[0], 0, 1).read(0, 0, layer.output.shape[0], found[0], found[1])
     return found
 

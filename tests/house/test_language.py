@@ -91,7 +91,7 @@ def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
         }  # fmt: skip
     else:  # the cuts of inputs and of what is refused ask nothing of a layer
         layer = object.__new__(layers.layer_class(name))
-        said = {"batch": {0}, "space": {2, 3, 4}, "any": {0, 1}, "none": set()}
+        said = {"batch": {0}, "space": {2, 3, 4}, "height": {2}, "width": {3}, "any": {0, 1}, "none": set()}
     found: set[int | str] = set(layer.cuts())
     assert found == {cut for word in cuts.split(", ") for cut in said[word]}
 

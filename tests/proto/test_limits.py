@@ -28,6 +28,7 @@ BLOCKS = {
     "StoreProto": "l.store_conf.",
     "TextProto": "l.text_conf.",
     "NiftiProto": "l.nifti_conf.",
+    "ImageProto": "l.image_conf.",
     "DataProto": "l.sharddata_conf.",
     "DeviceProto": "cluster.device[0].",
     "LinkProto": "cluster.link[0].",

@@ -1,14 +1,13 @@
 """Images of folders, lists and tar files."""
 
 __all__ = [
-    "crop",
     "decode_threads",
+    "encoded_image",
     "image_change",
+    "image_crop",
     "image_files",
     "image_folder",
     "image_rows",
     "image_samples",
-    "image_table",
-    "picture",
     "tar_images",
 ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.images.crop import Crop, Size, crop_area, place_crop
+from netpart.data.images.image_crop import ImageCrop, Size, crop_area, place_crop
 
 GREY = (0.299, 0.587, 0.114)
 """Shares of red, green and blue in the grey of a colour (ITU-R BT.601)."""
@@ -39,7 +39,7 @@ ImageChanges = Callable[[int, int, int], list[ImageChange]]
 """(step, first row, last row) -> the changes of these rows."""
 
 
-def choose_crop(image: Size, target: Size, resize: int, change: ImageChange | None) -> Crop:
+def choose_crop(image: Size, target: Size, resize: int, change: ImageChange | None) -> ImageCrop:
     """The crop of an image: at the drawn place or, without a change, in the middle."""
     if change is None:
         return place_crop(image, target, resize)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from netpart.data.images.encoded_image import LARGEST
 from netpart.data.images.image_folder import read_class_folders, read_masked_folder
 from netpart.data.images.image_samples import ImageSamples
 from netpart.data.images.image_table import ImageTable, read_image_list
-from netpart.data.images.picture import LARGEST
 from netpart.errors import DataError, os_error_text
 from netpart.files import read_file
 

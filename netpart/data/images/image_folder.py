@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from netpart.data.images.encoded_image import SUFFIXES
 from netpart.data.images.image_table import HINT, ImageTable
-from netpart.data.images.picture import SUFFIXES
 from netpart.errors import DataError, MissingData, os_error_text
 
 NUMBER = re.compile(r"([0-9]+)", re.ASCII)
@@ -49,14 +49,14 @@ def read_class_folders(path: Path, classes: Sequence[str] = ()) -> ImageTable:
 
 def read_masked_folder(path: Path, masks: Path) -> ImageTable:
     """List the images below ``path``; the mask of a/b.jpg is a/b.png below ``masks``."""
-    images = find_images(path)
+    images = _find_images(path)
     if not images:
         raise DataError(f"{path}: expected {WANTED}, got none; {HINT}")
     inside = [PurePath(image).relative_to(path).with_suffix(MASK_SUFFIX) for image in images]
     return ImageTable(images, images, masks=[str(masks / each) for each in inside])
 
 
-def find_images(path: Path) -> list[str]:
+def _find_images(path: Path) -> list[str]:
     """All images below a folder, by their suffix, in natural order. Hidden files and folders are omitted.
 
     Raises DataError if a folder cannot be read.
@@ -71,7 +71,7 @@ def find_images(path: Path) -> list[str]:
 
 def _class_images(folder: Path) -> list[str]:
     """The images of a class; raises DataError if there are none."""
-    found = find_images(folder)
+    found = _find_images(folder)
     if not found:
         raise DataError(f"{folder}: expected {WANTED}, got none; remove the empty folder, or add its images")
     return found

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.images.decode_threads import map_on_threads
+from netpart.data.images.encoded_image import EncodedImage
 from netpart.data.images.image_change import ImageChange, ImageChanges, choose_crop, recolour
 from netpart.data.images.image_samples import ImageSamples
-from netpart.data.images.picture import Picture
 from netpart.data.record_order import Permutation, RecordOrder
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.errors import DataError
@@ -77,7 +77,7 @@ class ImageRows(RowSource):
 
     def _decoded(self, sample: int, change: ImageChange | None) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
         """Decode the image of a sample and its mask, with the same crop."""
-        picture = Picture(self._samples.image(sample), self._samples.place(sample))
+        picture = EncodedImage(self._samples.image(sample), self._samples.place(sample))
         target = self.shape[1], self.shape[2]
         crop = choose_crop(picture.size, target, self._resize, change)
         mask = None
@@ -89,8 +89,8 @@ class ImageRows(RowSource):
             mask = None if mask is None else mask[:, ::-1]
         return self._scaled(pixels, change), mask
 
-    def _mask(self, sample: int, picture: Picture) -> Picture:
-        mask = Picture(self._samples.mask(sample), self._samples.mask_place(sample))
+    def _mask(self, sample: int, picture: EncodedImage) -> EncodedImage:
+        mask = EncodedImage(self._samples.mask(sample), self._samples.mask_place(sample))
         if mask.size != picture.size:
             expected, got = ("x".join(map(str, each.size[::-1])) for each in (picture, mask))
             who = f"{self._samples.mask_place(sample)}: expected {expected} pixels"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from netpart.data.file_bytes import FileBytes
+from netpart.data.images.encoded_image import LARGEST, SUFFIXES
 from netpart.data.images.image_samples import ImageSamples
-from netpart.data.images.picture import LARGEST, SUFFIXES
 from netpart.data.images.tar_index import TarMember, read_tar_index
 from netpart.data.images.tar_labels import LARGEST_LABEL, parse_tar_label
 from netpart.errors import DataError, MissingData, os_error_text

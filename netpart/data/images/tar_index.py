@@ -72,6 +72,8 @@ def read_tar_index(file: FileBytes) -> Iterator[TarMember]:
 
 def _header_block(file: FileBytes, ahead: ReadAhead, at: int) -> bytes:
     """The block of a header at byte ``at``."""
+    if file.size < BLOCKSIZE:
+        raise DataError(f"{file.path}: expected a tar file, got one of {file.size} bytes; make a tar file")
     if file.size - at < BLOCKSIZE:
         place = f"{file.path}: byte {at}"
         raise DataError(f"{place}: expected a header of {BLOCKSIZE} bytes, got {file.size - at}; {COPY}")

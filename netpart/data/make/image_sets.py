@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from netpart.data.atomic_file import atomic_file
-from netpart.data.images.crop import place_crop
 from netpart.data.images.decode_threads import map_on_threads
+from netpart.data.images.encoded_image import EncodedImage
+from netpart.data.images.image_crop import place_crop
 from netpart.data.images.image_files import ImageFiles, read_image_table
-from netpart.data.images.picture import Picture
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.store import KvWriter
 from netpart.errors import DataError
@@ -57,7 +57,7 @@ def _decoder(samples: ImageFiles, shape: Shape) -> Any:
     """The function that decodes the middle of a sample."""
 
     def decode_middle(sample: int) -> NDArray[Any]:
-        picture = Picture(samples.image(sample), samples.place(sample))
+        picture = EncodedImage(samples.image(sample), samples.place(sample))
         return picture.pixels(place_crop(picture.size, (shape[1], shape[2]), 0), shape)
 
     return decode_middle

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.images.encoded_image import EncodedImage
 from netpart.data.images.image_change import ImageChange, ImageChanges
 from netpart.data.images.image_rows import ImageRows
 from netpart.data.images.image_samples import ImageSamples
-from netpart.data.images.picture import Picture
 from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.row_source import RowSource
 from netpart.errors import MissingData
@@ -57,7 +57,7 @@ class ImagesInput(RowInput):
 
     def sample(self) -> Shape:
         conf = self.conf.image_conf
-        shape = tuple(conf.shape) or (3, *self._first_picture().size)
+        shape = tuple(conf.shape) or (3, *self._first_image().size)
         if len(shape) != 3 or shape[0] not in CHANNELS or min(shape) < 1:
             expected = "1 or 3 channels, a height and a width"
             raise fault(self, expected, str(shape), "write shape: [3, 224, 224], say", self.field, "shape")
@@ -117,8 +117,8 @@ class ImagesInput(RowInput):
             return (shape[1] * shape[2],)
         return (labels.shape[1],) if labels.shape[1] > 1 else ()
 
-    def _first_picture(self) -> Picture:
-        return Picture(self.samples().image(0), self.samples().place(0))
+    def _first_image(self) -> EncodedImage:
+        return EncodedImage(self.samples().image(0), self.samples().place(0))
 
     def _check_numbers(self, channels: int) -> None:
         conf = self.conf.image_conf

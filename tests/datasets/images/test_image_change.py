@@ -11,7 +11,7 @@ from netpart.data.images.image_change import ImageChange, choose_crop, recolour
 from tests.datasets.samples import photo
 
 
-def changed(values: Any, **factors: float) -> Any:
+def changed(values: Any, **factors: Any) -> Any:
     found = values.copy()
     recolour(found, ImageChange(0, 0, **factors))
     return found

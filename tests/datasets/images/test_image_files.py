@@ -125,11 +125,16 @@ def test_missing_data_is_named(tmp_path: Path) -> None:
         samples.image(0)
 
 
+def _make_hole(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
 STRANGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a pipe": (os.mkfifo, "a pipe; save what it brings"),
     "a device": (lambda path: path.symlink_to("/dev/zero"), "a device"),
     "a folder": (lambda path: path.mkdir(), "a folder"),
-    "a hole": (lambda path: (path.touch(), os.truncate(path, 1 << 40)), "more than 64.0 MiB"),
+    "a hole": (_make_hole, "more than 64.0 MiB"),
     "a circle": (lambda path: path.symlink_to(path.name), "too many levels"),
 }
 

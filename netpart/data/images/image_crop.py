@@ -1,4 +1,4 @@
-"""Crop: a box of an image that was scaled to a frame."""
+"""ImageCrop: a box of an image that was scaled to a frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ASPECTS = (3 / 4, 4 / 3)
 
 
 @dataclass(frozen=True)
-class Crop:
+class ImageCrop:
     """The box with corner (``top``, ``left``) and ``size`` in an image that was scaled to ``frame``."""
 
     frame: Size
@@ -41,7 +41,7 @@ def scaled_frame(image: Size, target: Size, resize: int) -> Size:
     return height, width
 
 
-def place_crop(image: Size, target: Size, resize: int, places: tuple[float, float] | None = None) -> Crop:
+def place_crop(image: Size, target: Size, resize: int, places: tuple[float, float] | None = None) -> ImageCrop:
     """The crop of size ``target`` in the scaled image.
 
     ``places``: its place on either axis, each in [0, 1); None: the middle.
@@ -49,12 +49,12 @@ def place_crop(image: Size, target: Size, resize: int, places: tuple[float, floa
     frame = scaled_frame(image, target, resize)
     free = [f - t for f, t in zip(frame, target, strict=True)]
     if places is None:
-        return Crop(frame, free[0] // 2, free[1] // 2, target)
+        return ImageCrop(frame, free[0] // 2, free[1] // 2, target)
     top, left = (int(place * (room + 1)) for place, room in zip(places, free, strict=True))
-    return Crop(frame, top, left, target)
+    return ImageCrop(frame, top, left, target)
 
 
-def crop_area(image: Size, target: Size, area: float, aspect: float, places: tuple[float, float]) -> Crop:
+def crop_area(image: Size, target: Size, area: float, aspect: float, places: tuple[float, float]) -> ImageCrop:
     """A crop with the share ``area`` of the image, which is later scaled to ``target``.
 
     ``aspect``, in [0, 1), chooses one of ASPECTS. A box that does not fit is clipped to the image.
@@ -66,4 +66,4 @@ def crop_area(image: Size, target: Size, area: float, aspect: float, places: tup
     width = min(image[1], max(1, round((pixels * wide) ** 0.5)))
     top = int(places[0] * (image[0] - height + 1))
     left = int(places[1] * (image[1] - width + 1))
-    return Crop(image, top, left, (height, width))
+    return ImageCrop(image, top, left, (height, width))

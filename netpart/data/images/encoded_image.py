@@ -1,4 +1,4 @@
-"""Picture: an encoded image, whose size is checked before its pixels are decoded."""
+"""EncodedImage: an encoded image, whose size is checked before its pixels are decoded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.images.crop import Crop, Size
-from netpart.data.images.picture_modes import as_channels
+from netpart.data.images.image_crop import ImageCrop, Size
+from netpart.data.images.image_modes import as_channels
 from netpart.errors import LONGEST, DataError, NetpartError
 from netpart.spec import Shape
 
@@ -38,7 +38,7 @@ TURNS = (
 ANEW = "make or copy the file anew"
 
 
-class Picture:
+class EncodedImage:
     """A PNG, JPEG or WebP image in memory; of several frames, the first. ``who`` names it in errors.
 
     ``size`` is that of the upright image. Raises DataError if it is another kind of file, damaged or too large,
@@ -57,7 +57,7 @@ class Picture:
         self._turn = turn if turn in range(1, len(TURNS)) else 1
         self.size: Size = (width, height) if self._turn >= 5 else (height, width)
 
-    def pixels(self, crop: Crop, shape: Shape) -> NDArray[np.uint8]:
+    def pixels(self, crop: ImageCrop, shape: Shape) -> NDArray[np.uint8]:
         """Decode the box ``crop``, scaled to ``shape`` (channels, height, width), as (height, width, channels)."""
         channels, *target = shape
         with _raise_as_image_error(self._who, "pixels that can be decoded"):
@@ -66,7 +66,7 @@ class Picture:
             found = np.asarray(_cut_out(image, crop, target, "BILINEAR"))
         return found.reshape(*target, channels)
 
-    def classes(self, crop: Crop, target: Size) -> NDArray[np.int32]:
+    def classes(self, crop: ImageCrop, target: Size) -> NDArray[np.int32]:
         """Decode the box ``crop`` of a mask: the value of each pixel, without interpolation, (height, width)."""
         if self._image.mode not in MASK_MODES:
             hint = "write the classes as grey values or as a palette"
@@ -90,7 +90,7 @@ class Picture:
         return self._image.transpose(import_module("PIL.Image").Transpose[name]) if name else self._image
 
 
-def _cut_out(image: Any, crop: Crop, target: Any, method: str) -> Any:
+def _cut_out(image: Any, crop: ImageCrop, target: Any, method: str) -> Any:
     """The box of an image, scaled to ``target`` (height, width)."""
     box = crop.box((image.height, image.width))
     return image.resize(tuple(target[::-1]), import_module("PIL.Image").Resampling[method], box)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data.images.crop import crop_area, place_crop, scaled_frame
+from netpart.data.images.image_crop import crop_area, place_crop, scaled_frame
 
 SIDES = st.tuples(st.integers(1, 400), st.integers(1, 400))
 PLACES = st.floats(0, 1, exclude_max=True)

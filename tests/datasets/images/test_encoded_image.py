@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from netpart.data.images.crop import Crop, place_crop
-from netpart.data.images.picture import MOST_PIXELS, ORIENTATION, Picture
+from netpart.data.images.encoded_image import MOST_PIXELS, ORIENTATION, EncodedImage
+from netpart.data.images.image_crop import ImageCrop, place_crop
 from netpart.errors import DataError, NetpartError
 from tests.datasets.samples import encoded, photo
 
@@ -22,9 +23,9 @@ GREY = COLOURS[..., 0]
 
 def whole(content: bytes, channels: int = 3) -> Any:
     """All pixels of an image, unscaled, (height, width, channels)."""
-    picture = Picture(content, "it")
+    picture = EncodedImage(content, "it")
     height, width = picture.size
-    return picture.pixels(Crop(picture.size, 0, 0, picture.size), (channels, height, width))
+    return picture.pixels(ImageCrop(picture.size, 0, 0, picture.size), (channels, height, width))
 
 
 def saved(image: Any, kind: str = "PNG", **more: Any) -> bytes:
@@ -81,8 +82,10 @@ def test_bilevel_and_cmyk_images_are_converted() -> None:
     assert abs(found.astype(int) - COLOURS).max() < 12
 
 
-TURNED = {1: lambda a: a, 2: np.fliplr, 3: lambda a: np.rot90(a, 2), 4: np.flipud, 5: lambda a: a.transpose(1, 0, 2),
-          6: np.rot90, 7: lambda a: np.rot90(a, 2).transpose(1, 0, 2), 8: lambda a: np.rot90(a, -1)}  # fmt: skip
+TURNED: dict[int, Callable[[Any], Any]] = {
+    1: lambda a: a, 2: np.fliplr, 3: lambda a: np.rot90(a, 2), 4: np.flipud, 5: lambda a: a.transpose(1, 0, 2),
+    6: np.rot90, 7: lambda a: np.rot90(a, 2).transpose(1, 0, 2), 8: lambda a: np.rot90(a, -1),
+}  # fmt: skip
 """How a camera stores an upright image, by the orientation that it notes."""
 
 
@@ -92,13 +95,13 @@ def test_images_of_turned_cameras_are_upright(orientation: int, kind: str) -> No
     stored = np.ascontiguousarray(TURNED.get(orientation, TURNED[1])(COLOURS))
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
-    more: dict[str, Any] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}.get(kind, {})
-    content = saved(Image.fromarray(stored), kind, exif=exif, **more)
+    options: dict[str, dict[str, Any]] = {"JPEG": {"quality": 95, "subsampling": 0}, "WEBP": {"lossless": True}}
+    content = saved(Image.fromarray(stored), kind, exif=exif, **options.get(kind, {}))
     found = whole(content)
     assert found.shape == COLOURS.shape
     assert abs(found.astype(int) - COLOURS).max() <= (8 if kind == "JPEG" else 0)
     # Decoded at a part of its size, and with another height than width, it is the same image.
-    small = Picture(content, "it").pixels(place_crop((20, 30), (4, 6), 0), (3, 4, 6))
+    small = EncodedImage(content, "it").pixels(place_crop((20, 30), (4, 6), 0), (3, 4, 6))
     assert abs(small.astype(int) - COLOURS.reshape(4, 5, 6, 5, 3).mean((1, 3))).max() < 30
 
 
@@ -106,8 +109,8 @@ def test_a_crop_takes_the_same_place_of_an_image_decoded_small() -> None:
     large = np.zeros((320, 480, 3), np.uint8)
     large[160:, 240:] = 200
     crop = place_crop((320, 480), (8, 8), 10, (0.99, 0.99))
-    found = Picture(encoded(large, "jpg", quality=95), "it").pixels(crop, (3, 8, 8))
-    exact = Picture(encoded(large, "png"), "it").pixels(crop, (3, 8, 8))
+    found = EncodedImage(encoded(large, "jpg", quality=95), "it").pixels(crop, (3, 8, 8))
+    exact = EncodedImage(encoded(large, "png"), "it").pixels(crop, (3, 8, 8))
     assert exact.max() >= 190
     assert abs(found.astype(int) - exact).max() < 12
 
@@ -127,7 +130,7 @@ def bomb(width: int, height: int) -> bytes:
 def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded(side: int) -> None:
     said = f"it: expected 1 to {MOST_PIXELS} pixels, got {side * side}; scale it down"
     with pytest.raises(DataError) as error:
-        Picture(bomb(side, side), "it")
+        EncodedImage(bomb(side, side), "it")
     assert str(error.value) == said
 
 
@@ -142,7 +145,7 @@ def test_truncated_images_are_refused_by_name(suffix: str) -> None:
 def test_foreign_and_empty_files_are_refused_by_name() -> None:
     for content, got in ((b"GIF89a" + bytes(30), "b'GIF89a"), (b"", "an empty file"), (b"hello", "b'hello'")):
         with pytest.raises(DataError, match=r"^it: expected a PNG, JPEG or WebP image, got ") as error:
-            Picture(content, "it")
+            EncodedImage(content, "it")
         assert got in str(error.value)
 
 
@@ -161,25 +164,25 @@ def test_damaged_images_are_read_or_refused(suffix: str) -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "I;16"])
 def test_masks_keep_their_classes(mode: str) -> None:
-    classes = (GREY // 64).astype(np.uint16 if mode == "I;16" else np.uint8)
+    classes: Any = (GREY // 64).astype(np.uint16 if mode == "I;16" else np.uint8)
     image = Image.fromarray(classes > 0) if mode == "1" else Image.fromarray(classes)
     if mode == "P":
         image = image.convert("P")
         image.putpalette([255, 0, 0] * 4)
-    mask = Picture(saved(image), "it")
-    found = mask.classes(Crop((20, 30), 4, 6, (10, 20)), (10, 20))
+    mask = EncodedImage(saved(image), "it")
+    found = mask.classes(ImageCrop((20, 30), 4, 6, (10, 20)), (10, 20))
     expected = classes > 0 if mode == "1" else classes
     assert found.dtype == np.int32
     assert np.array_equal(found, expected[4:14, 6:26])
-    assert set(np.unique(mask.classes(Crop((20, 30), 0, 0, (20, 30)), (7, 11)))) <= set(np.unique(expected))
+    assert set(np.unique(mask.classes(ImageCrop((20, 30), 0, 0, (20, 30)), (7, 11)))) <= set(np.unique(expected))
 
 
 def test_a_mask_of_colours_is_refused() -> None:
     with pytest.raises(DataError, match="it: expected one number per pixel, got mode RGB; write the classes"):
-        Picture(encoded(COLOURS, "png"), "it").classes(Crop((20, 30), 0, 0, (20, 30)), (20, 30))
+        EncodedImage(encoded(COLOURS, "png"), "it").classes(ImageCrop((20, 30), 0, 0, (20, 30)), (20, 30))
 
 
 def test_without_pillow_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "PIL.PngImagePlugin", None)
     with pytest.raises(NetpartError, match=r"images: expected Pillow, got .*`pip install 'netpart\[images\]'`"):
-        Picture(encoded(GREY, "png"), "it")
+        EncodedImage(encoded(GREY, "png"), "it")
