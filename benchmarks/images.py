@@ -40,7 +40,7 @@ def make_photos(folder: Path, count: int, height: int, width: int) -> int:
     y, x = np.mgrid[:height, :width]
     for k in range(count):
         waves = np.stack([np.sin(x / (7 + k + c)) * np.cos(y / (11 + k)) for c in range(3)], -1)
-        values = (128 + 90 * waves + draw.normal(0, 8, waves.shape)).clip(0, 255).astype(np.uint8)
+        values = (128 + 90 * waves + draw.normal(0, 20, waves.shape)).clip(0, 255).astype(np.uint8)
         Image.fromarray(values).save(folder / "photos" / f"{k}.jpg", quality=85)
     return sum(path.stat().st_size for path in (folder / "photos").iterdir()) // count
 

@@ -15,7 +15,7 @@ PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, a
 IMAGES = "write all images of a folder, or of a list, as one store or tar file of images of one size"
 MNIST = "convert MNIST's four IDX files, plain or .gz, to kvfile stores"
 
-LONGEST_SIDE = 1 << 14
+LONGEST_SIDE = 1 << 13
 """Largest height and width of images that are made, pixels."""
 
 

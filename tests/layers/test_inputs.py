@@ -388,7 +388,7 @@ REFUSED = {
                         "resize: 8", "resize: -1", "least_area: 0", "least_area: 1.5", "brightness: 2",
                         "contrast: -1", "saturation: 1.1", "mean: 1 mean: 2", "std: 0", "std: [1, 1, -1]")),
                     *(f"image_conf {{ path: 'photos' batchsize: 4 shape: {wrong} }}" for wrong in (
-                        "[2, 8, 8]", "[8, 8]", "[3, 0, 8]"))],
+                        "[2, 8, 8]", "[8, 8]", "[3, 0, 8]", "[3, 100000, 100000]"))],
     "kTarInput": ["", "tar_conf { path: 'photos-0.tar' }", "image_conf { batchsize: 4 }",
                   "tar_conf { path: 'photos-0.tar' label: '' } image_conf { batchsize: 4 }",
                   *(f"tar_conf {{ path: 'photos-0.tar' }} image_conf {{ batchsize: 4 {wrong} }}" for wrong in (

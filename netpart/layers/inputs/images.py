@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.images.encoded_image import EncodedImage
+from netpart.data.images.encoded_image import MOST_PIXELS, EncodedImage
 from netpart.data.images.image_change import ImageChange, ImageChanges
 from netpart.data.images.image_rows import ImageRows
 from netpart.data.images.image_samples import ImageSamples
@@ -61,6 +61,9 @@ class ImagesInput(RowInput):
         if len(shape) != 3 or shape[0] not in CHANNELS or min(shape) < 1:
             expected = "1 or 3 channels, a height and a width"
             raise fault(self, expected, str(shape), "write shape: [3, 224, 224], say", self.field, "shape")
+        if shape[1] * shape[2] > MOST_PIXELS:
+            got = f"{shape[1]}x{shape[2]}"
+            raise fault(self, f"at most {MOST_PIXELS} pixels", got, "write a smaller one", self.field, "shape")
         if at_least(self, 0, conf.resize, self.field, "resize") and conf.resize < max(shape[1:]):
             expected = f"a resize of {max(shape[1:])} or more, the longer side of shape"
             raise fault(self, expected, str(conf.resize), "omit it, or write a larger one", self.field, "resize")
