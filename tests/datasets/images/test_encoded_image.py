@@ -115,6 +115,17 @@ def test_a_crop_takes_the_same_place_of_an_image_decoded_small() -> None:
     assert abs(found.astype(int) - exact).max() < 12
 
 
+def test_a_turned_image_is_decoded_no_smaller_than_an_upright_one() -> None:
+    stripes = np.broadcast_to(128 + 100 * np.sin(np.arange(80) * 1.2)[:, None, None], (80, 160, 3)).astype(np.uint8)
+    exif = Image.Exif()
+    exif[ORIENTATION] = 6
+    turned = saved(Image.fromarray(np.rot90(stripes)), "JPEG", exif=exif, quality=95)
+    crop = ImageCrop((80, 160), 0, 0, (80, 160))
+    upright = encoded(stripes, "jpg", quality=95)
+    found, expected = (EncodedImage(each, "it").pixels(crop, (3, 40, 10)) for each in (turned, upright))
+    assert abs(found.astype(int) - expected).max() < 5
+
+
 def chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 

@@ -106,6 +106,13 @@ def test_a_truncated_tar_is_refused_at_every_length(tmp_path: Path) -> None:
             list(read_tar_index(FileBytes(tmp_path / "b.tar")))
 
 
+def test_a_truncated_member_is_named_with_its_size(tmp_path: Path) -> None:
+    whole = tar(tmp_path / "a.tar", {"a.jpg": b"1" * 700, "a.cls": b"1"}).read_bytes()
+    (tmp_path / "b.tar").write_bytes(whole[:1100])
+    with pytest.raises(DataError, match=r"b.tar: byte 512: expected a member of 700 bytes, got 76 more; copy the file"):
+        TarImages([tmp_path / "b.tar"], TarForm())
+
+
 def test_a_damaged_header_is_named_by_its_byte(tmp_path: Path) -> None:
     content = bytearray(tar(tmp_path / "a.tar", {"a.jpg": b"1" * 700, "a.cls": b"1"}).read_bytes())
     content[512 + 5] ^= 1
