@@ -68,6 +68,30 @@ def test_the_summary_has_the_names_of_the_classes(folder: Path, netpart: Netpart
     ).replace(" ]", "]").replace("{ ", "{").replace(" }", "}")
 
 
+HEAD, TAIL = JOB.index('  layer { name: "data"'), JOB.rindex("}")
+FILLED = "param { init { type: kUniform } } param { init { type: kConstant } }"
+SEGMENTS = f"""layer {{ name: "data" type: kImageInput image_conf {{
+    path: "photos" masks: "masks" batchsize: 5 shape: [3, 8, 8] mirror: true }} }}
+  layer {{ name: "places" type: kConvolution srclayers: "data" partition_dim: 2
+    convolution_conf {{ num_filters: 4 kernel: 1 }} {FILLED} }}
+  layer {{ name: "flat" type: kReshape srclayers: "places" reshape_conf {{ shape: [4, 64] }} }}
+  layer {{ name: "last" type: kTranspose srclayers: "flat" transpose_conf {{ axis: [2, 1] }} }}
+"""
+SEVERAL = f"""layer {{ name: "data" type: kImageInput image_conf {{
+    path: "two.csv" batchsize: 5 shape: [3, 8, 8] mirror: true }} }}
+  layer {{ name: "ip" type: kInnerProduct srclayers: "data" innerproduct_conf {{ num_output: 10 }} {FILLED} }}
+  layer {{ name: "last" type: kReshape srclayers: "ip" partition_dim: 0 reshape_conf {{ shape: [2, 5] }} }}
+"""
+
+
+@pytest.mark.parametrize("layers", [SEGMENTS, SEVERAL], ids=["masks", "several labels"])
+def test_nets_train_on_masks_and_on_several_labels(layers: str, folder: Path, netpart: Netpart) -> None:
+    loss = 'layer { name: "loss" type: kSoftmaxLoss srclayers: "last" srclayers: "data" }'
+    Path("job.conf").write_text(f"{JOB[:HEAD]}{layers}{loss}{JOB[TAIL:]}")
+    one, two = (trained(netpart, f"w{workers}", "--workers", workers) for workers in (1, 2))
+    assert all(np.allclose(two[name], one[name], rtol=1e-12, atol=1e-14) for name in one)
+
+
 def damage(path: str, content: bytes) -> Callable[[], object]:
     return lambda: Path(path).write_bytes(content)
 
