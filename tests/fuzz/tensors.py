@@ -31,7 +31,7 @@ PATIENCE = 30.0
 """Seconds within which a sound case has to arrive, on a machine with other work too."""
 Message = list[bytes]
 """The parts of a message of ZeroMQ."""
-Awaited = tuple[tuple[int, ...], int]
+Awaited = tuple[tuple[int, int, int, int, int], int]
 """A channel and a step."""
 
 
