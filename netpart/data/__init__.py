@@ -12,5 +12,5 @@ __all__ = [
     "synthetic",
     "synthetic_masks",
     "synthetic_tokens",
-    "text_windows",
+    "token_windows",
 ]

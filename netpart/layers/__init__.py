@@ -14,7 +14,6 @@ from netpart.registry import Registry
 
 PAGE = "docs/layers.md"
 INSTEAD = {
-    "kLMDBData": "kRecordInput",
     "kRGBImage": "kImagePreprocess",
     "kCharRNN": "kTextInput",
     "kOneHot": "kEmbedding",

@@ -83,7 +83,7 @@ RANGES: dict[str, dict[str, Range]] = {
     "ConvolutionProto": dict.fromkeys((*_WINDOWS, "output_pad"), _LENGTH),
     "PoolingProto": dict.fromkeys(_WINDOWS[:12], _LENGTH),
     "UpsamplingProto": {"factor": _LENGTH},
-    **{block: {"batchsize": Range(1, ROWS)} for block in ("StoreProto", "TextProto", "NiftiProto", "DataProto")},
+    **{f"{of}Proto": {"batchsize": Range(1, ROWS)} for of in ("Store", "Text", "Nifti", "Data", "Array", "Token")},
     "DeviceProto": {"count": PARTS},
     "LinkProto": {"latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE},
 }  # fmt: skip

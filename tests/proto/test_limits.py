@@ -28,6 +28,8 @@ BLOCKS = {
     "StoreProto": "l.store_conf.",
     "TextProto": "l.text_conf.",
     "NiftiProto": "l.nifti_conf.",
+    "ArrayProto": "l.array_conf.",
+    "TokenProto": "l.token_conf.",
     "DataProto": "l.sharddata_conf.",
     "DeviceProto": "cluster.device[0].",
     "LinkProto": "cluster.link[0].",

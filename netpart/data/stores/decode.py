@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.stores.record import decode_record
+from netpart.data.stores.record import Record, decode_record
 from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.spec import Shape
@@ -17,18 +17,21 @@ from netpart.spec import Shape
 Decode = Callable[[bytes], tuple[NDArray[Any], int | None]]
 """Value -> (elements: uint8, float32 or float64 in the shape of a row, label or None). Raises DataError."""
 
+ReadRecord = Callable[[bytes], Record]
+"""Value -> record. Raises DataError."""
+
 COLUMNS = "correct or delete the line, or check store_conf.shape and separator"
 LABEL_FIRST = "the label is the first column"
 NO_LABEL = "without labels, write store_conf { has_label: false }"
 _INT32 = range(-(2**31), 2**31)
 
 
-def record_decoder(shape: Shape) -> Decode:
-    """Return the decoder of RecordProto values. A row gets ``shape`` if its number of elements fits, whatever shape
-    the record contains."""
+def record_decoder(shape: Shape, read: ReadRecord = decode_record) -> Decode:
+    """Return the decoder of values that ``read`` reads, RecordProto by default. A row gets ``shape`` if its number of
+    elements fits, whatever shape the record contains."""
 
     def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
-        record = decode_record(value)
+        record = read(value)
         if record.values.size != prod(shape):
             came = f"{record.values.size} (its shape: {_shape_text(record.shape)})"
             raise DataError(
@@ -56,10 +59,10 @@ def csv_decoder(
     return decode
 
 
-def record_shape(store: RecordStore) -> Shape:
+def record_shape(store: RecordStore, read: ReadRecord = decode_record) -> Shape:
     """Return the shape of the first record of a store. Raises DataError if it is not a record or has no valid shape."""
     try:
-        record = decode_record(store.value(0))
+        record = read(store.value(0))
     except DataError as error:
         raise DataError(f"{store.place(0)}: {error}") from error
     if not record.shape or prod(record.shape) != record.values.size:

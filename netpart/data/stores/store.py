@@ -6,11 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netpart.data.stores.kvfile import KvStore, KvWriter
+from netpart.data.stores.lmdb_store import LmdbStore
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
-BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
+BACKENDS: dict[str, Callable[[Path], RecordStore]] = {
+    "kvfile": KvStore,
+    "lmdb": LmdbStore,
+    "textfile": TextStore,
+}
 """Backend name -> function that opens a path; a new backend is one line here."""
 
 

@@ -1,0 +1,115 @@
+"""ArrayRows: the rows of an array, with labels of another array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.arrays.row_array import RowArray
+from netpart.data.record_order import RecordOrder
+from netpart.data.row_scaling import RowScaling
+from netpart.data.row_source import RowOutputs, RowSource
+from netpart.errors import DataError
+from netpart.spec import Region, Shape
+
+LABEL_KINDS = "biu"
+"""Kinds of dtypes of labels: whole numbers."""
+INT32 = np.iinfo(np.int32)
+SCANNED = 1 << 22
+"""Labels per read when all are checked."""
+
+
+class ArrayRows(RowSource):
+    """Row r of a step is the row of ``data`` that ``order`` gives, scaled; its labels are that row of ``label``.
+
+    Raises DataError for an element that is not a finite number of the dtype to fill, and for a label beyond 32 bits.
+    """
+
+    def __init__(self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling) -> None:
+        self.shape: Shape = data.shape[1:]
+        self._data = data
+        self._label = label
+        self._order = order
+        self._scaling = scaling
+
+    def labels(self, box: Region) -> Shape:
+        return () if self._label is None else label_shape(self._label)
+
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
+        crop = tuple(slice(*ends) for ends in box)
+        for at, first, count in consecutive_runs(self._order.records(step, lo, hi)):
+            if out.data is not None:
+                self._fill_data(first, crop, out.data[at : at + count])
+            if out.label is not None and self._label is not None:
+                out.label[at : at + count] = read_labels(self._label, first, first + count)
+
+    def _fill_data(self, first: int, crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        values = self._data.rows(first, first + len(out))
+        # A number that is too large for the dtype becomes infinite, which is an error here and no warning of NumPy's.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._scaling.apply(values[(slice(None), *crop)], crop, out)
+        if self._data.dtype.kind == "f":
+            _require_finite(self._data.place, first, values[(slice(None), *crop)], out)
+
+
+def label_shape(label: RowArray) -> Shape:
+    """The shape of the labels of one row: () for one, (labels,) for several, (places,) for one per place."""
+    return (prod(label.shape[1:]),) if len(label.shape) > 1 else ()
+
+
+def read_labels(label: RowArray, lo: int, hi: int, classes: int | None = None) -> NDArray[np.int32]:
+    """The labels of rows ``lo`` to ``hi`` (excluded): (hi − lo, *label_shape) int32.
+
+    Raises DataError for one that is not below ``classes``, or needs more than 32 bits.
+    """
+    values = label.rows(lo, hi)
+    low, most = (INT32.min, INT32.max) if classes is None else (0, classes - 1)
+    wrong = (values < low) | (values > most)
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        hint = "give the layer below the loss as many outputs as there are classes" if classes else "use 32 bits"
+        raise DataError(
+            f"{label.place}: row {lo + place[0]}: expected a label from {low} to {most}, got {values[place]}; "
+            f"correct it, or {hint}"
+        )
+    return values.astype(np.int32).reshape(hi - lo, *label_shape(label))
+
+
+def check_labels_below(label: RowArray, classes: int) -> None:
+    """Read all labels; raise DataError for the first one that is not from 0 to ``classes`` − 1."""
+    rows = max(1, SCANNED // prod(label.shape[1:]))
+    for lo in range(0, len(label), rows):
+        read_labels(label, lo, min(lo + rows, len(label)), classes)
+
+
+def require_labels_fit(data: RowArray, label: RowArray) -> None:
+    """Raise DataError unless ``label`` has whole numbers, and as many rows as ``data``."""
+    if label.dtype.kind not in LABEL_KINDS:
+        hint = "save y.astype('int32')"
+        raise DataError(f"{label.place}: expected labels that are whole numbers, got {label.dtype}; {hint}")
+    if len(label) != len(data):
+        wanted = f"labels of {len(data)} rows, as {data.place} has"
+        raise DataError(f"{label.place}: expected {wanted}, got {len(label)}; save both arrays anew")
+
+
+def consecutive_runs(records: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """Yield (index of the first, its record, number of records) of every run of consecutive record numbers."""
+    ends = [*(np.flatnonzero(np.diff(records) != 1) + 1).tolist(), len(records)]
+    start = 0
+    for end in ends if len(records) else []:
+        yield start, int(records[start]), end - start
+        start = end
+
+
+def _require_finite(place: str, first: int, values: NDArray[Any], out: NDArray[Any]) -> None:
+    """Raise DataError for an element of ``out`` that is not finite; ``values`` are the elements as the file has them,
+    those of row ``first`` first."""
+    wrong = ~np.isfinite(out)
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"row {first + at[0]}, element {list(at[1:])}"
+        raise DataError(f"{place}: {where}: expected a finite {out.dtype}, got {values[at]}; correct the array")
