@@ -21,7 +21,7 @@ from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play_part import poisoned_array, run_poisoned
-from tests.datasets.samples import scans
+from tests.datasets.samples import datum_store, scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT = 11
@@ -31,6 +31,7 @@ IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
 LABELS = np.arange(COUNT) % 5
 STORE = f"batchsize: {BATCH} path:"
 ALTERED = "flip: true shuffle: true drift: 0.5"
+ORDER = "shuffle: true prefetching: true mean_value: 1.5 std_value: 2"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
@@ -41,6 +42,9 @@ CONFS = {
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
     "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] {ALTERED} cache_mib: 1 }}',
+    "kArrayInput": f'array_conf {{ path: "images.npz" data: "x" label: "y" {ORDER} batchsize: {BATCH} }}',
+    "kTokenInput": f'token_conf {{ files: "one.npy" files: "two.bin" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
+    "kLMDBData": f'lmdbdata_conf {{ path: "images.lmdb" batchsize: {BATCH} }}',
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -56,6 +60,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scans(path, "nc")
     (path / "one.txt").write_bytes(TEXT[:100])
     (path / "two.txt").write_bytes(TEXT[100:])
+    np.savez(path / "images.npz", x=IMAGES, y=LABELS)
+    np.save(path / "one.npy", np.arange(100, dtype=np.uint32) * 700)
+    (path / "two.bin").write_bytes(np.arange(200, dtype="<u2").tobytes())
+    datum_store(path / "images.lmdb", IMAGES[:, None], LABELS)
     return path
 
 

@@ -26,7 +26,7 @@ SCANNED = 1 << 22
 
 
 class TokenCorpus:
-    """The tokens of the files at ``paths`` in that order. ``element`` is the dtype of raw files; .npy files name theirs.
+    """The tokens of the files at ``paths`` in that order. ``element`` is the dtype of raw files.
 
     Raises DataError if a file cannot be read, or is no sequence of tokens.
     """
@@ -101,7 +101,5 @@ def _as_tokens(file: RowArray, lo: int, hi: int, vocabulary: int | None = None) 
     if int(values.max()) > most or int(values.min()) < 0:
         at = int(np.argmax((values > most) | (values < 0)))
         hint = "set vocab_size of the embedding to the tokenizer's, or check token_conf.element"
-        raise DataError(
-            f"{file.place}: token {lo + at}: expected a number from 0 to {most}, got {values[at]}; {hint}"
-        )
+        raise DataError(f"{file.place}: token {lo + at}: expected a number from 0 to {most}, got {values[at]}; {hint}")
     return values.astype(np.int32)

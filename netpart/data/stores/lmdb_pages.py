@@ -83,8 +83,7 @@ class LmdbPages:
             if left < 0:
                 raise self._malformed(number, "a tree of pages", "a circle")
             children = list[int]()
-            for node in self._nodes(number, children):
-                yield node
+            yield from self._nodes(number, children)
             waiting += reversed(children)
 
     def _nodes(self, number: int, children: list[int]) -> Iterator[RecordSpan]:

@@ -28,7 +28,7 @@ class LmdbStore(RecordStore):
             kind, use = guess_file_kind(file.read(0, min(HEAD, file.size)))
             raise DataError(f"{self.path}: expected an LMDB store, got {kind or 'another file'}; {use or HINT}")
         # One scan of the pages, not of the values: large values are in pages of their own, which are not read here.
-        spans = np.array([span for span in LmdbPages(file, meta).spans()], np.int64).reshape(-1, 4)
+        spans = np.array(list(LmdbPages(file, meta).spans()), np.int64).reshape(-1, 4)
         if not len(spans):
             raise DataError(f"{self.path}: expected at least one record, got none; {HINT}")
         return spans

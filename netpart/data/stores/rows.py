@@ -65,6 +65,9 @@ class RowReader(RowSource):
             self._require_labels()
             out.label[...] = labels
 
+    def labels(self, box: Region) -> Shape:
+        return self._cache.label_shape
+
     def _require_labels(self) -> None:
         if not self._cache.labelled:
             raise DataError(

@@ -38,7 +38,9 @@ class RecordInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = open_layer_store(self, "kvfile")
-        return open_store_rows(self, store, record_decoder(self.output.shape[1:], self._reader()), self._file, batch, seed)
+        return open_store_rows(
+            self, store, record_decoder(self.output.shape[1:], self._reader()), self._file, batch, seed
+        )
 
     def _reader(self) -> ReadRecord:
         """The reader of a record: an LMDB may have those of Caffe."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from netpart.data.token_windows import TokenSequence
 from netpart.layers.inputs.windows import WindowInput
 from netpart.proto.input_pb2 import TokenProto
 
-ELEMENTS = {TokenProto.UINT16: np.dtype("<u2"), TokenProto.UINT32: np.dtype("<u4")}
+ELEMENTS: dict[int, np.dtype[Any]] = {TokenProto.UINT16: np.dtype("<u2"), TokenProto.UINT32: np.dtype("<u4")}
 
 
 @final

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from netpart.data.stores.decode import csv_decoder, record_decoder
+from netpart.data.stores.csv_decode import csv_decoder
+from netpart.data.stores.decode import record_decoder
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.rows import RowReader
