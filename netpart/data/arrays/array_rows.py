@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.arrays.row_array import RowArray
+from netpart.data.arrays.row_array import RowArray, scan_blocks
 from netpart.data.record_order import RecordOrder
 from netpart.data.row_scaling import RowScaling
 from netpart.data.row_source import RowOutputs, RowSource
@@ -19,8 +19,6 @@ from netpart.spec import Region, Shape
 LABEL_KINDS = "biu"
 """Kinds of dtypes of labels: whole numbers."""
 INT32 = np.iinfo(np.int32)
-SCANNED = 1 << 22
-"""Labels per read when all are checked."""
 
 
 class ArrayRows(RowSource):
@@ -80,10 +78,9 @@ def read_labels(label: RowArray, lo: int, hi: int, classes: int | None = None) -
 
 
 def check_labels_below(label: RowArray, classes: int) -> None:
-    """Read all labels; raise DataError for the first one that is not from 0 to ``classes`` − 1."""
-    rows = max(1, SCANNED // prod(label.shape[1:]))
-    for lo in range(0, len(label), rows):
-        read_labels(label, lo, min(lo + rows, len(label)), classes)
+    """Raise DataError for a label that is not from 0 to ``classes`` − 1. Of very many labels some blocks are read."""
+    for lo, hi in scan_blocks(len(label), prod(label.shape[1:])):
+        read_labels(label, lo, hi, classes)
 
 
 def require_labels_fit(data: RowArray, label: RowArray) -> None:

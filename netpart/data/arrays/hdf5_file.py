@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +25,19 @@ def hdf5_names(path: Path) -> list[str]:
     """The names of the arrays of a file, in its groups as well, sorted. Links to other files do not count."""
     with _read_errors(str(path)):
         found = list[str]()
-        with _open_hdf5(path) as file:
+        with ExitStack() as stack:
+            file = _open_hdf5(path, stack)
             file.visititems(lambda name, item: found.append(name) if hasattr(item, "chunks") else None)
         return sorted(found)
 
 
 def open_hdf5_array(path: Path, name: str) -> RowArray:
     """Open the array ``name``, which the file has. Raises DataError if it is damaged, or kept in another file."""
-    with _read_errors(f"{path}: {name}"):
-        return Hdf5Array(_open_hdf5(path)[name], f"{path}: {name}")
+    with _read_errors(f"{path}: {name}"), ExitStack() as stack:
+        array = Hdf5Array(_open_hdf5(path, stack)[name], f"{path}: {name}")
+        # The array closes the file when it is collected; an error above has closed it at once.
+        finalize(array, stack.pop_all().close)
+        return array
 
 
 class Hdf5Array(RowArray):
@@ -51,13 +56,13 @@ class Hdf5Array(RowArray):
             return np.asarray(self._dataset[lo:hi])
 
 
-def _open_hdf5(path: Path) -> Any:
-    """The file, opened by the rule of netpart.files: h5py gets an open file and not a path."""
+def _open_hdf5(path: Path, stack: ExitStack) -> Any:
+    """The file, opened by the rule of netpart.files: h5py gets an open file and not a path. ``stack`` closes both."""
     try:
         h5py = import_module("h5py")
     except ImportError as error:
         raise NetpartError(f"{path}: expected h5py, got {error}; `pip install 'netpart[hdf5]'`") from error
-    return h5py.File(open_file(path), "r")
+    return stack.enter_context(h5py.File(stack.enter_context(open_file(path)), "r"))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from math import prod
 from typing import Any, Protocol
 
@@ -14,6 +15,23 @@ from netpart.spec import Shape
 
 NUMBERS = "biuf"
 """Kinds of dtypes that rows may have: bool, signed and unsigned whole numbers, floats."""
+
+
+SCANNED = 1 << 20
+"""Elements per read when they are checked."""
+MOST_SCANNED = 1 << 28
+"""Largest number of elements that are checked before a run: these take about a second."""
+
+
+def scan_blocks(rows: int, elements: int = 1) -> Iterator[tuple[int, int]]:
+    """Yield (first, last (excluded)) of the blocks to check before a run, of ``rows`` rows of ``elements`` elements.
+
+    These are all rows, or blocks at even distances if there are more than MOST_SCANNED elements. Kernels check every
+    label and token again when they read it.
+    """
+    height = max(1, SCANNED // elements)
+    stride = height * max(1, -(-rows * elements // MOST_SCANNED))
+    yield from ((lo, min(lo + height, rows)) for lo in range(0, rows, stride))
 
 
 class ReadableBytes(Protocol):

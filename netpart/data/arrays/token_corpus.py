@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from netpart.data.arrays.array_file import open_array
 from netpart.data.arrays.numpy_header import MAGIC
-from netpart.data.arrays.row_array import RowArray, StoredArray
+from netpart.data.arrays.row_array import RowArray, StoredArray, scan_blocks
 from netpart.data.corpus import OPENED
 from netpart.data.file_bytes import FileBytes
 from netpart.errors import DataError, os_error_text
@@ -21,8 +21,6 @@ from netpart.errors import DataError, os_error_text
 HINT = "correct the path (--set LAYER.token_conf.files=FILE, say)"
 MOST = (1 << 31) - 1
 """Largest token number: tokens are int32 in a net."""
-SCANNED = 1 << 22
-"""Tokens per read when all are checked."""
 
 
 class TokenCorpus:
@@ -45,11 +43,13 @@ class TokenCorpus:
         return np.concatenate([_as_tokens(*piece) for piece in self._pieces(start, stop)])
 
     def check_below(self, vocabulary: int) -> None:
-        """Read all tokens; raise DataError for the first one that is not from 0 to ``vocabulary`` − 1."""
-        for i in range(len(self.paths)):
-            file = self._file(i)
-            for lo in range(0, len(file), SCANNED):
-                _as_tokens(file, lo, min(lo + SCANNED, len(file)), vocabulary)
+        """Raise DataError for a token that is not from 0 to ``vocabulary`` − 1.
+
+        Of very many tokens it reads blocks at even distances.
+        """
+        for lo, hi in scan_blocks(len(self)):
+            for piece in self._pieces(lo, hi):
+                _as_tokens(*piece, vocabulary)
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[RowArray, int, int]]:
         """Yield (file, first token, last token (excluded)) of each file that the range has tokens of."""

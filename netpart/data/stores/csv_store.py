@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.file_bytes import FileBytes
+from netpart.data.signatures import HEAD, is_text
 from netpart.data.stores.textfile import NEWLINE, TextStore
 from netpart.errors import DataError
 
@@ -25,7 +26,8 @@ class CsvStore(TextStore):
 
     def _scan(self, file: FileBytes) -> NDArray[np.int64]:
         spans = super()._scan(file)
-        if self._inside:
+        # What is no text is refused by its reader, which names what the file is.
+        if self._inside and is_text(file.read(0, min(HEAD, file.size))):
             line = 1 + _count_lines(file, int(spans[-1, 2]))
             hint = "close the quote, or write each quote in a field twice"
             raise DataError(

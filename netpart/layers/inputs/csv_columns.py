@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netpart.data.stores.csv_decode import CsvColumns
+from netpart.errors import DataError
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer
 
@@ -14,7 +15,7 @@ FIELD = "store_conf"
 def choose_columns(layer: Layer, count: int, names: Sequence[str]) -> CsvColumns:
     """The columns of lines with ``count`` fields; ``names`` is the header, or empty.
 
-    Raises ConfigError for a column that the file does not have, or that is named twice, and if no value is left.
+    Raises ConfigError for a column that the file does not have, or that is named twice, DataError if no value is left.
     """
     conf = layer.conf.store_conf
     if conf.label_column and not conf.has_label:
@@ -27,7 +28,8 @@ def choose_columns(layer: Layer, count: int, names: Sequence[str]) -> CsvColumns
     if len(set(taken)) < len(taken):
         raise fault(layer, "each column once", f"{len(taken)} names of {len(set(taken))}", "omit one", FIELD)
     if not values:
-        raise fault(layer, "a column of values", f"{count} columns without", "omit a skip_column", FIELD)
+        hint = "add one, or correct store_conf.separator and skip_column"
+        raise DataError(f"expected a column of values, got {count} columns without; {hint}")
     return CsvColumns(count, tuple(labels), values)
 
 
