@@ -7,6 +7,8 @@ __all__ = [
     "csv_store",
     "datum",
     "decode",
+    "kvfile",
+    "lmdb_store",
     "mean",
     "mnist_format",
     "record",
