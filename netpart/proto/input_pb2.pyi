@@ -94,7 +94,7 @@ class NiftiProto(_message.Message):
     def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ..., drift: _Optional[float] = ..., cache_mib: _Optional[int] = ...) -> None: ...
 
 class ArrayProto(_message.Message):
-    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file")
+    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels")
     PATH_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     LABEL_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -107,6 +107,8 @@ class ArrayProto(_message.Message):
     STD_VALUE_FIELD_NUMBER: _ClassVar[int]
     MEAN_FILE_FIELD_NUMBER: _ClassVar[int]
     STD_FILE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
     path: str
     data: str
     label_path: str
@@ -119,7 +121,9 @@ class ArrayProto(_message.Message):
     std_value: float
     mean_file: str
     std_file: str
-    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ...) -> None: ...
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    labels: int
+    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ...) -> None: ...
 
 class TokenProto(_message.Message):
     __slots__ = ("files", "element", "window", "batchsize", "held_out")

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf import text_format
 
 from netpart.data.stores.mean import write_mean
-from netpart.errors import ConfigError, DataError
+from netpart.errors import ConfigError, DataError, MissingData
 from netpart.layers import layer_class
 from netpart.layers.inputs.array_input import ArrayInput
 from netpart.proto.job_pb2 import LayerProto
@@ -90,6 +90,19 @@ def test_rows_are_scaled(mean: str, folder: Path) -> None:
     made = layer(folder, f'path: "x.npy" mean_file: "{mean}" std_file: "std.npy"')
     assert np.allclose(first_rows(made)[0], (X[:4] - average) / X.std(axis=0), rtol=1e-14)
     assert np.allclose(first_rows(layer(folder, 'path: "x.npy" mean_value: 1 std_value: 4'))[0], (X[:4] - 1) / 4)
+
+
+def test_a_shape_needs_no_file_until_the_rows_are_read(folder: Path) -> None:
+    made = layer(folder, 'path: "gone.npy" label_path: "y.npy" shape: [2, 6] labels: 5')
+    assert made.outputs == (Spec((4, 2, 6)), Spec((4, 5), INT))
+    with pytest.raises(MissingData, match=r"gone\.npy"):
+        made.check_data()
+    made = layer(folder, f"{FILES[0]} shape: [2, 6]")
+    assert np.array_equal(first_rows(made)[0], X[:4].reshape(4, 2, 6))
+    with pytest.raises(DataError, match=r"x\.npy: expected rows of shape \(5,\), got rows of shape \(3, 4\)"):
+        layer(folder, f"{FILES[0]} shape: 5").check_data()
+    with pytest.raises(DataError, match=r"y\.npy: expected 5 labels per row, got 1; correct array_conf\.labels"):
+        layer(folder, f"{FILES[0]} shape: [3, 4] labels: 5").check_data()
 
 
 def test_rows_are_shuffled_anew_in_each_pass(folder: Path) -> None:

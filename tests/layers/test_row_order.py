@@ -1,8 +1,8 @@
-"""The rows of files are the same bits on 1, 2 and 5 workers, in micro-batches and after a resume, and on every seed
-others."""
+"""The rows of files are the same bits on 1, 2 and 5 workers, in micro-batches and after a resume."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def read(name: str, folder: Path, ends: tuple[int, int], steps: range, seed: int
 def cut(workers: int) -> list[tuple[int, int]]:
     """Uneven rows of the workers."""
     ends = [0, *(1 + BATCH * i // workers for i in range(1, workers)), BATCH]
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -103,11 +103,3 @@ def test_a_resumed_run_goes_on_with_the_same_rows(name: str, folder: Path) -> No
 def test_another_seed_has_another_order(name: str, folder: Path) -> None:
     one, other = (read(name, folder, (0, BATCH), range(2), seed) for seed in (3, 4))
     assert not all(np.array_equal(a[0], b[0]) for a, b in zip(one, other, strict=True))
-
-
-@pytest.mark.parametrize("name", [name for name in INPUTS if "shuffle" in INPUTS[name]])
-def test_every_pass_has_each_row_once(name: str, folder: Path) -> None:
-    steps = read(name, folder, (0, BATCH), range(3 * 23 // BATCH + 1))
-    labels = np.concatenate([outputs[0].reshape(BATCH, -1)[:, 0] for outputs in steps])
-    assert len(np.unique(labels)) <= 23
-    assert len(np.unique(np.round(labels, 9))) == len(np.unique(labels))

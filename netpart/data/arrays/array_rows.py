@@ -22,13 +22,16 @@ INT32 = np.iinfo(np.int32)
 
 
 class ArrayRows(RowSource):
-    """Row r of a step is the row of ``data`` that ``order`` gives, scaled; its labels are that row of ``label``.
+    """Row r of a step is the row of ``data`` that ``order`` gives, in ``shape`` and scaled; its labels are that row of
+    ``label``.
 
     Raises DataError for an element that is not a finite number of the dtype to fill, and for a label beyond 32 bits.
     """
 
-    def __init__(self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling) -> None:
-        self.shape: Shape = data.shape[1:]
+    def __init__(
+        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling, shape: Shape | None = None
+    ) -> None:  # fmt: skip
+        self.shape: Shape = data.shape[1:] if shape is None else shape
         self._data = data
         self._label = label
         self._order = order
@@ -46,7 +49,7 @@ class ArrayRows(RowSource):
                 out.label[at : at + count] = read_labels(self._label, first, first + count)
 
     def _fill_data(self, first: int, crop: tuple[slice, ...], out: NDArray[Any]) -> None:
-        values = self._data.rows(first, first + len(out))
+        values = self._data.rows(first, first + len(out)).reshape(len(out), *self.shape)
         # A number that is too large for the dtype becomes infinite, which is an error here and no warning of NumPy's.
         with np.errstate(over="ignore", invalid="ignore"):
             self._scaling.apply(values[(slice(None), *crop)], crop, out)

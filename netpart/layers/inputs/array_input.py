@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -44,8 +45,13 @@ class ArrayInput(RowInput):
         return (data, *(Spec((spec.shape[0], *self.places), INT) for spec in label))
 
     def sample(self) -> Shape:
+        conf = self.conf.array_conf
+        self.places: Shape = (conf.labels,) * (at_least(self, 0, conf.labels, self.field, "labels") > 1)
+        # With a shape the file is not opened: a job is planned where its data is not.
+        if conf.shape:
+            return tuple(conf.shape)
         label = self.label()
-        self.places: Shape = () if label is None else label_shape(label)
+        self.places = () if label is None else label_shape(label)
         return self.data().shape[1:]
 
     def cuts(self) -> tuple[int | str, ...]:
@@ -69,6 +75,11 @@ class ArrayInput(RowInput):
         at = "label_path" if conf.label_path else "path"
         label = open_array(data_path(self, getattr(conf, at), self.field, at), conf.label, field="label")
         require_labels_fit(self.data(), label)
+        if label_shape(label) != self.places and conf.shape:
+            got = f"{math.prod(label_shape(label))}"
+            raise DataError(
+                f"{label.place}: expected {conf.labels or 1} labels per row, got {got}; correct array_conf.labels"
+            )
         return label
 
     def records(self) -> int | None:
@@ -81,11 +92,14 @@ class ArrayInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.array_conf
-        data = self.data()
+        data, shape = self.data(), self.output.shape[1:]
+        if math.prod(data.shape[1:]) != math.prod(shape):
+            got = f"rows of shape {data.shape[1:]}"
+            raise DataError(f"{data.place}: expected rows of shape {shape}, got {got}; correct array_conf.shape")
         stream = philox.stream_key(seed, self.name, "shuffle")
         shuffled = (lambda epoch: philox.draw_permutation(stream, epoch, len(data))) if conf.shuffle else None
         order = RecordOrder(len(data), batch, draw_skip(self, conf.random_skip, seed), shuffled)
-        rows = ArrayRows(data, self.label(), order, self.scaling(data.shape[1:]))
+        rows = ArrayRows(data, self.label(), order, self.scaling(shape), shape)
         return PrefetchedRows(rows) if conf.prefetching else rows
 
     def scaling(self, shape: Shape) -> RowScaling:

@@ -21,7 +21,7 @@ IMAGE = pixels(1, (3, 4, 5))[0]
 def test_a_datum_is_read(dtype: str, label: int) -> None:
     image = IMAGE.astype(dtype)
     record = decode_sample(datum_bytes(image, label))
-    assert (record.shape, record.label, record.values.dtype) == ((3, 4, 5), label, dtype)
+    assert (record.shape, record.label, record.values.dtype.name) == ((3, 4, 5), label, dtype)
     assert np.array_equal(record.values.reshape(3, 4, 5), image)
 
 
