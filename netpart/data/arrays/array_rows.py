@@ -29,7 +29,8 @@ class ArrayRows(RowSource):
     """
 
     def __init__(
-        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling, shape: Shape | None = None
+        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling,
+        shape: Shape | None = None,
     ) -> None:  # fmt: skip
         self.shape: Shape = data.shape[1:] if shape is None else shape
         self._data = data
