@@ -49,7 +49,9 @@ def first_rows(block: str, folder: Path) -> list[Any]:
     layer = layer_class(LayerType.Name(proto.type))(proto, (), folder=folder)
     assert isinstance(layer, RowInput)
     layer.check_data()
-    found = [np.full(spec.shape, -9, np.float32 if spec.dtype == FLOAT else np.int32) for spec in layer.outputs]
+    found: list[Any] = [
+        np.full(spec.shape, -9, np.float32 if spec.dtype == FLOAT else np.int32) for spec in layer.outputs
+    ]
     layer.open(layer.output.shape[0], 0, 1).read(0, 0, layer.output.shape[0], found[0], found[1])
     return found
 

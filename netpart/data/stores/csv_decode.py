@@ -31,7 +31,7 @@ class CsvColumns:
     values: tuple[int, ...]
 
 
-def label_first(values: int, has_label: bool = True) -> CsvColumns:
+def _label_first(values: int, has_label: bool = True) -> CsvColumns:
     """Columns of lines ``label,v1,v2,...``, without a label if ``has_label`` is False."""
     count = values + has_label
     return CsvColumns(count, (0,) * has_label, tuple(range(has_label, count)))
@@ -47,7 +47,7 @@ def csv_decoder(
     words.
     """
     kind = np.dtype(dtype)
-    chosen = columns or label_first(prod(shape), has_label)
+    chosen = columns or _label_first(prod(shape), has_label)
 
     def decode(value: bytes) -> tuple[NDArray[Any], Label]:
         fields = split_fields(value, separator.encode())
