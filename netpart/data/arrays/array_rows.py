@@ -42,20 +42,30 @@ class ArrayRows(RowSource):
         return () if self._label is None else label_shape(self._label)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
-        crop = tuple(slice(*ends) for ends in box)
-        for at, first, count in consecutive_runs(self._order.records(step, lo, hi)):
-            if out.data is not None:
-                self._fill_data(first, crop, out.data[at : at + count])
-            if out.label is not None and self._label is not None:
-                out.label[at : at + count] = read_labels(self._label, first, first + count)
+        records = self._order.records(step, lo, hi)
+        if out.data is not None:
+            self._fill_data(records, tuple(slice(*ends) for ends in box), out.data)
+        if out.label is not None and self._label is not None:
+            out.label[...] = read_labels(self._label, records)
 
-    def _fill_data(self, first: int, crop: tuple[slice, ...], out: NDArray[Any]) -> None:
-        values = self._data.rows(first, first + len(out)).reshape(len(out), *self.shape)
+    def _fill_data(self, records: NDArray[np.int64], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        values = _gather_rows(self._data, records).reshape(len(out), *self.shape)[(slice(None), *crop)]
         # A number that is too large for the dtype becomes infinite, which is an error here and no warning of NumPy's.
         with np.errstate(over="ignore", invalid="ignore"):
-            self._scaling.apply(values[(slice(None), *crop)], crop, out)
+            self._scaling.apply(values, crop, out)
         if self._data.dtype.kind == "f":
-            _require_finite(self._data.place, first, values[(slice(None), *crop)], out)
+            _require_finite(self._data.place, records, values, out)
+
+
+def _gather_rows(array: RowArray, records: NDArray[np.int64]) -> NDArray[Any]:
+    """The rows ``records`` of ``array``, read-only. Consecutive ones are read at once."""
+    runs = list(consecutive_runs(records))
+    if len(runs) == 1:
+        return array.rows(runs[0][1], runs[0][1] + len(records))
+    values = np.empty((len(records), *array.shape[1:]), array.dtype)
+    for at, first, count in runs:
+        values[at : at + count] = array.rows(first, first + count)
+    return values
 
 
 def label_shape(label: RowArray) -> Shape:
@@ -63,28 +73,28 @@ def label_shape(label: RowArray) -> Shape:
     return (prod(label.shape[1:]),) if len(label.shape) > 1 else ()
 
 
-def read_labels(label: RowArray, lo: int, hi: int, classes: int | None = None) -> NDArray[np.int32]:
-    """The labels of rows ``lo`` to ``hi`` (excluded): (hi − lo, *label_shape) int32.
+def read_labels(label: RowArray, records: NDArray[np.int64], classes: int | None = None) -> NDArray[np.int32]:
+    """The labels of the rows ``records``: (records, *label_shape) int32.
 
     Raises DataError for one that is not below ``classes``, or needs more than 32 bits.
     """
-    values = label.rows(lo, hi)
+    values = _gather_rows(label, records)
     low, most = (INT32.min, INT32.max) if classes is None else (0, classes - 1)
     wrong = (values < low) | (values > most)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         hint = "give the layer below the loss as many outputs as there are classes" if classes else "use 32 bits"
         raise DataError(
-            f"{label.place}: row {lo + place[0]}: expected a label from {low} to {most}, got {values[place]}; "
+            f"{label.place}: row {records[place[0]]}: expected a label from {low} to {most}, got {values[place]}; "
             f"correct it, or {hint}"
         )
-    return values.astype(np.int32).reshape(hi - lo, *label_shape(label))
+    return values.astype(np.int32).reshape(len(records), *label_shape(label))
 
 
 def check_labels_below(label: RowArray, classes: int) -> None:
     """Raise DataError for a label that is not from 0 to ``classes`` − 1. Of very many labels some blocks are read."""
     for lo, hi in scan_blocks(len(label), prod(label.shape[1:])):
-        read_labels(label, lo, hi, classes)
+        read_labels(label, np.arange(lo, hi), classes)
 
 
 def require_labels_fit(data: RowArray, label: RowArray) -> None:
@@ -106,11 +116,11 @@ def consecutive_runs(records: NDArray[np.int64]) -> Iterator[tuple[int, int, int
         start = end
 
 
-def _require_finite(place: str, first: int, values: NDArray[Any], out: NDArray[Any]) -> None:
-    """Raise DataError for an element of ``out`` that is not finite; ``values`` are the elements as the file has them,
-    those of row ``first`` first."""
+def _require_finite(place: str, records: NDArray[np.int64], values: NDArray[Any], out: NDArray[Any]) -> None:
+    """Raise DataError for an element of ``out`` that is not finite; ``values`` are the elements of the rows ``records``
+    as the file has them."""
     wrong = ~np.isfinite(out)
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f"row {first + at[0]}, element {list(at[1:])}"
+        where = f"row {records[at[0]]}, element {list(at[1:])}"
         raise DataError(f"{place}: {where}: expected a finite {out.dtype}, got {values[at]}; correct the array")
