@@ -21,9 +21,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: with more than one BLAS thread each, they would wait for cores.
-test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
-test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
-test test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
 # Tests of one file share fixtures, compiled kernels and imports, so each core starts with a contiguous share of the tests
 # and takes tests from other cores when its own are done.
 ON_ALL_CORES := -n auto --dist worksteal
@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -78,6 +78,9 @@ demo: env ## train LeNet on handwritten digits with 3 workers, and draw it
 
 test: env ## run every test that needs only this environment
 	$(call HALVES,$(BIN)/python,)
+
+test-thorough: env ## run more examples of the laws, and the nets and deaths of which make test runs a sample
+	NETPART_THOROUGH=1 $(BIN)/python $(SHOWN) $(ON_ALL_CORES) $(ARGS)
 
 test-peers: $(PEERS) $(NVRTC) ## run the tests that need other packages, such as PyTorch, in .venv-peers
 	$(call HALVES,$(PEERS_BIN)/python,peers and )

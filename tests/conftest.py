@@ -11,6 +11,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.thorough import THOROUGH, example_count
+
 for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imported
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -21,7 +23,10 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 
 # "house" is repeatable: a commit is judged by the same examples each time. `--hypothesis-profile=hunt` looks elsewhere
 # each time, and longer, for what the house has not seen yet. Time per example says nothing on a shared machine.
-settings.register_profile("house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "house", deadline=None, derandomize=True, max_examples=example_count(100),
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
 settings.register_profile("hunt", settings.get_profile("house"), derandomize=False, max_examples=2000, print_blob=True)
 settings.load_profile("house")
 
@@ -43,10 +48,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked ``peers`` unless -m asks for it."""
-    if not asks_for_peers(config):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker(PEERS)])
-        items[:] = [item for item in items if not item.get_closest_marker(PEERS)]
+    """Leaves out the tests of other commands: those of the peers unless -m asks for them, and what is not due."""
+    wanted = [item for item in items if is_due(item) and (asks_for_peers(config) or not item.get_closest_marker(PEERS))]
+    config.hook.pytest_deselected(items=list(set(items) - set(wanted)))
+    items[:] = wanted
+
+
+def is_due(item: pytest.Item) -> bool:
+    """True for all tests but those marked ``thorough``; in `make test-thorough` for these, and those with examples."""
+    if not THOROUGH:
+        return not item.get_closest_marker("thorough")
+    return bool(item.get_closest_marker("thorough") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
 def asks_for_peers(config: pytest.Config) -> bool:

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 from netpart.checkpoint.steps import parse_step
 from tests.end2end.running import SOON, Run, mlp
+from tests.thorough import sampled
 
 WORKERS = 3
 DEAD, STOPPED = 1.0, 5.0
@@ -46,7 +47,7 @@ def check_blame(run: Run, rank: int, what: str) -> None:
     assert not list(run.workspace.glob("checkpoint/*.partial"))
 
 
-@pytest.mark.parametrize(("rank", "lines", "transport"), KILLS)
+@pytest.mark.parametrize(("rank", "lines", "transport"), sampled(KILLS, 3))
 def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int, transport: str) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", transport=transport) as run:
         run.until_told(lines)
@@ -58,7 +59,7 @@ def test_kill_9_of_a_worker(tmp_path: Path, rank: int, lines: int, transport: st
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines", "transport"), PARENTS)
+@pytest.mark.parametrize(("rank", "lines", "transport"), sampled(PARENTS, 3))
 def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int, transport: str) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", transport=transport) as run:
         run.until_told(lines)

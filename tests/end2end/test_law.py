@@ -20,6 +20,7 @@ from netpart.proto.reader import Job
 from netpart.worker.ensemble import Ensemble
 from tests.laws.nets import Example, examples
 from tests.laws.workers import close, compare_metrics, reference
+from tests.thorough import example_count
 
 STEPS = 3
 Tensors = dict[str, NDArray[Any]]
@@ -49,7 +50,9 @@ def play_in_turn(ensemble: Ensemble) -> tuple[Tensors, list[dict[str, float]]]:
 
 
 @given(example=examples())
-@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])  # shrinking would start hundreds of processes
+@settings(
+    max_examples=example_count(10), phases=[Phase.explicit, Phase.generate]
+)  # shrinking would start hundreds of processes
 def test_processes_are_threads_are_one_worker(example: Example) -> None:
     job = JobProto()
     job.CopyFrom(example.job)

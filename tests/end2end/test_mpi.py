@@ -15,6 +15,7 @@ from netpart.launch.control.cores import child_thread_variables
 from netpart.threads import kernel_threads
 from tests.end2end.running import SOON, Run, mlp
 from tests.end2end.test_failures import ENDLESS, WORKERS, check_blame
+from tests.thorough import sampled
 
 
 def moments(seed: int, count: int) -> Iterator[tuple[int, int]]:
@@ -31,7 +32,7 @@ def checkpoints(workspace: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (workspace / "checkpoint").iterdir()}
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", sampled([4, 1, 2], 3))
 def test_mpi_and_local_agree_bit_for_bit(tmp_path: Path, workers: int) -> None:
     conf = mlp(tmp_path, dtype="FLOAT32", bucket_bytes=64)
     with Run(conf, workers, tmp_path / "mpi", launcher="mpi") as run:
@@ -59,7 +60,7 @@ def test_messages_that_are_larger_than_mpi_keeps_arrive_at_the_end(tmp_path: Pat
         assert summary["bytes_counted"] == summary["bytes_predicted"] > 10_000_000
 
 
-@pytest.mark.parametrize(("rank", "lines"), KILLS)
+@pytest.mark.parametrize(("rank", "lines"), sampled(KILLS, 2))
 def test_kill_9_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:
         run.until_told(lines)
@@ -71,7 +72,7 @@ def test_kill_9_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines"), STOPS)
+@pytest.mark.parametrize(("rank", "lines"), sampled(STOPS, 2))
 def test_sigstop_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:
         run.until_told(lines)
@@ -83,7 +84,7 @@ def test_sigstop_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines"), PARENTS)
+@pytest.mark.parametrize(("rank", "lines"), sampled(PARENTS, 2))
 def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
     """Also when a rank stands still meanwhile."""
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:

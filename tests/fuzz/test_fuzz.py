@@ -11,6 +11,7 @@ from tests.fuzz.case import FINE, Kind
 from tests.fuzz.long import Tally, again, run
 from tests.fuzz.names import fuzzer
 from tests.fuzz.play import tried, warmed
+from tests.thorough import example_count
 
 SEED = 1
 CASES = {"jobs": 120, "tensors": 400, "lanes": 200, "words": 120, "data": 200, "checkpoints": 100}
@@ -22,7 +23,7 @@ def test_what_is_wrong_is_answered_or_carried_out(name: str, tmp_path: Path) -> 
     tally = Tally(name, SEED)
     with closing(fuzzer(name, tmp_path)) as fuzz:
         warmed(fuzz)
-        for number in range(CASES[name]):
+        for number in range(example_count(CASES[name])):
             case, outcome = tried(fuzz, name, SEED, number)
             tally.add(number, outcome.kind, case.what, outcome.text)
     assert not tally.failures, "\n\n".join(tally.failures[:5])

@@ -19,6 +19,7 @@ from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from tests.datasets.samples import scans
 from tests.graphs.test_zoo import MADE, follows_the_uncut_net, name, small
+from tests.thorough import sampled
 from tools import make_zoo
 
 JOBS = sorted(MADE)
@@ -64,7 +65,7 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("conf", "workers"),
-    [*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(LARGE)],
+    sampled([*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(LARGE)], 3),
     ids=name,
 )
 def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
@@ -75,7 +76,7 @@ def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
     assert all(row.parts for row in table.workers)
 
 
-@pytest.mark.parametrize(("conf", "cut"), CUTS, ids=name)
+@pytest.mark.parametrize(("conf", "cut"), sampled(CUTS, 2), ids=name)
 def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str]) -> None:
     workers, scheme = cut
     job = small(conf).proto
@@ -83,7 +84,7 @@ def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("conf", SMALL, ids=name)
+@pytest.mark.parametrize("conf", sampled(SMALL, 4), ids=name)
 def test_a_small_job_learns_within_a_minute(conf: Path) -> None:
     job, began = read_job(conf), time.monotonic()
     ensemble = Ensemble(partition_by_scheme(job.proto, 1, job.folder))

@@ -14,6 +14,7 @@ from netpart.proto.layer_pb2 import LayerProto, LayerType
 from netpart.proto.reader import read_job
 from netpart.worker.ensemble import Ensemble
 from tests.graphs.test_zoo import MADE, ZOO, fewest, name
+from tests.thorough import sampled
 
 SLOW = [conf for conf in ZOO if conf in MADE and "-small" not in conf.stem]
 ROWS = 2
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    "conf", [pytest.param(conf, marks=pytest.mark.slow if conf in SLOW else ()) for conf in ZOO], ids=name
+    "conf", sampled([pytest.param(conf, marks=pytest.mark.slow if conf in SLOW else ()) for conf in ZOO], 3), ids=name
 )
 @pytest.mark.parametrize("cut", [False, True])
 def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) -> None:

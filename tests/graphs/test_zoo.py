@@ -16,6 +16,7 @@ from netpart.program.instructions import Way
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job, read_job
 from netpart.worker.ensemble import Ensemble
+from tests.thorough import sampled
 from tools import draw_zoo, drawn, make_zoo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def test_a_job_says_what_it_is(conf: Path) -> None:
     assert read_job(conf).proto.name == conf.stem
 
 
-@pytest.mark.parametrize(("conf", "workers"), CASES, ids=name)
+@pytest.mark.parametrize(("conf", "workers"), sampled(CASES, 2), ids=name)
 def test_a_job_trains_like_the_uncut_net(conf: Path, workers: int, folder: Path) -> None:
     job = small(conf).proto
     if workers < fewest(job):
@@ -143,7 +144,7 @@ def test_what_no_page_shows_is_drawn_elsewhere(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("graphviz")
-@pytest.mark.parametrize("drawing", sorted(draw_zoo.jobs(ROOT).keys() - draw_zoo.on_pages(ROOT).keys()))
+@pytest.mark.parametrize("drawing", sampled(sorted(draw_zoo.jobs(ROOT).keys() - draw_zoo.on_pages(ROOT).keys()), 4))
 def test_what_no_page_shows_can_be_drawn(drawing: str) -> None:
     svg = draw_zoo.fresh(*draw_zoo.jobs(ROOT)[drawing])
     assert svg.startswith("<svg ")

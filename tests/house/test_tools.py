@@ -1,4 +1,4 @@
-"""Format, lint and types are clean, tests included. `make lint` says the same, sooner."""
+"""Format, lint and types are clean, tests included. `make lint` reports the same, sooner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.house.tree import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["ruff format --check", "ruff check", "mypy"])
 def test_a_tool_has_nothing_to_say(command: str) -> None:
     result = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)

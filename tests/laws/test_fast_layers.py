@@ -13,13 +13,14 @@ from netpart.testing.laws import cut_law, gradient_law, shape_law
 from netpart.testing.play_part import make_layer_data
 from tests.laws.cases import ALL, OBJECTIVES
 from tests.laws.cuts import cuts
+from tests.thorough import example_count
 
 pytestmark = pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn())
 
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@settings(max_examples=example_count(15))
 def test_fast_kernels_obey(name: str, data: st.DataObject, seed: int) -> None:
     layer, kernels = data.draw(ALL[name]).layer(), Kernels(np, "float32")
     numbers = make_layer_data(layer, seed)

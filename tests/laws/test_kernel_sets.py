@@ -29,6 +29,7 @@ from tests.laws.nets import Example, examples
 from tests.laws.wired import every_wire, wired
 from tests.laws.workers import reference
 from tests.laws.yardstick import EPS, Yardstick
+from tests.thorough import example_count, sampled
 
 pytestmark = pytest.mark.skipif(bool(missing_onednn()), reason=missing_onednn())
 
@@ -82,7 +83,7 @@ def check(yardstick: Yardstick) -> int:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", sampled(ZOO, 2))
 def test_the_zoo_errs_as_the_reference_does(name: str, workers: int, folder: Path) -> None:
     exact, whole = sets(name, folder)
     cut = whole if workers == 1 else partition_by_scheme(job_of(name), workers, folder, "data")
@@ -107,7 +108,7 @@ def test_five_lost_bits_are_noticed(folder: Path) -> None:
 
 @every_wire
 @given(example=examples())
-@settings(max_examples=28)
+@settings(max_examples=example_count(28))
 def test_random_nets_err_as_the_reference_does(wire: Group, example: Example) -> None:
     job = JobProto()
     job.CopyFrom(example.job)

@@ -12,6 +12,7 @@ from netpart.graph.uncut import partition_uncut
 from netpart.verify.compare import compare_nets
 from tests.laws.generic import generic_job
 from tests.laws.mutants import MUTATIONS, Mutant, mutate
+from tests.thorough import sampled
 
 PLACES = 20
 
@@ -28,7 +29,7 @@ def chosen(mutation: str) -> Iterator[tuple[Partition, Mutant]]:
             yield cut, random.choice(places)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS)
+@pytest.mark.parametrize("mutation", sampled(MUTATIONS, 2))
 def test_a_mutant_is_found_at_its_layer(mutation: str) -> None:
     for cut, mutant in chosen(mutation):
         whole = partition_uncut(cut.job)

@@ -28,6 +28,7 @@ from netpart.plan.text.write_plan import write_plan
 from netpart.proto.reader import Job
 from netpart.proto.reader import read_job_text as read
 from tests.laws.nets import nets
+from tests.thorough import example_count
 
 FEW = 12
 
@@ -45,7 +46,7 @@ def knapsacks(draw: st.DrawFn, most: int = FEW) -> Knapsacks:
     return Knapsacks(np.array(loads, float), capacities, np.array(speeds, float), objective)
 
 
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 @given(problem=knapsacks(), seed=st.integers(0, 9))
 def test_allocations_are_legal_and_exact_is_never_worse(problem: Knapsacks, seed: int) -> None:
     try:

@@ -23,6 +23,7 @@ from netpart.spec import Placement
 from tests.laws.nets import Example, cut, examples, nets
 from tests.laws.nets import tested as give_test_net
 from tests.laws.placements import Placed, placed_jobs
+from tests.thorough import example_count
 
 
 def check_round_trip(job: JobProto, found: Partition) -> None:
@@ -47,13 +48,13 @@ def drawn(graph: Graph) -> Any:
     return placements, parts, feeds
 
 
-@settings(max_examples=28)
+@settings(max_examples=example_count(28))
 @given(example=examples())
 def test_what_a_job_says_is_said_again(example: Example) -> None:
     check_round_trip(example.job, partition_job(example.job, example.workers))
 
 
-@settings(max_examples=28)
+@settings(max_examples=example_count(28))
 @given(placed=placed_jobs())
 def test_any_placement_can_be_said(placed: Placed) -> None:
     before: list[list[Placement]] = []

@@ -22,6 +22,7 @@ from netpart.transport.frames import DTYPES
 from netpart.transport.transport import WINDOW, Array, Channel, Transport
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.laws.groups import DEADLINE, GROUPS, Group, Promise, release
+from tests.thorough import example_count
 
 
 class Way(IntEnum):
@@ -132,7 +133,7 @@ def programs(draw: st.DrawFn) -> tuple[int, list[Line]]:
 
 
 @every_transport
-@settings(max_examples=40)
+@settings(max_examples=example_count(40))
 @given(program=programs(), steps=st.integers(1, 6), seed=st.integers(0, 2**32))
 def test_messages_arrive_in_order_whole_and_once(
     group: Group, program: tuple[int, list[Line]], steps: int, seed: int

@@ -36,6 +36,7 @@ from tests.house.tree import ROOT
 from tests.laws.nets import cut, nets
 from tests.laws.test_workers import check_bytes, check_invariants
 from tests.laws.workers import check_law
+from tests.thorough import example_count
 
 ITEM = 8
 """Bytes of a float64."""
@@ -201,7 +202,7 @@ def test_examples_worked_by_hand(widths: Widths, rows: int, workers: int, scheme
 
 
 @pytest.mark.parametrize("scheme", NAMES)
-@settings(max_examples=16)
+@settings(max_examples=example_count(16))
 @given(draw=st.data(), workers=st.integers(2, 5), written=st.booleans(), order=st.integers(0, 2**16))
 def test_every_scheme_computes_what_the_uncut_net_computes(
     scheme: str, draw: st.DataObject, workers: int, written: bool, order: int
@@ -214,7 +215,7 @@ def test_every_scheme_computes_what_the_uncut_net_computes(
     check_bytes(check_law(found, order))
 
 
-@settings(max_examples=16)
+@settings(max_examples=example_count(16))
 @given(draw=st.data(), workers=st.integers(2, 5), order=st.integers(0, 2**16))
 def test_a_change_of_the_cut_behind_any_layer_computes_the_same(draw: st.DataObject, workers: int, order: int) -> None:
     sketch = draw.draw(nets())

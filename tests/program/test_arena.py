@@ -16,6 +16,7 @@ from netpart.program.instructions import Backward, Copy, Instruction, Zero
 from netpart.program.passes.buffer_sharing import BufferSharing, layers_by_part
 from netpart.spec import whole_region
 from tests.laws.nets import Example, examples
+from tests.thorough import example_count
 
 FLOAT_SIZE = 8
 
@@ -42,7 +43,7 @@ def test_what_lives_at_the_same_time_lies_apart(program: tuple[list[Buffer], lis
 
 
 @given(examples())
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 def test_it_does_in_the_programs_of_random_nets(example: Example) -> None:
     partition = partition_job(example.job, example.workers)
     for worker in range(example.workers):

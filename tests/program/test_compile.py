@@ -19,6 +19,7 @@ from netpart.program.instructions import (
 )
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
+from tests.thorough import example_count
 
 LOSS = layer("loss", "kSoftmaxLoss", "top", "data")
 
@@ -50,7 +51,7 @@ def test_the_first_sum_leaves_before_backward_ends() -> None:
 
 
 @given(examples())
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 def test_every_program_is_whole(example: Example) -> None:
     """Sends meet receives, sums that start are awaited, and what is trained is updated once, after its sums."""
     partition = partition_job(example.job, example.workers)

@@ -107,6 +107,7 @@ def cut(portfolio: Portfolio, name: str) -> Partition:
     return found
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_is_not_taken(portfolio: Portfolio) -> None:
     least = min(max(row.memory) for row in portfolio.rows)
     tight = Devices(tuple(DeviceSpec("small", 2e9, least) for _ in range(3)))

@@ -19,6 +19,7 @@ from netpart.proto.job_pb2 import JobProto, Schedule
 from tests.graph.jobs import data, job, layer, product
 from tests.laws.nets import Example, examples
 from tests.laws.workers import check_law
+from tests.thorough import example_count
 
 ORDERS = (ONE_F_ONE_B, GPIPE)
 LOSS = layer("loss", "kSoftmaxLoss", "top", "data")
@@ -146,7 +147,7 @@ def test_a_stage_that_comes_twice_is_kept_busy() -> None:
 
 
 @given(example=examples(), stages=st.integers(1, 4), replicas=st.integers(1, 2), order=st.integers(0, 2**16))
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 def test_pipelines_of_random_nets_are_the_uncut_net(example: Example, stages: int, replicas: int, order: int) -> None:
     conf = JobProto()
     conf.CopyFrom(example.job)

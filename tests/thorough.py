@@ -1,0 +1,36 @@
+"""How much of a test `make test` runs, and how much more `make test-thorough` does.
+
+Both try every law. `make test` takes a repeatable sample of the examples, so that it ends within minutes; continuous
+integration runs both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+THOROUGH = os.environ.get("NETPART_THOROUGH", "0") != "0"
+"""True in `make test-thorough`."""
+SHARE = 0.4
+"""Of the examples of a law, in `make test`."""
+FEWEST = 5
+
+
+def example_count(count: int) -> int:
+    """``count`` in `make test-thorough`, else a share of it."""
+    return count if THOROUGH else min(count, max(FEWEST, round(SHARE * count)))
+
+
+def sampled(cases: Iterable[Any], every: int) -> list[Any]:
+    """Parameters of a test: the first and every ``every``-th case after it; `make test-thorough` runs the others."""
+    return [case if n % every == 0 else _thorough_case(case) for n, case in enumerate(cases)]
+
+
+def _thorough_case(case: Any) -> Any:
+    """The case as a parameter with the mark ``thorough``, besides the marks that it has."""
+    if isinstance(case, type(pytest.param())):
+        return pytest.param(*case.values, marks=(*case.marks, pytest.mark.thorough), id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)
