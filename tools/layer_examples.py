@@ -61,6 +61,11 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     "Inputs": {
         "kRecordInput": Example(STORE),
         "kCSVInput": Example("store_conf { batchsize: 8 shape: 12 }"),
+        "kArrayInput": Example(
+            'array_conf { path: "digits.npz" data: "x" label: "y" batchsize: 8 shape: [6, 12, 12] }'
+        ),
+        "kTokenInput": Example('token_conf { files: "tokens.bin" batchsize: 8 window: 12 }'),
+        "kLMDBData": GUESS,
         "kSyntheticInput": Example(STORE),
         "kShardData": Example('sharddata_conf { path: "digits.bin" batchsize: 8 }'),
         "kSyntheticMasks": GUESS,

@@ -1,4 +1,4 @@
-"""netpart data: makes the data sets that the jobs of the zoo read."""
+"""netpart data: makes the data sets that the jobs of the zoo read, and converts files of users."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from netpart.cli.common import parse_count, parse_positive
+from netpart.cli.data_conversion import add_conversion_parsers
 
 HELP = "make a data set in a format that jobs can read"
 DIGITS = "write the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
 PYTHON = "write the source of Python's standard library as one text file"
 PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, as NIfTI files and tables"
 IMAGES = "write all images of a folder, or of a list, as one store or tar file of images of one size"
+CIFAR10 = "convert CIFAR-10's binary version (cifar-10-binary.tar.gz) to kvfile stores"
 MNIST = "convert MNIST's four IDX files, plain or .gz, to kvfile stores"
 
 LONGEST_SIDE = 1 << 13
@@ -36,6 +38,11 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     mnist.add_argument("folder", type=Path, metavar="OUT", help="folder to write the stores to, e.g. data/mnist")
     mnist.set_defaults(make=_make_mnist)
     _add_images_parser(sets)
+    cifar10 = sets.add_parser("cifar10", help=CIFAR10, description=CIFAR10)
+    cifar10.add_argument("source", type=Path, metavar="ARCHIVE", help="cifar-10-binary.tar.gz, or its unpacked folder")
+    cifar10.add_argument("folder", type=Path, metavar="OUT", help="folder to write the stores to, e.g. data/cifar10")
+    cifar10.set_defaults(make=_make_cifar10)
+    add_conversion_parsers(sets)
     phantom = sets.add_parser("phantom", help=PHANTOM, description=PHANTOM)
     phantom.add_argument("folder", type=Path, metavar="OUT", help="folder for scans and tables, e.g. data/phantom")
     phantom.add_argument(
@@ -111,6 +118,14 @@ def _make_mnist(args: argparse.Namespace) -> str:
     from netpart.data.make.mnist import convert_mnist
 
     train, test = convert_mnist(args.idx, args.folder)
+    return f"{args.folder}: made {train} training and {test} test images: {_store_file_names()}"
+
+
+def _make_cifar10(args: argparse.Namespace) -> str:
+    """Convert CIFAR-10; return the line to print."""
+    from netpart.data.make.cifar10 import convert_cifar10
+
+    train, test = convert_cifar10(args.source, args.folder)
     return f"{args.folder}: made {train} training and {test} test images: {_store_file_names()}"
 
 

@@ -14,7 +14,6 @@ from netpart.registry import Registry
 
 PAGE = "docs/layers.md"
 INSTEAD = {
-    "kLMDBData": "kRecordInput",
     "kCharRNN": "kTextInput",
     "kOneHot": "kEmbedding",
     "kArgSort": "kAccuracy",

@@ -60,7 +60,7 @@ PLACE, PARTS = Range(0, WORKERS - 1), Range(1, WORKERS)
 _WINDOWS = [f"{name}{axis}" for name in ("kernel", "pad", "stride", "dilation") for axis in ("", "_x", "_y", "_z")]
 _LENGTH = Range(0, WINDOW)
 
-BATCHES = ("StoreProto", "TextProto", "NiftiProto", "DataProto", "ImageProto")
+BATCHES = ("StoreProto", "TextProto", "NiftiProto", "DataProto", "ImageProto", "ArrayProto", "TokenProto")
 """Messages with the rows of a mini-batch."""
 
 RANGES: dict[str, dict[str, Range]] = {

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from netpart.data.scans.nifti import save_volume
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.store import KvWriter
+from netpart.proto.record_pb2 import Datum
 
 
 def kv_bytes(records: Sequence[tuple[bytes, bytes]]) -> bytes:
@@ -79,6 +80,26 @@ def photos(folder: Path, count: int = 11) -> Path:
                     info = tarfile.TarInfo(f"train/{k:04}.{suffix}")
                     info.size = len(content)
                     tar.addfile(info, BytesIO(content))
+    return folder
+
+
+def datum_bytes(image: NDArray[Any], label: int) -> bytes:
+    """A Datum as Caffe writes it, by protobuf's own encoder: uint8 as data, all else as float_data."""
+    datum = Datum(label=label)
+    datum.channels, datum.height, datum.width = image.shape
+    if image.dtype == np.uint8:
+        datum.data = image.tobytes()
+    else:
+        datum.float_data.extend(image.ravel().tolist())
+    return datum.SerializeToString()
+
+
+def datum_store(folder: Path, images: NDArray[Any], labels: NDArray[Any]) -> Path:
+    """An LMDB of images (rows, channels, height, width), written by LMDB itself."""
+    lmdb = pytest.importorskip("lmdb")
+    with lmdb.open(str(folder), map_size=1 << 26) as environment, environment.begin(write=True) as transaction:
+        for i, (image, label) in enumerate(zip(images, labels.tolist(), strict=True)):
+            transaction.put(b"%08d" % i, datum_bytes(image, label))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""docs/data.md does what it says: its files are made, its layers read them, its commands and its job run."""
+"""What docs/data.md has on images works: its files are made, its layers read them, its commands and its job run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netpart.proto.job_pb2 import LayerType, NetProto
 from netpart.spec import FLOAT, INT
 from tests.house.page_package import page_blocks, run_python
 
-BLOCKS = page_blocks("data.md")
+BLOCKS = page_blocks("data.md", "Images")
 INPUTS = [block for block in BLOCKS["protobuf"] if block.startswith("layer")]
 JOBS = [block for block in BLOCKS["protobuf"] if not block.startswith("layer")]
 COMMANDS = [line for block in BLOCKS[""] for line in block.splitlines() if line.startswith("netpart ")]

@@ -174,7 +174,8 @@ CROSSINGS: dict[str, tuple[str, ...]] = {
 
 WHY: dict[str, str] = {
     "reads files, which have a law of their own, tests/layers/test_inputs.py":
-        "kCSVInput kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput StoreProto.backend StoreProto.path "
+        "kArrayInput kCSVInput kLMDBData kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput kTokenInput "
+        "StoreProto.label_column StoreProto.skip_column StoreProto.classes_file StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
         "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
         "StoreProto.header kImageInput kTarInput image_conf tar_conf kRGBImage RGBImageProto.meanfile",

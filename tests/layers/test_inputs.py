@@ -22,7 +22,7 @@ from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play_part import poisoned_array, run_poisoned
-from tests.datasets.samples import photos, scans
+from tests.datasets.samples import datum_store, photos, scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT = 11
@@ -36,6 +36,7 @@ COLOURS = "brightness: 0.4 contrast: 0.3 saturation: 0.2"
 CHANGED = f"batchsize: {BATCH} shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS} mean: 0.5"
 RGB = np.random.default_rng(5).integers(0, 256, (COUNT, 3, SIDE, SIDE), "uint8")
 PARSERS = ("kMnist", "kLabel", "kRGBImage")
+ORDER = "shuffle: true prefetching: true mean_value: 1.5 std_value: 2"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
@@ -49,6 +50,9 @@ CONFS = {
     "kImageInput": f'image_conf {{ path: "photos" {CHANGED} }}',
     "kTarInput": f'tar_conf {{ path: "photos-*.tar" label: "json" }} image_conf {{ {CHANGED} }}',
     "kRGBImage": "rgbimage_conf { cropsize: 3 mirror: true scale: 0.5 meanfile: 'rgb-mean.bin' }",
+    "kArrayInput": f'array_conf {{ path: "images.npz" data: "x" label: "y" {ORDER} batchsize: {BATCH} }}',
+    "kTokenInput": f'token_conf {{ files: "one.npy" files: "two.bin" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
+    "kLMDBData": f'lmdbdata_conf {{ path: "images.lmdb" batchsize: {BATCH} }}',
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -67,6 +71,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_mean(path / "rgb-mean.bin", RGB.mean(axis=0))
     (path / "one.txt").write_bytes(TEXT[:100])
     (path / "two.txt").write_bytes(TEXT[100:])
+    np.savez(path / "images.npz", x=IMAGES, y=LABELS)
+    np.save(path / "one.npy", np.arange(100, dtype=np.uint32) * 700)
+    (path / "two.bin").write_bytes(np.arange(200, dtype="<u2").tobytes())
+    datum_store(path / "images.lmdb", IMAGES[:, None], LABELS)
     return path
 
 

@@ -29,6 +29,8 @@ BLOCKS = {
     "TextProto": "l.text_conf.",
     "NiftiProto": "l.nifti_conf.",
     "ImageProto": "l.image_conf.",
+    "ArrayProto": "l.array_conf.",
+    "TokenProto": "l.token_conf.",
     "DataProto": "l.sharddata_conf.",
     "DeviceProto": "cluster.device[0].",
     "LinkProto": "cluster.link[0].",

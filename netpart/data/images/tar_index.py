@@ -52,7 +52,7 @@ def read_tar_index(file: FileBytes) -> Iterator[TarMember]:
         block = _header_block(file, ahead, at)
         if not any(block):
             return  # the end of the archive
-        header = _parse_header(file, block, at)
+        header = _parse_tar_header(file, block, at)
         start = at + BLOCKSIZE
         length = 0 if header.type in BODILESS else int(extended.get("size", header.size))
         if not 0 <= length <= file.size - start:
@@ -80,7 +80,7 @@ def _header_block(file: FileBytes, ahead: ReadAhead, at: int) -> bytes:
     return ahead.read(at, BLOCKSIZE)
 
 
-def _parse_header(file: FileBytes, block: bytes, at: int) -> TarInfo:
+def _parse_tar_header(file: FileBytes, block: bytes, at: int) -> TarInfo:
     try:
         return TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (HeaderError, ValueError, OverflowError) as error:

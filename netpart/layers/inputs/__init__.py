@@ -1,3 +1,3 @@
 """Layers that read data."""
 
-__all__ = ["nifti", "placeholder", "rows"]
+__all__ = ["csv_input", "nifti", "placeholder", "rows"]
