@@ -61,14 +61,22 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     "Inputs": {
         "kRecordInput": Example(STORE),
         "kCSVInput": Example("store_conf { batchsize: 8 shape: 12 }"),
+        "kArrayInput": Example(
+            'array_conf { path: "digits.npz" data: "x" label: "y" batchsize: 8 shape: [6, 12, 12] }'
+        ),
+        "kTokenInput": Example('token_conf { files: "tokens.bin" batchsize: 8 window: 12 }'),
+        "kLMDBData": GUESS,
         "kSyntheticInput": Example(STORE),
         "kShardData": Example('sharddata_conf { path: "digits.bin" batchsize: 8 }'),
         "kSyntheticMasks": GUESS,
         "kSyntheticTokens": GUESS,
         "kTextInput": GUESS,
         "kNiftiInput": Example('nifti_conf { path: "scans.csv" batchsize: 8 shape: [16, 20, 16] }'),
+        "kImageInput": Example('image_conf { path: "photos" batchsize: 8 shape: [3, 12, 12] }'),
+        "kTarInput": Example('tar_conf { path: "photos.tar" } image_conf { batchsize: 8 shape: [3, 12, 12] }'),
         "kMnist": Example("mnist_conf { resize: 12 }", (RECORDS,)),
         "kLabel": Example("", (RECORDS,)),
+        "kRGBImage": Example("rgbimage_conf { cropsize: 12 mirror: true }", (RECORDS,)),
         "kImagePreprocess": on((8, 3, 12, 12), conf="rgbimage_conf { cropsize: 8 mirror: true }"),
     },
     "Products and convolutions": {

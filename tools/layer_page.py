@@ -49,7 +49,8 @@ def section(name: str, shown: Example | None, layer: Layer | None, comments: dic
     about = described(name, comments) + "".join(
         f" `{other}`: {comment(other, comments)}." for other in types if other != name
     )
-    figures = [*exampled(shown, layer)] if shown and layer else ["No conf may have it.\n"]
+    nothing = "Its shapes are those of its file.\n" if layer_class(name).is_input else "No conf may have it.\n"
+    figures = [*exampled(shown, layer)] if shown and layer else [nothing]
     image = [f"![{name}, cut over two workers](images/layers/{name}.svg)\n"] if drawn else []
     return "\n".join([*title, filled(about), *confs(name, comments), *figures, *image])
 

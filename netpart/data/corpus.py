@@ -56,11 +56,11 @@ class Corpus:
         return f"Corpus({len(self.paths)} files, {len(self)} bytes)"
 
 
-def find_text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path]:
+def find_text_files(name: str, suffix: str, places: Sequence[Path], hint: str = HINT) -> list[Path]:
     """Return the files that ``name`` matches, sorted, in the first of the folders ``places`` where it matches any.
 
-    ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; or a glob. Raises MissingData
-    if it matches no file.
+    ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; or a glob. Raises MissingData,
+    with ``hint``, if it matches no file.
     """
     for place in places:
         path = place / name
@@ -70,7 +70,7 @@ def find_text_files(name: str, suffix: str, places: Sequence[Path]) -> list[Path
         if files := sorted({file for file in found if file.is_file()}):
             return files
     ending = f", or a folder with files *{suffix}" if suffix else ""
-    raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {HINT}")
+    raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {hint}")
 
 
 def _text_file_size(path: Path) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import codecs
 
-RECORDS = "images become records of a kvfile with netpart.data.stores.store.KvWriter, one encode_record each"
+RECORDS = "images become records of a kvfile with `netpart data images`; kImageInput reads them as they are"
+ARRAYS = "arrays of numbers are read by type: kArrayInput"
 KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\x89PNG", "a PNG image", RECORDS),
     (b"\xff\xd8\xff", "a JPEG image", RECORDS),
     (b"GIF8", "a GIF image", RECORDS),
     (b"\x1f\x8b", "a gzip file", "unpack it; scans (.nii.gz) are listed in a table for type: kNiftiInput"),
-    (b"PK\x03\x04", "a zip file (also .npz, .pt)", "unpack it, and make records of its arrays"),
-    (b"\x89HDF", "an HDF5 file", "make records of its arrays"),
-    (b"\x93NUMPY", "a NumPy file", "make records of its rows"),
+    (b"PK\x03\x04", "a zip file (also .npz, .pt)", ARRAYS),
+    (b"\x89HDF", "an HDF5 file", ARRAYS),
+    (b"\x93NUMPY", "a NumPy file", ARRAYS),
     (b"\x00\x00\x08", "an IDX file", "`netpart data mnist` converts MNIST's"),
     (b"\x5c\x01\x00\x00", "a NIfTI file", "list it in a table for type: kNiftiInput"),
 )

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
 LayerEntry = tuple[int, "LayerProto"]
 
+DATA_PATHS = (
+    ("store_conf", "path"),
+    ("lmdbdata_conf", "path"),
+    ("sharddata_conf", "path"),
+    ("text_conf", "files"),
+    ("nifti_conf", "path"),
+    ("tar_conf", "path"),
+    ("image_conf", "path"),
+    ("array_conf", "path"),
+    ("token_conf", "files"),
+)
+"""The fields of a layer that name its data: conf and field."""
+
 
 def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, rows: int | None = None) -> Net:
     """Build the uncut net of ``phase``. ``rows`` overrides the batch size of its inputs (for a micro-batch).
@@ -97,8 +110,7 @@ def _layer_path(i: int) -> FieldPath:
 
 def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Path of the field that names the data of the layer at ``at``; the path of the layer if it names no data."""
-    named = (("store_conf", "path"), ("sharddata_conf", "path"), ("text_conf", "files"), ("nifti_conf", "path"))
-    return next(((*at, *field) for field in named if conf.HasField(field[0])), at)
+    return next(((*at, *field) for field in DATA_PATHS if conf.HasField(field[0])), at)
 
 
 def _valid_entries(

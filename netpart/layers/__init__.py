@@ -14,15 +14,13 @@ from netpart.registry import Registry
 
 PAGE = "docs/layers.md"
 INSTEAD = {
-    "kLMDBData": "kRecordInput",
-    "kRGBImage": "kImagePreprocess",
     "kCharRNN": "kTextInput",
     "kOneHot": "kEmbedding",
     "kArgSort": "kAccuracy",
 }
 """Types of the language that netpart does not compute -> the type to use instead, the same or similar."""
 ARRAY_NUMBERS, ARRAY_TOKENS = "array of numbers", "array of tokens"
-INTERNAL = dict.fromkeys((ARRAY_NUMBERS, ARRAY_TOKENS), "netpart.layers.inputs.array:ArrayInput")
+INTERNAL = dict.fromkeys((ARRAY_NUMBERS, ARRAY_TOKENS), "netpart.layers.inputs.source_rows:SourceRows")
 """Types of layers that netpart itself puts into a job, as user_type -> the class. No page lists them."""
 UNSAID = "kUserLayer"
 """The default of LayerProto.type: the type of a layer whose job sets none."""

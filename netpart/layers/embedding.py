@@ -35,6 +35,7 @@ class Embedding(Layer):
             came = f"{source.dtype} {source.shape}"
             raise fault(self, "int tokens (batch, ...)", came, "name a source of tokens", "srclayers", 0)
         self.vocabulary = at_least(self, 1, conf.vocab_size, "embedding_conf", "vocab_size")
+        self.classes = self.vocabulary
         width = at_least(self, 1, conf.feature_dim, "embedding_conf", "feature_dim")
         return (Spec((*source.shape, width)),)
 

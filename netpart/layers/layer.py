@@ -115,7 +115,7 @@ class Layer(ABC):
     metrics: tuple[str, ...] = ()
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     classes: int = 0
-    """The labels that it reads must be below this number; 0 if it reads no labels."""
+    """The labels or tokens that it reads must be below this number; 0 if it reads none."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True

@@ -1,13 +1,14 @@
 # mypy: ignore-errors
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Optional
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class StoreProto(_message.Message):
-    __slots__ = ("backend", "path", "separator", "mean_file", "std_file", "mean_value", "std_value", "batchsize", "shape", "encoded", "random_skip", "has_label", "prefetching", "shuffle", "header")
+    __slots__ = ("backend", "path", "separator", "mean_file", "std_file", "mean_value", "std_value", "batchsize", "shape", "encoded", "random_skip", "has_label", "prefetching", "shuffle", "header", "label_column", "skip_column", "classes_file")
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     SEPARATOR_FIELD_NUMBER: _ClassVar[int]
@@ -23,6 +24,9 @@ class StoreProto(_message.Message):
     PREFETCHING_FIELD_NUMBER: _ClassVar[int]
     SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     HEADER_FIELD_NUMBER: _ClassVar[int]
+    LABEL_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    SKIP_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FILE_FIELD_NUMBER: _ClassVar[int]
     backend: str
     path: str
     separator: str
@@ -38,7 +42,10 @@ class StoreProto(_message.Message):
     prefetching: bool
     shuffle: bool
     header: bool
-    def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ..., header: bool = ...) -> None: ...
+    label_column: _containers.RepeatedScalarFieldContainer[str]
+    skip_column: _containers.RepeatedScalarFieldContainer[str]
+    classes_file: str
+    def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ..., header: bool = ..., label_column: _Optional[_Iterable[str]] = ..., skip_column: _Optional[_Iterable[str]] = ..., classes_file: _Optional[str] = ...) -> None: ...
 
 class SyntheticProto(_message.Message):
     __slots__ = ("classes", "noise", "batches")
@@ -85,6 +92,104 @@ class NiftiProto(_message.Message):
     drift: float
     cache_mib: int
     def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., normalise: bool = ..., flip: bool = ..., shuffle: bool = ..., prefetching: bool = ..., drift: _Optional[float] = ..., cache_mib: _Optional[int] = ...) -> None: ...
+
+class ImageProto(_message.Message):
+    __slots__ = ("path", "batchsize", "shape", "masks", "classes", "resize", "least_area", "mirror", "brightness", "contrast", "saturation", "mean", "std", "shuffle", "prefetching")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    MASKS_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    RESIZE_FIELD_NUMBER: _ClassVar[int]
+    LEAST_AREA_FIELD_NUMBER: _ClassVar[int]
+    MIRROR_FIELD_NUMBER: _ClassVar[int]
+    BRIGHTNESS_FIELD_NUMBER: _ClassVar[int]
+    CONTRAST_FIELD_NUMBER: _ClassVar[int]
+    SATURATION_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    STD_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    masks: str
+    classes: _containers.RepeatedScalarFieldContainer[str]
+    resize: int
+    least_area: float
+    mirror: bool
+    brightness: float
+    contrast: float
+    saturation: float
+    mean: _containers.RepeatedScalarFieldContainer[float]
+    std: _containers.RepeatedScalarFieldContainer[float]
+    shuffle: bool
+    prefetching: bool
+    def __init__(self, path: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., masks: _Optional[str] = ..., classes: _Optional[_Iterable[str]] = ..., resize: _Optional[int] = ..., least_area: _Optional[float] = ..., mirror: bool = ..., brightness: _Optional[float] = ..., contrast: _Optional[float] = ..., saturation: _Optional[float] = ..., mean: _Optional[_Iterable[float]] = ..., std: _Optional[_Iterable[float]] = ..., shuffle: bool = ..., prefetching: bool = ...) -> None: ...
+
+class TarProto(_message.Message):
+    __slots__ = ("path", "label", "json_field", "mask")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_FIELD_NUMBER: _ClassVar[int]
+    MASK_FIELD_NUMBER: _ClassVar[int]
+    path: _containers.RepeatedScalarFieldContainer[str]
+    label: str
+    json_field: str
+    mask: str
+    def __init__(self, path: _Optional[_Iterable[str]] = ..., label: _Optional[str] = ..., json_field: _Optional[str] = ..., mask: _Optional[str] = ...) -> None: ...
+
+class ArrayProto(_message.Message):
+    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    LABEL_PATH_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    PREFETCHING_FIELD_NUMBER: _ClassVar[int]
+    RANDOM_SKIP_FIELD_NUMBER: _ClassVar[int]
+    MEAN_VALUE_FIELD_NUMBER: _ClassVar[int]
+    STD_VALUE_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FILE_FIELD_NUMBER: _ClassVar[int]
+    STD_FILE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    data: str
+    label_path: str
+    label: str
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    shuffle: bool
+    prefetching: bool
+    random_skip: int
+    mean_value: float
+    std_value: float
+    mean_file: str
+    std_file: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    labels: int
+    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ...) -> None: ...
+
+class TokenProto(_message.Message):
+    __slots__ = ("files", "element", "window", "batchsize", "held_out")
+    class TokenType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        UINT16: _ClassVar[TokenProto.TokenType]
+        UINT32: _ClassVar[TokenProto.TokenType]
+    UINT16: TokenProto.TokenType
+    UINT32: TokenProto.TokenType
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    ELEMENT_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    BATCHSIZE_FIELD_NUMBER: _ClassVar[int]
+    HELD_OUT_FIELD_NUMBER: _ClassVar[int]
+    files: _containers.RepeatedScalarFieldContainer[str]
+    element: TokenProto.TokenType
+    window: int
+    batchsize: _containers.RepeatedScalarFieldContainer[int]
+    held_out: float
+    def __init__(self, files: _Optional[_Iterable[str]] = ..., element: _Optional[_Union[TokenProto.TokenType, str]] = ..., window: _Optional[int] = ..., batchsize: _Optional[_Iterable[int]] = ..., held_out: _Optional[float] = ...) -> None: ...
 
 class CharRNNProto(_message.Message):
     __slots__ = ("path", "vocab_path", "unroll_len", "batchsize")

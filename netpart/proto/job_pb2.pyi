@@ -28,6 +28,10 @@ from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
 from netpart.proto.input_pb2 import TextProto as TextProto
 from netpart.proto.input_pb2 import NiftiProto as NiftiProto
+from netpart.proto.input_pb2 import ImageProto as ImageProto
+from netpart.proto.input_pb2 import TarProto as TarProto
+from netpart.proto.input_pb2 import ArrayProto as ArrayProto
+from netpart.proto.input_pb2 import TokenProto as TokenProto
 from netpart.proto.input_pb2 import CharRNNProto as CharRNNProto
 from netpart.proto.input_pb2 import OnehotProto as OnehotProto
 from netpart.proto.input_pb2 import DataProto as DataProto
@@ -70,6 +74,7 @@ from netpart.proto.param_pb2 import ParamType as ParamType
 from netpart.proto.phase_pb2 import Phase as Phase
 from netpart.proto.record_pb2 import RecordProto as RecordProto
 from netpart.proto.record_pb2 import Record as Record
+from netpart.proto.record_pb2 import Datum as Datum
 from netpart.proto.record_pb2 import BlobProto as BlobProto
 from netpart.proto.record_pb2 import BlobProtos as BlobProtos
 from netpart.proto.updater_pb2 import UpdaterProto as UpdaterProto
@@ -122,6 +127,10 @@ kSyntheticMasks: _layer_pb2.LayerType
 kSyntheticTokens: _layer_pb2.LayerType
 kTextInput: _layer_pb2.LayerType
 kNiftiInput: _layer_pb2.LayerType
+kImageInput: _layer_pb2.LayerType
+kTarInput: _layer_pb2.LayerType
+kArrayInput: _layer_pb2.LayerType
+kTokenInput: _layer_pb2.LayerType
 kConvolution: _layer_pb2.LayerType
 kCConvolution: _layer_pb2.LayerType
 kDropout: _layer_pb2.LayerType

@@ -60,6 +60,9 @@ PLACE, PARTS = Range(0, WORKERS - 1), Range(1, WORKERS)
 _WINDOWS = [f"{name}{axis}" for name in ("kernel", "pad", "stride", "dilation") for axis in ("", "_x", "_y", "_z")]
 _LENGTH = Range(0, WINDOW)
 
+BATCHES = ("StoreProto", "TextProto", "NiftiProto", "DataProto", "ImageProto", "ArrayProto", "TokenProto")
+"""Messages with the rows of a mini-batch."""
+
 RANGES: dict[str, dict[str, Range]] = {
     "JobProto": {
         **dict.fromkeys(("train_steps", "step", "warmup_steps"), COUNT),
@@ -83,7 +86,7 @@ RANGES: dict[str, dict[str, Range]] = {
     "ConvolutionProto": dict.fromkeys((*_WINDOWS, "output_pad"), _LENGTH),
     "PoolingProto": dict.fromkeys(_WINDOWS[:12], _LENGTH),
     "UpsamplingProto": {"factor": _LENGTH},
-    **{block: {"batchsize": Range(1, ROWS)} for block in ("StoreProto", "TextProto", "NiftiProto", "DataProto")},
+    **{block: {"batchsize": Range(1, ROWS)} for block in BATCHES},
     "DeviceProto": {"count": PARTS},
     "LinkProto": {"latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE},
 }  # fmt: skip

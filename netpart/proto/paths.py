@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from netpart.proto.job_pb2 import JobProto
 
-FIELDS = ("path", "vocab_path", "mean_file", "std_file", "meanfile")
+FIELDS = ("path", "vocab_path", "mean_file", "std_file", "meanfile", "label_path", "classes_file")
 """Fields of an input's conf that name a file. Relative paths start from the job's folder or the working directory."""
 
 

@@ -66,9 +66,9 @@ multiply product: a product of its sources is kMul
 upsample upsampling2d interpolate resize: it is kUpsampling
 multiheadattention selfattention scaleddotproductattention: kAttention has no weights: queries, keys and values come
     from kInnerProduct with axis: 2
-input data dataset inputlayer: data comes from kRecordInput, kCSVInput or, made up, kSyntheticInput
-imagedata imagefolder imageinput jpeg png: images come as records from kRecordInput: `netpart data --help` makes
-    such stores
+input data dataset inputlayer: data comes from kRecordInput, kCSVInput, kImageInput or, made up, kSyntheticInput
+imagedata imagefolder jpeg png webp: images are read by kImageInput
+webdataset tar: images in tar files are read by kTarInput
 csv csvdata: CSV files are read by kCSVInput
 lstm rnn gru bilstm simplernn: recurrent layers are not there yet
 """)

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.array_rows import SUFFIX
 from netpart.data.atomic_file import atomic_file
 from netpart.data.scans.nifti import NiftiScan, save_volume
+from netpart.data.source_file import SUFFIX
 from netpart.errors import ConfigError
 from netpart.layers.inputs.nifti import NiftiInput
 from netpart.spec import Shape

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from netpart.data.array_rows import SUFFIX
+from netpart.data.source_file import SUFFIX
 from netpart.data.stores.store import open_store
 from netpart.errors import ConfigError, NetpartError
 from netpart.graph.build import type_name
 from netpart.graph.net import Net
 from netpart.layers import ARRAY_NUMBERS, ARRAY_TOKENS, layer_class
+from netpart.layers.inputs.array_input import ArrayInput
 from netpart.layers.inputs.parser import RecordParser
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.shard_data import ShardData
 from netpart.layers.inputs.text import TextInput
+from netpart.layers.inputs.windows import WindowInput
 from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, StoreProto
 from netpart.spec import Shape
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 PATHS = "path", "files"
 """Fields of a conf that name the data of an input layer."""
+LABELS: tuple[Literal["label", "label_path", "labels"], ...] = ("label", "label_path", "labels")
+"""Fields of an array_conf that name labels."""
 ORDERS = "shuffle", "random_skip"
 """Fields of a conf that change the order of the rows."""
 
@@ -93,11 +97,19 @@ def _source_batch_sizes(job: JobProto, conf: LayerProto) -> list[int]:
 
 def _set_source(conf: LayerProto, source: Path, sizes: list[int]) -> None:
     """Let the layer of ``conf`` read ``source`` in mini-batches of ``sizes`` rows."""
+    if issubclass(_kind(conf), ArrayInput):
+        for name in LABELS:  # predictions read none, and those of the job belong to other rows
+            conf.array_conf.ClearField(name)
+        conf.array_conf.path = str(source)
+        return None
     if source.suffix == SUFFIX:
         return _become_array(conf, StoreProto(path=str(source), batchsize=sizes))
     if issubclass(_kind(conf), TextInput):
         window = max(1, conf.text_conf.window)
         return _become_array(conf, StoreProto(path=str(source), batchsize=sizes, shape=[window]))
+    if issubclass(_kind(conf), WindowInput):
+        hint = "save windows of tokens with numpy.save, as (rows, window)"
+        raise ConfigError("--input", f"a .npy of rows, as {conf.name} draws its windows at random", source.name, hint)
     if not _replace_path(conf, str(source)):
         expected = f"a .npy of rows, as {conf.name} ({type_name(conf)}) reads no file"
         raise ConfigError("--input", expected, source.name, "save the rows with numpy.save")

@@ -19,6 +19,11 @@ INPUTS = {
     "records": 'kRecordInput store_conf { path: "a" batchsize: 8 shape: 3 }',
     "csv": 'kCSVInput store_conf { path: "a" batchsize: 8 shape: 3 }',
     "text": 'kTextInput text_conf { files: "a" batchsize: 8 window: 200 }',
+    "images": 'kImageInput image_conf { path: "a" batchsize: 8 shape: [3, 8, 8] }',
+    "tar": 'kTarInput tar_conf { path: "a" } image_conf { batchsize: 8 shape: [3, 8, 8] }',
+    "array": 'kArrayInput array_conf { path: "a" batchsize: 8 }',
+    "tokens": 'kTokenInput token_conf { files: "a" batchsize: 8 window: 200 }',
+    "lmdb": 'kLMDBData lmdbdata_conf { path: "a" batchsize: 8 }',
     "scans": 'kNiftiInput nifti_conf { path: "a" batchsize: 8 shape: [8, 8, 8] }',
 }
 

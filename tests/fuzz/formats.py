@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import struct
+import tarfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 
+import h5py
 import numpy as np
 
 from netpart.data.make.mnist import convert_mnist
@@ -26,6 +30,7 @@ from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import read_devices
 from netpart.plan.price.net_profile import read_profile
 from netpart.proto.reader import read_job_text
+from tests.datasets.samples import datum_store, encoded, photo
 from tests.fuzz.job_texts import HEAD, IP, SGD, net
 from tests.fuzz.mutate import Field
 
@@ -122,12 +127,33 @@ NIFTI = f"""layer {{ name: "data" type: kNiftiInput
 TEXT_INPUT = f"""layer {{ name: "data" type: kTextInput
   text_conf {{ files: "%s" batchsize: {ROWS} window: 8 held_out: 0.2 }} }}
 """
+IMAGE_INPUT = f"""layer {{ name: "data" type: %s
+  image_conf {{ %s batchsize: {ROWS} shape: [3, 4, 5] least_area: 0.5 mirror: true contrast: 0.5 }} }}
+"""
+ARRAY = f"""layer {{ name: "data" type: kArrayInput array_conf {{ path: "%s" batchsize: {ROWS} %s }} }}
+"""
+TOKEN_INPUT = f"""layer {{ name: "data" type: kTokenInput
+  token_conf {{ files: "%s" batchsize: {ROWS} window: 8 held_out: 0.2 }} }}
+layer {{ name: "table" type: kEmbedding srclayers: "data" embedding_conf {{ vocab_size: 100 feature_dim: 4 }}
+  param {{ init {{ type: kConstant value: 1 }} }} }}
+"""
+LMDB = f"""layer {{ name: "data" type: kLMDBData lmdbdata_conf {{ path: "a.mdb" batchsize: {ROWS} }} }}
+"""
+QUOTED = b'name,"a ""x"" b",kind,2\n"one, 1","1.5",cat,3\n"two\n2",2,"dog",4\nthree,3,cat,5\n'
+COLUMNS = 'path: "a.csv" header: true skip_column: "name" label_column: "kind" classes_file: "classes.txt"'
+TOKENS = np.arange(90, dtype=np.uint16)
 HEADER: tuple[Field, ...] = (
     (0, "<I"), *((40 + 2 * i, "<h") for i in range(8)), (70, "<h"), (72, "<h"), *((76 + 4 * i, "<f") for i in range(8)),
     (108, "<f"), (112, "<f"), (116, "<f"), (252, "<h"), (254, "<h"), *((256 + 4 * i, "<f") for i in range(18)),
     (344, "<I"),
 )  # fmt: skip
 """The numbers of a NIfTI header that say what the file holds, and where."""
+PAGES: tuple[Field, ...] = tuple(
+    (page * 4096 + at, form)
+    for page in range(4)
+    for at, form in ((10, "<H"), (12, "<H"), (14, "<H"), (16, "<I"), (16, "<H"), (18, "<H"), (40, "<I"), (144, "<Q"))
+)
+"""The numbers of an LMDB's pages: flags, bounds, magic, offsets of records, size of pages, last page."""
 IDX: tuple[Field, ...] = tuple((4 * i, ">I") for i in range(4))
 FIGURES = "forward_compute_time=%s, backward_compute_time=5.6, activation_size=%s, parameter_size=7168.0"
 LAYERS = {
@@ -173,6 +199,49 @@ def scan(folder: Path, name: str) -> bytes:
     return (folder / name).read_bytes()
 
 
+def image_formats() -> dict[str, Format]:
+    """Images of each kind, their masks and lists, and a tar file."""
+    photos = {kind: encoded(photo(1, 9, 12), kind) for kind in ("jpg", "png", "webp")}
+    mask = {"masks/0.png": encoded(photo(2, 9, 12)[..., 0] // 100, "png")}
+    found = {
+        kind: Format({f"photos/a/0.{kind}": content}, job(IMAGE_INPUT % ("kImageInput", 'path: "photos"')))
+        for kind, content in photos.items()
+    }
+    masked = IMAGE_INPUT % ("kImageInput", 'path: "photos" masks: "masks"')
+    found["mask"] = Format({**mask, "photos/0.jpg": photos["jpg"]}, job(masked, ""))
+    listed = IMAGE_INPUT % ("kImageInput", 'path: "list.csv"')
+    found["image list"] = Format(
+        {"list.csv": b"path,label\n0.png,1\n0.png,0\n", "0.png": photos["png"]}, job(listed, ""), text=True,
+        others=("/case", "/proc/", "/dev/"),
+    )  # fmt: skip
+    tarred = 'kTarInput tar_conf { path: "a.tar" label: "json" }'
+    with BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, content in (("0.jpg", photos["jpg"]), ("0.json", b'{"label": 1}')):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, BytesIO(content))
+        found["tar"] = Format({"a.tar": file.getvalue()}, job(IMAGE_INPUT % (tarred, ""), ""))
+    return found
+
+
+def array_files(folder: Path) -> dict[str, bytes]:
+    """The bytes of files of arrays and of an LMDB, which their own libraries write."""
+    x, y = np.arange(36, dtype=np.float32).reshape(3, 12), np.arange(3)
+    np.save(folder / "a.npy", x)
+    np.save(folder / "y.npy", y)
+    np.save(folder / "t.npy", TOKENS)
+    np.savez(folder / "a.npz", x=x, y=y)
+    np.savez_compressed(folder / "b.npz", x=x, y=y)
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(1, 12), compression="gzip")
+        file["y"] = y
+    datum_store(folder / "lmdb", x.reshape(3, 1, 3, 4), y)
+    shutil.copy(folder / "lmdb" / "data.mdb", folder / "a.mdb")
+    names = "a.npy", "y.npy", "t.npy", "a.npz", "b.npz", "a.h5", "a.mdb"
+    return {name: (folder / name).read_bytes() for name in names}
+
+
 def table(name: str) -> bytes:
     """A table of scans."""
     return f"path,label\n{name},0\n{name},1\n".encode()
@@ -189,6 +258,7 @@ def secret(folder: Path, opened: Callable[[], object]) -> None:
 def formats(folder: Path) -> dict[str, Format]:
     """Every format by name; ``folder`` is for what has to be written to be known."""
     shape = "shape: [3, 4]"
+    arrays = array_files(folder)
     plain, packed = (scan(folder, f"scan.nii{ending}") for ending in ("", ".gz"))
     found = {
         "records": Format({"a.bin": RECORDS}, job(store('path: "a.bin"')), LENGTHS),
@@ -216,6 +286,19 @@ def formats(folder: Path) -> dict[str, Format]:
             {"table.csv": table("scan.nii"), "scan.nii": plain}, job(NIFTI % "flip: true"), text=True,
             others=("/case", "/proc/", "/dev/"),
         ),
+        **image_formats(),
+        "quoted csv": Format(
+            {"a.csv": QUOTED}, job(store(COLUMNS, "kCSVInput")), text=True, others=("data: expected", "classes.txt")
+        ),
+        "npy": Format(
+            {"a.npy": arrays["a.npy"], "y.npy": arrays["y.npy"]}, job(ARRAY % ("a.npy", 'label_path: "y.npy"'))
+        ),
+        "npz": Format({"a.npz": arrays["a.npz"]}, job(ARRAY % ("a.npz", 'data: "x" label: "y"'))),
+        "packed npz": Format({"b.npz": arrays["b.npz"]}, job(ARRAY % ("b.npz", 'label: "y" shuffle: true'))),
+        "hdf5": Format({"a.h5": arrays["a.h5"]}, job(ARRAY % ("a.h5", 'data: "x" label: "y"'))),
+        "tokens": Format({"a.bin": TOKENS.tobytes()}, job(TOKEN_INPUT % "a.bin", "")),
+        "npy tokens": Format({"t.npy": arrays["t.npy"]}, job(TOKEN_INPUT % "t.npy", "")),
+        "lmdb": Format({"a.mdb": arrays["a.mdb"]}, job(LMDB), PAGES),
         "mnist images": Format(mnist("", "train-images-idx3-ubyte"), convert, IDX),
         "mnist labels": Format(mnist("", "t10k-labels-idx1-ubyte"), convert, IDX[:2]),
         "mnist.gz": Format(mnist(".gz", "train-images-idx3-ubyte"), convert),

@@ -51,8 +51,8 @@ def test_a_refusal_names_the_nearest_types_and_not_all() -> None:
 
 
 def test_what_replaces_a_type_is_said() -> None:
-    (line,) = faults('neuralnet { layer { name: "x" type: kLMDBData } }')
-    assert "try kRecordInput; " in line
+    (line,) = faults('neuralnet { layer { name: "x" type: kOneHot } }')
+    assert "try kEmbedding; " in line
 
 
 def test_cuts_of_several_layers_are_refused_together() -> None:

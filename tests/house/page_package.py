@@ -13,9 +13,10 @@ from tests.house.tree import ROOT
 SECONDS = 120
 
 
-def page_blocks(page: str) -> dict[str, list[str]]:
-    """The blocks of ``docs/PAGE`` by their language, "" where a block names none."""
+def page_blocks(page: str, section: str = "") -> dict[str, list[str]]:
+    """The blocks of ``docs/PAGE``, or of one ``section``, by their language, "" where a block names none."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = text.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0] if section else text
     found: dict[str, list[str]] = {}
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
         found.setdefault(language, []).append(block)

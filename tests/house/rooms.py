@@ -33,8 +33,18 @@ def _init_tree(room: str) -> ast.Module:
 
 
 def _has_no_code(room: str) -> bool:
-    """True if ``__init__`` has a docstring and ``__all__`` at most."""
-    return all(isinstance(node, ast.Expr | ast.Assign) for node in _init_tree(room).body)
+    """True if ``__init__`` has a docstring and ``__all__`` at most, and names that it imports on first use."""
+    return all(_is_no_code(node) for node in _init_tree(room).body)
+
+
+def _is_no_code(node: ast.stmt) -> bool:
+    """True for a docstring, an assignment, ``__getattr__``, and imports for it and for types."""
+    match node:
+        case ast.Expr() | ast.Assign() | ast.ImportFrom(module="__future__" | "typing"):
+            return True
+        case ast.FunctionDef(name="__getattr__") | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+    return False
 
 
 def _imported_modules(source: str) -> Iterator[str]:

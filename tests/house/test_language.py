@@ -17,6 +17,7 @@ from netpart.plan.text.cut_text import cut_text
 from netpart.proto import limits, reader
 from netpart.proto.job_pb2 import LayerProto
 from netpart.registry import Registry
+from netpart.spec import Spec
 from tests.house.tree import ROOT
 from tests.laws.cases import CASES
 from tools import updater_page
@@ -89,9 +90,10 @@ def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
             "all but the last axis": {*range(layer.output.rank - 1)},
             "axes before the features": {*range(1, layer.axes.start)} if isinstance(layer, LayerNorm) else set(),
         }  # fmt: skip
-    else:  # the cuts of inputs and of what is refused ask nothing of a layer
+    else:  # the cuts of inputs and of what is refused ask for the rank at most
         layer = object.__new__(layers.layer_class(name))
-        said = {"batch": {0}, "space": {2, 3, 4}, "any": {0, 1}, "none": set()}
+        layer.outputs = (Spec((2, 2)),)
+        said = {"batch": {0}, "space": {2, 3, 4}, "height": {2}, "width": {3}, "any": {0, 1}, "none": set()}
     found: set[int | str] = set(layer.cuts())
     assert found == {cut for word in cuts.split(", ") for cut in said[word]}
 

@@ -34,7 +34,9 @@ def definitions() -> dict[str, list[tuple[Path, Definition]]]:
 
 
 def is_designed(name: str, defined: list[tuple[Path, Definition]]) -> bool:
-    """True if ``name`` is meant to be defined in several modules."""
+    """True if ``name`` is meant to be defined in several modules, or is Python's own, such as ``__getattr__``."""
+    if name.startswith("__"):
+        return True
     folders = [path.parent.relative_to(ROOT).as_posix() for path, _ in defined]
     if name in FAMILIES:
         return all(folder.startswith(FAMILIES[name]) for folder in folders)

@@ -174,11 +174,11 @@ CROSSINGS: dict[str, tuple[str, ...]] = {
 
 WHY: dict[str, str] = {
     "reads files, which have a law of their own, tests/layers/test_inputs.py":
-        "kCSVInput kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput StoreProto.backend StoreProto.path "
+        "kArrayInput kCSVInput kLMDBData kLabel kMnist kNiftiInput kRecordInput kShardData kTextInput kTokenInput "
+        "StoreProto.label_column StoreProto.skip_column StoreProto.classes_file StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
         "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
-        "StoreProto.header",
-    "no job may have it": "RGBImageProto.meanfile",
+        "StoreProto.header kImageInput kTarInput image_conf tar_conf kRGBImage RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",
     "LOCAL is meant to differ from one worker, tests/layers/test_batch_norm.py": "BMProto.bn_mode",

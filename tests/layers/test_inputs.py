@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from netpart.layers.part import Call
 from netpart.proto.job_pb2 import LayerProto
 from netpart.spec import INT, RECORD, Region, Spec, extent
 from netpart.testing.play_part import poisoned_array, run_poisoned
-from tests.datasets.samples import scans
+from tests.datasets.samples import datum_store, photos, scans
 from tests.laws.cases import INPUTS, SYNTHETIC
 
 COUNT = 11
@@ -31,6 +32,11 @@ IMAGES = np.random.default_rng(3).integers(0, 256, (COUNT, SIDE, SIDE), "uint8")
 LABELS = np.arange(COUNT) % 5
 STORE = f"batchsize: {BATCH} path:"
 ALTERED = "flip: true shuffle: true drift: 0.5"
+COLOURS = "brightness: 0.4 contrast: 0.3 saturation: 0.2"
+CHANGED = f"batchsize: {BATCH} shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS} mean: 0.5"
+RGB = np.random.default_rng(5).integers(0, 256, (COUNT, 3, SIDE, SIDE), "uint8")
+PARSERS = ("kMnist", "kLabel", "kRGBImage")
+ORDER = "shuffle: true prefetching: true mean_value: 1.5 std_value: 2"
 CONFS = {
     "kRecordInput": f'store_conf {{ backend: "kvfile" {STORE} "images.bin" }}',
     "kCSVInput": f'store_conf {{ backend: "textfile" {STORE} "images.csv" shape: {SIDE} shape: {SIDE} }}',
@@ -41,6 +47,12 @@ CONFS = {
     "kMnist": "mnist_conf { norm_a: 255 norm_b: 0.5 }",
     "kLabel": "",
     "kNiftiInput": f'nifti_conf {{ path: "nc-test.csv" batchsize: {BATCH} shape: [4, 5, 3] {ALTERED} cache_mib: 1 }}',
+    "kImageInput": f'image_conf {{ path: "photos" {CHANGED} }}',
+    "kTarInput": f'tar_conf {{ path: "photos-*.tar" label: "json" }} image_conf {{ {CHANGED} }}',
+    "kRGBImage": "rgbimage_conf { cropsize: 3 mirror: true scale: 0.5 meanfile: 'rgb-mean.bin' }",
+    "kArrayInput": f'array_conf {{ path: "images.npz" data: "x" label: "y" {ORDER} batchsize: {BATCH} }}',
+    "kTokenInput": f'token_conf {{ files: "one.npy" files: "two.bin" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
+    "kLMDBData": f'lmdbdata_conf {{ path: "images.lmdb" batchsize: {BATCH} }}',
     "kTextInput": f'text_conf {{ files: "one.txt" files: "two.txt" window: 7 held_out: 0.2 batchsize: {BATCH} }}',
 }
 TEXT = np.random.default_rng(4).bytes(300)
@@ -54,14 +66,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, LABELS, strict=True)]
     (path / "images.csv").write_text("\n".join(rows) + "\n")
     scans(path, "nc")
+    photos(path, COUNT)
+    write_images(path / "rgb.bin", RGB, LABELS)
+    write_mean(path / "rgb-mean.bin", RGB.mean(axis=0))
     (path / "one.txt").write_bytes(TEXT[:100])
     (path / "two.txt").write_bytes(TEXT[100:])
+    np.savez(path / "images.npz", x=IMAGES, y=LABELS)
+    np.save(path / "one.npy", np.arange(100, dtype=np.uint32) * 700)
+    (path / "two.bin").write_bytes(np.arange(200, dtype="<u2").tobytes())
+    datum_store(path / "images.lmdb", IMAGES[:, None], LABELS)
     return path
 
 
 def make(name: str, folder: Path, conf: str | None = None, rows: int | None = None) -> tuple[Layer, Layer | None]:
     """The layer, and the kShardData it reads if it is a parser."""
-    shard = None if name not in ("kMnist", "kLabel") else make("kShardData", folder, rows=rows)[0]
+    stored = CONFS["kShardData"].replace("images", "rgb") if name == "kRGBImage" else None
+    shard = None if name not in PARSERS else make("kShardData", folder, stored, rows=rows)[0]
     proto = text_format.Parse(f'name: "it" type: {name} {CONFS[name] if conf is None else conf}', LayerProto())
     sources = () if shard is None else shard.outputs
     return layer_class(name)(proto, sources, rows=rows, folder=folder), shard
@@ -236,6 +256,106 @@ def test_a_text_too_short_for_its_window_is_found_by_check_data(folder: Path) ->
         layer.check_data(4)
 
 
+IMAGES_CONF = f"batchsize: {BATCH} shape: [3, 12, 16] least_area: 0.5 mirror: true shuffle: true {COLOURS}"
+IMAGE_SETS = {
+    "classes": ("kImageInput", f'image_conf {{ path: "photos" {IMAGES_CONF} }}'),
+    "several labels": ("kImageInput", f'image_conf {{ path: "two.csv" {IMAGES_CONF} }}'),
+    "masks": ("kImageInput", f'image_conf {{ path: "photos" masks: "masks" {IMAGES_CONF} }}'),
+    "a list of masks": ("kImageInput", f'image_conf {{ path: "masks.csv" {IMAGES_CONF} }}'),
+    "tar files": ("kTarInput", f'tar_conf {{ path: "photos-*.tar" }} image_conf {{ {IMAGES_CONF} }}'),
+    "masks in tar files": (
+        "kTarInput", f'tar_conf {{ path: "photos-*.tar" mask: "seg.png" }} image_conf {{ {IMAGES_CONF} }}'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", IMAGE_SETS)
+def test_images_are_the_same_bits_for_any_number_of_workers_and_after_a_resume(given: str, folder: Path) -> None:
+    name, conf = IMAGE_SETS[given]
+    layer = make(name, folder, conf)[0]
+    straight = [read((layer, None), step, 0, BATCH) for step in range(4)]
+    for workers in (1, 2, 5):
+        ends = [BATCH * k // workers for k in range(workers + 1)]
+        parts = [make(name, folder, conf) for _ in range(workers)]
+        for step in (2, 3):  # as after a resume: these readers did not see steps 0 and 1
+            found = [read(part, step, *pair) for part, pair in zip(parts, pairwise(ends), strict=True)]
+            for k, expected in enumerate(straight[step]):
+                assert np.array_equal(np.concatenate([each[k] for each in found]), expected)
+    assert not np.array_equal(straight[0][0], straight[1][0])
+
+
+@pytest.mark.parametrize("given", IMAGE_SETS)
+def test_images_may_be_cut_in_space(given: str, folder: Path) -> None:
+    name, conf = IMAGE_SETS[given]
+    layer = make(name, folder, conf)[0]
+    whole, labels = read((layer, None), 1, 0, BATCH)
+    region = (2, 5), (0, 3), (5, 12), (0, 9)
+    y = [poisoned_array(extent(r), s.dtype) for r, s in zip(layer.outputs_of(region), layer.outputs, strict=True)]
+    run_poisoned(
+        layer.forward(
+            Kernels(np, "float64"), Call(region, layer.needs(region), None, [], [], y, rows=BATCH, clock=Clock(1))
+        )
+    )
+    assert np.array_equal(y[0], whole[2:5, :, 5:12, :9])
+    assert np.array_equal(y[1], labels[2:5])
+
+
+def test_labels_have_the_shape_of_the_data(folder: Path) -> None:
+    shapes = {given: make(*each[:1], folder, each[1])[0].outputs[1] for given, each in IMAGE_SETS.items()}
+    masks = Spec((BATCH, 12 * 16), INT)
+    assert shapes == {
+        "classes": Spec((BATCH,), INT), "several labels": Spec((BATCH, 2), INT), "tar files": Spec((BATCH,), INT),
+        "masks": masks, "a list of masks": masks, "masks in tar files": masks,
+    }  # fmt: skip
+
+
+def test_images_change_in_training_only(folder: Path) -> None:
+    layers = make("kImageInput", folder, IMAGE_SETS["classes"][1].replace("shuffle: true", ""))
+    tested = [read(layers, step, 0, BATCH, phase=4)[0] for step in (0, 11)]
+    assert np.array_equal(*tested)
+    trained = [read(layers, step, 0, BATCH)[0] for step in (0, 11)]
+    assert not any(np.array_equal(a, b) for a, b in zip(trained[0], trained[1], strict=True))
+    names = [
+        read(make("kImageInput", folder, IMAGE_SETS["classes"][1]), 0, 0, BATCH, seed=seed)[0] for seed in (1, 1, 2)
+    ]
+    assert np.array_equal(names[0], names[1])
+    assert not np.array_equal(names[0], names[2])
+
+
+def test_images_without_a_shape_have_that_of_the_first(folder: Path) -> None:
+    layer = make("kImageInput", folder, 'image_conf { path: "photos" batchsize: 2 }')[0]
+    assert layer.output == Spec((2, 3, 30, 40))
+
+
+def test_images_that_cannot_be_used_are_found_by_check_data(folder: Path, tmp_path: Path) -> None:
+    for name, conf in IMAGE_SETS.values():
+        make(name, folder, conf)[0].check_data()
+        layer = make(name, tmp_path, conf)[0]
+        with pytest.raises(DataError, match="nothing there"):
+            layer.check_data()
+    layer = make("kImageInput", folder, IMAGE_SETS["several labels"][1])[0]
+    layer.check_labels(5)
+    with pytest.raises(DataError, match=r"two.csv:5: .*expected a class from 0 to 3, got 4"):
+        layer.check_labels(4)
+
+
+def test_rgb_images_are_cropped_mirrored_and_scaled(folder: Path) -> None:
+    conf = CONFS["kRGBImage"]
+    (tested,) = read(make("kRGBImage", folder), 0, 0, BATCH, phase=4)
+    centred = RGB[:BATCH] - RGB.mean(axis=0).astype("float32")
+    assert np.allclose(tested, 0.5 * centred[:, :, :3, :3])
+    (trained,) = read(make("kRGBImage", folder), 0, 0, BATCH)
+    squares = [
+        0.5 * centred[row][:, y : y + 3, x : x + 3][..., ::turn]
+        for row in range(BATCH) for y in (0, 1) for x in (0, 1) for turn in (1, -1)
+    ]  # fmt: skip
+    found = [[k for k, square in enumerate(squares) if np.allclose(image, square)] for image in trained]
+    assert [places[0] // 8 for places in found] == list(range(BATCH))
+    assert len({places[0] % 8 for places in found}) > 1
+    whole = read(make("kRGBImage", folder, conf.replace("cropsize: 3 mirror: true", "")), 0, 0, BATCH)[0]
+    assert np.allclose(whole, 0.5 * centred)
+
+
 @pytest.mark.parametrize("name", ["kRecordInput", "kCSVInput", "kShardData"])
 def test_data_that_is_not_there_is_found_by_check_data(name: str, folder: Path) -> None:
     conf = CONFS[name].replace("images", "absent")
@@ -271,6 +391,17 @@ REFUSED = {
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2] }",
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] cache_mib: -1 }",
                     "nifti_conf { path: 'nc-test.csv' batchsize: 4 shape: [2, 2, 2] drift: -1 }"],
+    "kImageInput": ["", "image_conf { path: 'photos' }", "image_conf { batchsize: 4 shape: [3, 8, 8] }",
+                    *(f"image_conf {{ path: 'photos' batchsize: 4 shape: [3, 8, 9] {wrong} }}" for wrong in (
+                        "resize: 8", "resize: -1", "least_area: 0", "least_area: 1.5", "brightness: 2",
+                        "contrast: -1", "saturation: 1.1", "mean: 1 mean: 2", "std: 0", "std: [1, 1, -1]")),
+                    *(f"image_conf {{ path: 'photos' batchsize: 4 shape: {wrong} }}" for wrong in (
+                        "[2, 8, 8]", "[8, 8]", "[3, 0, 8]", "[3, 100000, 100000]"))],
+    "kTarInput": ["", "tar_conf { path: 'photos-0.tar' }", "image_conf { batchsize: 4 }",
+                  "tar_conf { path: 'photos-0.tar' label: '' } image_conf { batchsize: 4 }",
+                  *(f"tar_conf {{ path: 'photos-0.tar' }} image_conf {{ batchsize: 4 {wrong} }}" for wrong in (
+                      "path: 'a'", "masks: 'a'", "classes: 'a'"))],
+    "kRGBImage": ["rgbimage_conf { cropsize: 5 }", "rgbimage_conf { cropsize: -1 }"],
     "kMnist": ["mnist_conf { norm_a: 0 }", "mnist_conf { resize: -1 }"],
 }  # fmt: skip
 

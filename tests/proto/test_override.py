@@ -117,7 +117,7 @@ def test_later_overrides_win() -> None:
         ("conv1=3", "expected a field of the layer, got none; write conv1.FIELD=VALUE"),
         ("conv1.partiton_dim=3", "expected a field of LayerProto, got 'partiton_dim'; did you mean partition_dim"),
         ("conv1.kernel=3", "got 'kernel'; did you mean pooling_conf.kernel?"),
-        ("conv1.window=3", "got 'window'; did you mean text_conf.window?"),
+        ("conv1.window=3", "got 'window'; did you mean text_conf.window or token_conf.window?"),
         ("conv1.partition_dim=x", "expected a whole number of 32 bits, got 'x'"),
         ("conv1.partition_dim=99999999999", "expected a whole number of 32 bits, got '99999999999'"),
         ("conv1.param[2]=", "expected an index up to 1, got [2]; param has 2 elements"),

@@ -177,6 +177,25 @@ def test_a_file_of_the_same_kind_replaces_the_path_and_is_read_in_order(tmp_path
     assert np.abs(trained.array() - wanted).max() <= CLOSE  # an array needs none of the job's own data
 
 
+def test_arrays_of_a_job_are_scaled_as_it_says(tmp_path: Path) -> None:
+    """Other rows have no labels, and are read by the job's own layer."""
+    rows = np.random.default_rng(9).normal(size=(20, 8))
+    np.save(tmp_path / "x.npy", rows)
+    np.save(tmp_path / "y.npy", np.arange(20) % 4)
+    arrays = 'type: kArrayInput array_conf { path: "x.npy" label_path: "y.npy" shuffle: true mean_value: 3 batchsize:'
+    text = mlp(tmp_path, dtype="FLOAT64").read_text()
+    for size in (12, 6):
+        given = f"type: kSyntheticInput include: {'kTrain' if size == 12 else 'kTest'} partition_dim: -1"
+        conf = f"store_conf {{ shape: 8 batchsize: {size} }} synthetic_conf {{ classes: 4 }}"
+        text = text.replace(given, given.replace("type: kSyntheticInput", f"{arrays} {size} }}")).replace(conf, "")
+    (tmp_path / "arrays.conf").write_text(text)
+    trained = Trained(read_job(tmp_path / "arrays.conf"), tmp_path)
+    wanted = class_probabilities(trained.uncut("fc2", rows - 3), 0)
+    assert np.abs(trained.array(2, source=None) - wanted).max() <= CLOSE
+    np.save(tmp_path / "rows.npy", rows[7:])
+    assert np.abs(trained.array(2) - wanted[7:]).max() <= CLOSE
+
+
 RECORDS = """
 train_steps: 0 dtype: FLOAT64
 updater { type: kSGD learning_rate { type: kFixed base_lr: 0.1 } }

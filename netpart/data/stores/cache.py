@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.stores.decode import Decode
+from netpart.data.stores.decode import Decode, Label
 from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 
@@ -30,17 +31,18 @@ class RecordCache:
         self.shape = first.shape
         self.dtype = first.dtype
         self.labelled = label is not None
-        # Per record: its elements, 4 bytes of label and 1 byte of ``_known``. All or nothing: with a part of the
+        self.label_shape = np.shape(label) if label is not None else ()
+        # Per record: its elements, 4 bytes per label and 1 byte of ``_known``. All or nothing: with a part of the
         # records kept, ``take`` could not return a view.
-        self.kept = len(store) * (first.nbytes + 5) <= budget
+        self.kept = len(store) * (first.nbytes + 4 * prod(self.label_shape) + 1) <= budget
         rows = len(store) if self.kept else 0
         self._values = np.empty((rows, *self.shape), self.dtype)
-        self._labels = np.zeros(rows, np.int32)
+        self._labels = np.zeros((rows, *self.label_shape), np.int32)
         self._known = np.zeros(rows, np.bool_)
         self._complete = False
 
     def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """Return elements (records, *crop) and labels (records,) of the records. They may be views: do not write."""
+        """Return elements (records, *crop) and labels (records, *label_shape). They may be views: do not write."""
         if not self.kept:
             return self._fresh(_record_numbers(records), crop)
         if not self._complete:
@@ -62,15 +64,15 @@ class RecordCache:
             row[...] = value[crop]
         return values, np.array([label for _, label in found], np.int32)
 
-    def _checked(self, record: int) -> tuple[NDArray[Any], int]:
+    def _checked(self, record: int) -> tuple[NDArray[Any], int | NDArray[np.int32]]:
         values, label = self._decoded(record)
         if values.dtype != self.dtype:
             who = self._store.place(record)
             like = f"expected {self.dtype} elements like record 0"
             raise DataError(f"{who}: {like}, got {values.dtype}; store one kind")
-        return values, label or 0
+        return values, 0 if label is None else label
 
-    def _decoded(self, record: int) -> tuple[NDArray[Any], int | None]:
+    def _decoded(self, record: int) -> tuple[NDArray[Any], Label]:
         try:
             return self._decode(self._store.value(record))
         except DataError as error:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import struct
 from array import array
 from contextlib import ExitStack
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from netpart.data.atomic_file import atomic_file
 from netpart.data.file_bytes import FileBytes, ReadAhead
 from netpart.data.signatures import HEAD, guess_file_kind
+from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 
@@ -69,13 +72,26 @@ class KvStore(RecordStore):
 
 
 class KvWriter:
-    """Writer of a KVFile. Used as a context manager; the file appears at ``path`` only if the block ends well."""
+    """Writer of a KVFile. Used as a context manager; the file appears at ``path`` only if the block ends well.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    kRecordInput reads what ``add`` writes. A file that is at ``path`` already stays until the block ends.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = path = Path(path)
         self._keys: set[bytes] = set()
         self._stack = ExitStack()
         self._file = self._stack.enter_context(atomic_file(path))
+
+    def add(self, array: NDArray[Any], label: int = 0) -> None:
+        """Append a row with its label as RecordProto: uint8 as bytes, all else as float32. Its key is its number.
+
+        Raises DataError for an array that is empty, or that has no numbers.
+        """
+        if not array.size or array.dtype.kind not in "biuf":
+            got = f"{array.dtype} of shape {array.shape}"
+            raise DataError(f"{self.path}: record {len(self._keys)}: expected numbers, got {got}; convert it")
+        self.put(b"%08d" % len(self._keys), encode_record(Record.from_array(array, label)))
 
     def put(self, key: bytes, value: bytes) -> None:
         """Append a record. Raises DataError if the key exists already or the value is empty."""

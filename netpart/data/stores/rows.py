@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.record_order import Permutation, RecordOrder
+from netpart.data.row_scaling import RowScaling
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.stores.cache import RecordCache, Records
 from netpart.data.stores.decode import Decode
@@ -44,9 +45,7 @@ class RowReader(RowSource):
         self._path = store.path
         self._order = RecordOrder(len(store), batch, skip, shuffle_key)
         self.shape: Shape = self._cache.shape
-        self._mean, self._std = self._per_element(mean, "mean"), self._per_element(std, "std")
-        self._scaled = bool((self._std != 1).any())
-        self._plain = not self._scaled and not self._mean.any()
+        self._scaling = RowScaling(store.path, self.shape, mean, std)
 
     def indices(self, step: int, first: int, last: int) -> NDArray[np.int64]:
         """Record numbers of rows ``first`` to ``last`` of the mini-batch of ``step``: (last − first,) int64."""
@@ -61,25 +60,13 @@ class RowReader(RowSource):
         crop = tuple(slice(a, b) if out.data is not None else slice(0, 0) for a, b in box)
         values, labels = self._cache.take(self.records(step, lo, hi), crop)
         if out.data is not None:
-            self._normalise(values, crop, out.data)
+            self._scaling.apply(values, crop, out.data)
         if out.label is not None:
             self._require_labels()
             out.label[...] = labels
 
-    def _normalise(self, values: NDArray[Any], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
-        """Write (values − mean) / std to ``out``, in its dtype."""
-        if self._plain:
-            np.copyto(out, values, casting="unsafe")
-            return
-        np.subtract(values, self._mean[crop].astype(out.dtype), out=out, dtype=out.dtype)
-        if self._scaled:
-            np.divide(out, self._std[crop].astype(out.dtype), out=out)
-
-    def _per_element(self, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
-        array = np.asarray(value, np.float64)
-        if array.shape not in ((), self.shape):
-            raise DataError(f"{self._path}: expected a {name} of shape {self.shape}, got {array.shape}; make it anew")
-        return np.broadcast_to(array, self.shape)  # a view: a scalar takes no memory per element
+    def labels(self, box: Region) -> Shape:
+        return self._cache.label_shape
 
     def _require_labels(self) -> None:
         if not self._cache.labelled:

@@ -6,24 +6,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netpart.data.stores.kvfile import KvStore, KvWriter
+from netpart.data.stores.lmdb_store import LmdbStore
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
-BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
+BACKENDS: dict[str, Callable[[Path], RecordStore]] = {
+    "kvfile": KvStore,
+    "lmdb": LmdbStore,
+    "textfile": TextStore,
+}
 """Backend name -> function that opens a path; a new backend is one line here."""
 
 
-def open_store(backend: str, path: Path) -> RecordStore:
-    """Open the store at ``path``.
+def open_store(backend: str, path: Path, textfile: Callable[[Path], RecordStore] = TextStore) -> RecordStore:
+    """Open the store at ``path``; a ``textfile`` by that function.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.
     """
     if backend not in BACKENDS:
+        *others, last = sorted(BACKENDS)
         raise DataError(
-            f"{path}: expected backend {' or '.join(sorted(BACKENDS))}, got {backend!r}; set store_conf.backend"
+            f"{path}: expected backend {', '.join(others)} or {last}, got {backend!r}; set store_conf.backend"
         )
-    return BACKENDS[backend](path)
+    return textfile(path) if backend == "textfile" else BACKENDS[backend](path)
 
 
 __all__ = ["BACKENDS", "KvWriter", "RecordStore", "open_store"]

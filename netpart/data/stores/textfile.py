@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from netpart.units import bytes_text
 
 LONGEST = 64 << 20
 """Largest number of bytes of a line."""
-_NEWLINE = 0x0A
+NEWLINE = 0x0A
 
 
 class TextStore(RecordStore):
@@ -23,7 +25,7 @@ class TextStore(RecordStore):
         lines = 0
         start = 0
         for at, block in file.blocks():
-            found = at + np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
+            found = at + self._line_ends(np.frombuffer(block, np.uint8))
             start, lines = (int(found[-1]) + 1, lines + len(found)) if len(found) else (start, lines)
             if at + len(block) - start > LONGEST:
                 wanted = f"lines of at most {bytes_text(LONGEST)}"
@@ -33,6 +35,10 @@ class TextStore(RecordStore):
         if start < file.size:
             stops.append(np.array([file.size]))
         return _line_spans(np.concatenate(stops))
+
+    def _line_ends(self, block: NDArray[np.uint8]) -> NDArray[Any]:
+        """Offsets in ``block``, the next of the file, of the line feeds that end a line."""
+        return np.flatnonzero(block == NEWLINE)
 
     def key(self, record: int) -> bytes:
         """The line's number in decimal digits."""

@@ -45,6 +45,7 @@ def summarise_run(
         bytes_by_edge=_count_bytes_by_edge(predict_volumes(partition, first), members),
         tables=notes.tests[-1].tables if notes.tests else {},
         accuracies=_test_accuracies(notes.tests),
+        classes=_class_names(partition),
         steps_per_epoch=_steps_per_epoch(partition),
         step_seconds=[
             max(times)
@@ -69,6 +70,13 @@ def _steps_per_epoch(partition: Partition) -> float | None:
     inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
     counts = [count for count in (layer.records() for layer in inputs) if count is not None]
     return max(counts) / partition.phases[TRAIN][-1].rows[1] if counts else None
+
+
+def _class_names(partition: Partition) -> dict[str, list[str]]:
+    """The names of the classes by input layer, of those whose data has names."""
+    inputs = ((node.name, node.layer) for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
+    found = ((name, list(layer.class_names())) for name, layer in inputs)
+    return {name: names for name, names in found if names}
 
 
 def _count_bytes_by_edge(found: Iterable[MessageVolume], members: list[MemberRecord]) -> dict[str, int]:

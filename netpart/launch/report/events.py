@@ -125,8 +125,9 @@ class Summary:
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
     ``step_seconds`` holds the latest 1000 training steps, each with the time of its slowest worker. ``tables`` are
     those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number of
-    steps for one pass over the training data, if that is finite. ``cluster`` describes the groups and servers, if there
-    are several groups or any servers. ``staleness`` covers all updates that servers made, or all averages.
+    steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by input
+    layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
+    servers. ``staleness`` covers all updates that servers made, or all averages.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Summary:
     tables: dict[str, list[list[int]]] = field(default_factory=dict)
     accuracies: list[tuple[int, float]] = field(default_factory=list)
     steps_per_epoch: float | None = None
+    classes: dict[str, list[str]] = field(default_factory=dict)
     cluster: str = ""
     staleness: Staleness | None = None
 

@@ -1,3 +1,14 @@
 """Layers that read data."""
 
-__all__ = ["array", "nifti", "parser", "placeholder", "rows", "shard_data", "text"]
+__all__ = [
+    "array_input",
+    "csv_input",
+    "nifti",
+    "parser",
+    "placeholder",
+    "rows",
+    "shard_data",
+    "source_rows",
+    "text",
+    "windows",
+]

@@ -1,7 +1,8 @@
-"""kCSVInput: lines ``label,v1,v2,...`` of a text file."""
+"""kCSVInput: lines of numbers and labels of a text file."""
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -10,22 +11,29 @@ from numpy.typing import DTypeLike
 
 from netpart.data.row_source import RowSource
 from netpart.data.signatures import HEAD, guess_file_kind, is_text
-from netpart.data.stores.decode import csv_decoder
+from netpart.data.stores.csv_classes import learn_classes, read_classes
+from netpart.data.stores.csv_decode import CsvColumns, csv_decoder
+from netpart.data.stores.csv_fields import split_fields
+from netpart.data.stores.csv_store import CsvStore
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError
 from netpart.layers.checks import fault
+from netpart.layers.inputs.csv_columns import choose_columns
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import open_layer_store, open_store_rows
-from netpart.spec import Shape, Spec
+from netpart.layers.inputs.stores import data_path, open_layer_store, open_store_rows
+from netpart.spec import INT, Region, Shape, Spec
 
+TRAIN = 1
+BOM = "\ufeff"
+"""What some programs write before the header."""
 SEPARATORS = ",", ";", "\t", "|", " "
 """Separators to try for the hint of an error, if the one of the job does not fit."""
 
 
 def _count_numbers(line: bytes, separator: str) -> int:
     """The number of fields of a line that are numbers."""
-    return sum(map(_is_numeric_field, line.split(separator.encode())))
+    return sum(_is_numeric_field(field.strip(b'"')) for field in line.split(separator.encode()))
 
 
 def _is_numeric_field(column: bytes) -> bool:
@@ -63,36 +71,97 @@ def _quote_separator(separator: str) -> str:
 
 @final
 class CSVInput(RowInput):
-    """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line."""
+    """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line.
+
+    The label is the first column, or each label_column: then label is (batch, labels). Fields may be quoted (RFC 4180).
+    """
 
     types: ClassVar[tuple[str, ...]] = ("kCSVInput",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
 
     def infer(self) -> tuple[Spec, ...]:
-        if not self.conf.store_conf.separator:
+        conf = self.conf.store_conf
+        if not conf.separator:
             raise fault(self, "a separator", "an empty one", 'write separator: ","', "store_conf", "separator")
-        self.labelled = self.conf.store_conf.has_label
-        return super().infer()
+        self.labelled = conf.has_label
+        data, *label = super().infer()
+        several = (len(conf.label_column),) * (len(conf.label_column) > 1)
+        return (data, *(Spec((*spec.shape, *several), INT) for spec in label))
+
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return (region, *((region[0], *label.whole[1:]) for label in self.outputs[1:]))
 
     def sample(self) -> Shape:
         conf = self.conf.store_conf
         if conf.shape:
             return tuple(conf.shape)
         with self._store() as store:
-            return (len(store.value(0).split(conf.separator.encode())) - self.labelled,)
+            return (len(self._columns(store).values),)
 
     def records(self) -> int | None:
         with self._store() as store:
             return len(store)
 
+    def check_labels(self, classes: int) -> None:
+        if self.conf.store_conf.classes_file and len(found := self._classes(TRAIN) or {}) > classes:
+            path = self._classes_path()
+            hint = "give the layer below the loss as many outputs, or correct the file"
+            raise DataError(f"{path}: expected at most {classes} classes, got {len(found)}; {hint}")
+
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, self.labelled, dtype)
-        return open_store_rows(self, self._store(), decode, self._file, batch, seed)
+        store = self._store()
+        shape, conf = self.output.shape[1:], self.conf.store_conf
+        columns, classes = self._chosen(store, shape), self._classes(phase)
+        decode = csv_decoder(shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes)
+        return open_store_rows(self, store, decode, self._file, batch, seed)
+
+    def _chosen(self, store: RecordStore, shape: Shape) -> CsvColumns | None:
+        """The columns that store_conf names; None if it names none. Raises DataError if they do not fit ``shape``."""
+        conf = self.conf.store_conf
+        if not conf.label_column and not conf.skip_column:
+            return None
+        columns = self._columns(store)
+        if len(columns.values) != prod(shape):
+            hint = "correct store_conf.shape, or name other columns"
+            got = f"{len(columns.values)} columns of values"
+            raise DataError(f"{store.place(0)}: expected {prod(shape)} for shape {shape}, got {got}; {hint}")
+        return columns
+
+    def _columns(self, store: RecordStore) -> CsvColumns:
+        """The columns of the lines, by the first of them."""
+        separator = self.conf.store_conf.separator.encode()
+        try:
+            return choose_columns(self, len(split_fields(store.value(0), separator)), self._header())
+        except DataError as error:
+            raise DataError(f"{store.place(0)}: {error}") from error
+
+    def _header(self) -> list[str]:
+        """The names of the columns; none without a header."""
+        conf = self.conf.store_conf
+        if not conf.header:
+            return []
+        with open_store("textfile", data_path(self, conf.path, "store_conf", "path"), CsvStore) as store:
+            fields = split_fields(store.value(0), conf.separator.encode())
+        return [field.decode(errors="replace").removeprefix(BOM) for field in fields]
+
+    def _classes(self, phase: int) -> dict[bytes, int] | None:
+        """The numbers of the words of classes_file; None without one. Training makes a file that is missing."""
+        if not self.conf.store_conf.classes_file or not self.labelled:
+            return None
+        path = self._classes_path()
+        if phase != TRAIN or path.exists():
+            return read_classes(path)
+        with self._store() as store:
+            return learn_classes(store, self.conf.store_conf.separator, self._columns(store).labels, path)
+
+    def _classes_path(self) -> Path:
+        """The path of classes_file."""
+        return data_path(self, self.conf.store_conf.classes_file, "store_conf", "classes_file")
 
     def _store(self) -> RecordStore:
         """Open the lines of the file. Raises DataError if the first line does not consist of values."""
-        store = open_layer_store(self, "textfile")
+        store = open_layer_store(self, "textfile", CsvStore)
         first = store.value(0)
         kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
         if kind or b"\0" in first:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 from numpy.typing import DTypeLike
 
 from netpart.data.stores.decode import Decode, record_shape
 from netpart.data.stores.mnist_format import mnist_decoder, mnist_shape
-from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError
 from netpart.layers.checks import at_least, fault
@@ -37,9 +36,6 @@ class Mnist(RecordParser):
 
     def decoder(self, dtype: DTypeLike) -> Decode:
         return mnist_decoder(self.conf.mnist_conf.norm_a, self.conf.mnist_conf.norm_b, self.size, dtype)
-
-    def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
-        reader.read(step, lo, hi, out, None)
 
     def _stored(self, source: RecordSpec) -> int:
         """The side of the image in the first record, pixels. Raises DataError if it is not a square grey image."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import DTypeLike
@@ -19,6 +20,9 @@ from netpart.spec import Region
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
+ReadRows = Callable[[RowReader, int, int, int, Any], None]
+"""(reader, step, first row, last row, array to fill)."""
+
 
 class RecordParser(Layer):
     """Reader of a kShardData layer. A subclass decodes one value and chooses its output: elements or label."""
@@ -27,9 +31,13 @@ class RecordParser(Layer):
     def decoder(self, dtype: DTypeLike) -> Decode:
         """The function from the bytes of a record to (elements, label); ``dtype`` is the compute dtype."""
 
-    @abstractmethod
     def read(self, reader: RowReader, step: int, lo: int, hi: int, out: Any) -> None:
         """Fill ``out`` with rows ``lo`` to ``hi`` of the mini-batch of ``step``."""
+        reader.read(step, lo, hi, out, None)
+
+    def reading(self, call: Call, dtype: DTypeLike) -> ReadRows:
+        """The function that reads the rows of a call, by default ``read``."""
+        return self.read
 
     def records(self) -> RecordSpec:
         """The spec of the source; raises ConfigError if it holds no records."""
@@ -47,6 +55,7 @@ class RecordParser(Layer):
     def forward(self, kernels: Kernels, call: Call) -> Op:
         lo, hi = (call.first_row + end for end in call.region[0])
         readers = dict[int, RowReader]()
+        read = self.reading(call, kernels.dtype)
 
         def fill(out: Array) -> None:
             records = call.x[0][0]
@@ -54,6 +63,6 @@ class RecordParser(Layer):
             # is the same object.
             if id(records) not in readers:
                 readers[id(records)] = records.reader(self.decoder(kernels.dtype))
-            self.read(readers[id(records)], records.step, lo, hi, out)
+            read(readers[id(records)], records.step, lo, hi, out)
 
         return kernels.feed(call.y[:1], fill)

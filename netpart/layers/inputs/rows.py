@@ -49,6 +49,10 @@ class RowInput(Layer):
         """Rows of one pass over the data; None if the data is endless. May open the data."""
         return None
 
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the classes in the order of their labels, if the data has names. May open the data."""
+        return ()
+
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self)
         if not self.conf.HasField(self.field):

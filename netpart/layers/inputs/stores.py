@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
+from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
@@ -33,12 +34,15 @@ def data_path(layer: Layer, path: str, *at: str) -> Path:
     return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
 
 
-def open_layer_store(layer: Layer, backend: str) -> RecordStore:
-    """Open the store of store_conf; ``backend`` is the default of its backend. Raises ConfigError or DataError."""
+def open_layer_store(layer: Layer, backend: str, textfile: Callable[[Path], RecordStore] = TextStore) -> RecordStore:
+    """Open the store of store_conf; ``backend`` is the default of its backend, ``textfile`` opens a text file.
+
+    Raises ConfigError or DataError.
+    """
     conf = layer.conf.store_conf
     if conf.encoded:
         raise fault(layer, "plain records", "encoded: true", "store decoded images", "store_conf", "encoded")
-    store = open_store(conf.backend or backend, data_path(layer, conf.path, "store_conf", "path"))
+    store = open_store(conf.backend or backend, data_path(layer, conf.path, "store_conf", "path"), textfile)
     if conf.header and (conf.backend or backend) != "textfile":
         raise fault(layer, "header: true of a textfile", conf.backend or backend, "omit it", "store_conf", "header")
     if conf.header:

@@ -76,7 +76,7 @@ def _unbalanced_hint(partition: Partition, axis: int, sizes: list[int]) -> str:
 
 def _batch_sizes(node: Node) -> tuple[str, list[int]] | None:
     """(conf, batchsize) of an input layer; None for another layer."""
-    for name in ("store_conf", "sharddata_conf", "text_conf"):
+    for name in ("store_conf", "sharddata_conf", "text_conf", "array_conf", "token_conf", "lmdbdata_conf"):
         if node.layer.is_input and node.conf.HasField(name):
             size = getattr(node.conf, name).batchsize
             return name, [size] if isinstance(size, int) else list(size)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data.stores.decode import csv_decoder, record_decoder, record_shape
+from netpart.data.stores.csv_decode import csv_decoder
+from netpart.data.stores.decode import record_decoder, record_shape
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from netpart.data.stores.decode import csv_decoder, record_decoder
+from netpart.data.stores.csv_decode import csv_decoder
+from netpart.data.stores.decode import Label, record_decoder
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.rows import RowReader
@@ -141,7 +142,7 @@ def test_each_output_may_be_left_out(store: RecordStore) -> None:
 def test_records_are_decoded_once_if_they_fit_the_budget(store: RecordStore, budget: int, decodings: int) -> None:
     seen: list[bytes] = []
 
-    def decode(value: bytes) -> tuple[NDArray[Any], int | None]:
+    def decode(value: bytes) -> tuple[NDArray[Any], Label]:
         seen.append(value)
         return record_decoder(SHAPE)(value)
 

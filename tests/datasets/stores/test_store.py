@@ -32,7 +32,7 @@ def test_a_folder_is_no_text_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_backend_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="expected backend kvfile or textfile, got 'hdfsfile'"):
+    with pytest.raises(DataError, match="expected backend kvfile, lmdb or textfile, got 'hdfsfile'"):
         open_store("hdfsfile", tmp_path)
 
 

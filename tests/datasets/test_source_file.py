@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netpart.data.array_rows import ArrayFile, ArrayRows
+from netpart.data.source_file import SourceFile, SourceFileRows
 from netpart.errors import DataError
 
 
@@ -24,7 +24,7 @@ def rows(tmp_path: Path) -> np.ndarray[Any, Any]:
 
 
 def test_rows_follow_the_file_and_wrap_around(tmp_path: Path, rows: np.ndarray[Any, Any]) -> None:
-    source = ArrayRows(ArrayFile(tmp_path / "a.npy"), 3)
+    source = SourceFileRows(SourceFile(tmp_path / "a.npy"), 3)
     for step in range(4):
         found = np.empty((3, 2, 3))
         source.read(step, 0, 3, found, None)
@@ -33,7 +33,7 @@ def test_rows_follow_the_file_and_wrap_around(tmp_path: Path, rows: np.ndarray[A
 
 def test_a_part_reads_its_rows_and_its_box(tmp_path: Path, rows: np.ndarray[Any, Any]) -> None:
     found = np.empty((2, 1, 2))
-    ArrayRows(ArrayFile(tmp_path / "a.npy"), 3).read(1, 1, 3, found, None, ((1, 2), (1, 3)))
+    SourceFileRows(SourceFile(tmp_path / "a.npy"), 3).read(1, 1, 3, found, None, ((1, 2), (1, 3)))
     assert np.array_equal(found, rows[4:6, 1:2, 1:3])
 
 
@@ -41,13 +41,13 @@ def test_a_part_reads_its_rows_and_its_box(tmp_path: Path, rows: np.ndarray[Any,
 def test_any_numbers_are_converted(dtype: str, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[0, 1], [1, 1]], dtype))
     found = np.empty((2, 2), np.float32)
-    ArrayRows(ArrayFile(tmp_path / "a.npy"), 2).read(0, 0, 2, found, None)
+    SourceFileRows(SourceFile(tmp_path / "a.npy"), 2).read(0, 0, 2, found, None)
     assert found.tolist() == [[0, 1], [1, 1]]
 
 
 def test_bytes_become_windows_and_the_last_one_is_padded(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"abcdefgh")
-    file = ArrayFile(tmp_path / "a.txt", (3,), integers=True)
+    file = SourceFile(tmp_path / "a.txt", (3,), integers=True)
     assert file.count == 3
     assert b"".join(file.row(r).tobytes() for r in range(3)) == b"abcdefgh\0"
 
@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_used_is_named(name: str, tmp_path: Path) -> None:
     content, message = BAD[name]
     (tmp_path / "a.npy").write_bytes(content)
     with pytest.raises(DataError, match=f"a.npy: {message}"):
-        ArrayFile(tmp_path / "a.npy")
+        SourceFile(tmp_path / "a.npy")
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_a_file_that_cannot_be_used_is_named(name: str, tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused(make: Callable[[Path], object], message: str, tmp_path: Path) -> None:
     make(tmp_path / "a.npy")
     with pytest.raises(DataError, match=message):
-        ArrayFile(tmp_path / "a.npy")
+        SourceFile(tmp_path / "a.npy")
 
 
 def test_tokens_are_whole_numbers_of_32_bits(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[1, 2], [3, -4], [1 << 40, 0]]))
-    file = ArrayFile(tmp_path / "a.npy", integers=True)
+    file = SourceFile(tmp_path / "a.npy", integers=True)
     assert file.row(0).tolist() == [1, 2]
     with pytest.raises(DataError, match=r"a.npy: row 1: expected tokens from 0 to 2147483647, got -4"):
         file.row(1)
@@ -114,11 +114,11 @@ def test_tokens_are_whole_numbers_of_32_bits(tmp_path: Path) -> None:
         file.row(2)
     np.save(tmp_path / "a.npy", np.ones((2, 2)))
     with pytest.raises(DataError, match="expected whole numbers, as the net reads tokens, got float64"):
-        ArrayFile(tmp_path / "a.npy", integers=True)
+        SourceFile(tmp_path / "a.npy", integers=True)
 
 
 def test_a_file_that_shrinks_is_named(tmp_path: Path, rows: np.ndarray[Any, Any]) -> None:
-    file = ArrayFile(tmp_path / "a.npy")
+    file = SourceFile(tmp_path / "a.npy")
     os.truncate(tmp_path / "a.npy", 200)
     with pytest.raises(DataError, match="truncated while it was read"):
         file.row(6)
@@ -126,4 +126,4 @@ def test_a_file_that_shrinks_is_named(tmp_path: Path, rows: np.ndarray[Any, Any]
 
 def test_there_are_no_labels(tmp_path: Path, rows: np.ndarray[Any, Any]) -> None:
     with pytest.raises(DataError, match="expected labels, got rows alone"):
-        ArrayRows(ArrayFile(tmp_path / "a.npy"), 3).read(0, 0, 3, None, np.empty(3, np.int32))
+        SourceFileRows(SourceFile(tmp_path / "a.npy"), 3).read(0, 0, 3, None, np.empty(3, np.int32))

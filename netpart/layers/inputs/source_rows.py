@@ -1,4 +1,4 @@
-"""ArrayInput: takes the place of an input layer, with rows of a NumPy file or of bytes. No job names it.
+"""SourceRows: takes the place of an input layer, with rows of a NumPy file or of bytes. No job names it.
 
 ``netpart predict`` writes it into the job that it sends to its workers (``layers.INTERNAL``).
 """
@@ -11,8 +11,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.array_rows import SUFFIX, ArrayFile, ArrayRows
 from netpart.data.row_source import RowSource
+from netpart.data.source_file import SUFFIX, SourceFile, SourceFileRows
 from netpart.layers import ARRAY_TOKENS
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.stores import data_path
@@ -20,7 +20,7 @@ from netpart.spec import INT, Shape, Spec
 
 
 @final
-class ArrayInput(RowInput):
+class SourceRows(RowInput):
     """Output data (batch, *sample), without labels. Rows are the values of the file as they are.
 
     ``user_type`` distinguishes numbers and tokens. store_conf has the path and, for a file of bytes, the shape.
@@ -44,14 +44,14 @@ class ArrayInput(RowInput):
         return tuple(range(self.output.rank))
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        return ArrayRows(self._file(), batch)
+        return SourceFileRows(self._file(), batch)
 
     @property
     def _holds_tokens(self) -> bool:
         return self.conf.user_type == ARRAY_TOKENS
 
-    def _file(self) -> ArrayFile:
+    def _file(self) -> SourceFile:
         """Open the file. Raises DataError."""
         path = data_path(self, self.conf.store_conf.path, "store_conf", "path")
         shape = () if Path(path).suffix == SUFFIX else tuple(self.conf.store_conf.shape)
-        return ArrayFile(path, shape, self._holds_tokens)
+        return SourceFile(path, shape, self._holds_tokens)

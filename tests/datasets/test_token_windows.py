@@ -1,4 +1,4 @@
-"""TextWindows: rows that stay in their span, and every cut of them."""
+"""TokenWindows: rows that stay in their span, and every cut of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.data.corpus import Corpus
-from netpart.data.text_windows import TextWindows, phase_spans
+from netpart.data.token_windows import TextTokens, TokenWindows, phase_spans
 
 
 def test_a_row_is_a_window_and_the_bytes_after_it(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(bytes(range(20)))
-    rows = TextWindows(Corpus([path]), (4, 12), 3, lambda step, lo, hi, bound: [bound - 1] * (hi - lo))
+    rows = TokenWindows(TextTokens(Corpus([path])), (4, 12), 3, lambda step, lo, hi, bound: [bound - 1] * (hi - lo))
     data, label = np.full((2, 3), -7, np.int32), np.full((2, 3), -7, np.int32)
     rows.read(0, 0, 2, data, label)
     assert (data.tolist(), label.tolist()) == ([[8, 9, 10]] * 2, [[9, 10, 11]] * 2)

@@ -25,7 +25,7 @@ TOKENS = 1 << 31
 """A token is a whole number from 0 to before this."""
 
 
-class ArrayFile:
+class SourceFile:
     """The rows of a NumPy file (rows, *sample), or those of ``shape`` in a file of bytes if that is given.
 
     A last row of bytes that is not full is padded with byte 0. ``integers``: the rows must be tokens. Raises DataError
@@ -95,13 +95,13 @@ class ArrayFile:
         raise DataError(f"{self.path}: expected {expected}, got {got}; {hint}")
 
 
-class ArrayRows(RowSource):
+class SourceFileRows(RowSource):
     """The rows of ``file`` in order, from the first one again after the last one; they have no labels.
 
     Row r of step s is row (s·batch + r) mod n.
     """
 
-    def __init__(self, file: ArrayFile, batch: int) -> None:
+    def __init__(self, file: SourceFile, batch: int) -> None:
         self.shape = file.shape
         self._file = file
         self._order = RecordOrder(file.count, batch)

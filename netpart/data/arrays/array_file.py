@@ -1,0 +1,59 @@
+"""Opening of an array by the file's first bytes: .npy, .npz or HDF5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from netpart.data.arrays.hdf5_file import MAGIC as HDF5
+from netpart.data.arrays.hdf5_file import hdf5_names, open_hdf5_array
+from netpart.data.arrays.npz_archive import npz_names, open_npz_array
+from netpart.data.arrays.numpy_header import open_npy_array
+from netpart.data.arrays.row_array import RowArray
+from netpart.data.file_bytes import FileBytes
+from netpart.errors import DataError, MissingData, os_error_text
+
+ZIP = b"PK\x03\x04"
+CONTAINERS: dict[bytes, tuple[Callable[[Path], list[str]], Callable[[Path, str], RowArray]]] = {
+    ZIP: (npz_names, open_npz_array),
+    HDF5: (hdf5_names, open_hdf5_array),
+}
+"""First bytes of files with several arrays -> their names, and the opener of one."""
+HINT = "correct the path, or save the array with numpy.save"
+
+
+def open_array(path: Path, name: str = "", others: Sequence[str] = (), field: str = "data") -> RowArray:
+    """Open the array ``name`` of the file at ``path``; without a name the only one, apart from ``others``.
+
+    ``field`` is the field of array_conf that gives the name. Raises DataError if there is no such array.
+    """
+    head = _read_head(path)
+    for magic, (names, opened) in CONTAINERS.items():
+        if head.startswith(magic):
+            return opened(path, _choose_name(path, names(path), name, others, field))
+    if name:
+        raise DataError(f"{path}: expected an .npz or HDF5 file with {name!r}, got another file; omit {field}")
+    return open_npy_array(FileBytes(path), str(path))
+
+
+def _read_head(path: Path) -> bytes:
+    """The first bytes of a file. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
+    try:
+        file = FileBytes(path)
+    except FileNotFoundError:
+        raise MissingData(f"{path}: expected a file with an array, got nothing there; {HINT}") from None
+    except OSError as error:
+        raise DataError(f"{path}: expected a file with an array, got {os_error_text(error)}; {HINT}") from error
+    if not file.size:
+        raise DataError(f"{path}: expected an array, got an empty file; {HINT}")
+    return file.read(0, min(file.size, len(HDF5)))
+
+
+def _choose_name(path: Path, names: list[str], name: str, others: Sequence[str], field: str) -> str:
+    """``name`` if the file has it or, without a name, the only one that is none of ``others``."""
+    found = [name] if name in names else [each for each in names if each not in others and not name]
+    if len(found) != 1:
+        wanted = repr(name) if name else "one array"
+        listed = ", ".join(names[:20]) or "none"
+        raise DataError(f"{path}: expected {wanted}, got the arrays {listed}; name one of them as {field}")
+    return found[0]

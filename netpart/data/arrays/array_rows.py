@@ -1,0 +1,126 @@
+"""ArrayRows: the rows of an array, with labels of another array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.data.arrays.row_array import RowArray, scan_blocks
+from netpart.data.record_order import RecordOrder
+from netpart.data.row_scaling import RowScaling
+from netpart.data.row_source import RowOutputs, RowSource
+from netpart.errors import DataError
+from netpart.spec import Region, Shape
+
+LABEL_KINDS = "biu"
+"""Kinds of dtypes of labels: whole numbers."""
+INT32 = np.iinfo(np.int32)
+
+
+class ArrayRows(RowSource):
+    """Row r of a step is the row of ``data`` that ``order`` gives, in ``shape`` and scaled; its labels are that row of
+    ``label``.
+
+    Raises DataError for an element that is not a finite number of the dtype to fill, and for a label beyond 32 bits.
+    """
+
+    def __init__(
+        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling,
+        shape: Shape | None = None,
+    ) -> None:  # fmt: skip
+        self.shape: Shape = data.shape[1:] if shape is None else shape
+        self._data = data
+        self._label = label
+        self._order = order
+        self._scaling = scaling
+
+    def labels(self, box: Region) -> Shape:
+        return () if self._label is None else label_shape(self._label)
+
+    def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
+        records = self._order.records(step, lo, hi)
+        if out.data is not None:
+            self._fill_data(records, tuple(slice(*ends) for ends in box), out.data)
+        if out.label is not None and self._label is not None:
+            out.label[...] = read_labels(self._label, records)
+
+    def _fill_data(self, records: NDArray[np.int64], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
+        values = _gather_rows(self._data, records).reshape(len(out), *self.shape)[(slice(None), *crop)]
+        # A number that is too large for the dtype becomes infinite, which is an error here and no warning of NumPy's.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._scaling.apply(values, crop, out)
+        if self._data.dtype.kind == "f":
+            _require_finite(self._data.place, records, values, out)
+
+
+def _gather_rows(array: RowArray, records: NDArray[np.int64]) -> NDArray[Any]:
+    """The rows ``records`` of ``array``, read-only. Consecutive ones are read at once."""
+    runs = list(consecutive_runs(records))
+    if len(runs) == 1:
+        return array.rows(runs[0][1], runs[0][1] + len(records))
+    values = np.empty((len(records), *array.shape[1:]), array.dtype)
+    for at, first, count in runs:
+        values[at : at + count] = array.rows(first, first + count)
+    return values
+
+
+def label_shape(label: RowArray) -> Shape:
+    """The shape of the labels of one row: () for one, (labels,) for several, (places,) for one per place."""
+    return (prod(label.shape[1:]),) if len(label.shape) > 1 else ()
+
+
+def read_labels(label: RowArray, records: NDArray[np.int64], classes: int | None = None) -> NDArray[np.int32]:
+    """The labels of the rows ``records``: (records, *label_shape) int32.
+
+    Raises DataError for one that is not below ``classes``, or needs more than 32 bits.
+    """
+    values = _gather_rows(label, records)
+    low, most = (INT32.min, INT32.max) if classes is None else (0, classes - 1)
+    wrong = (values < low) | (values > most)
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        hint = "give the layer below the loss as many outputs as there are classes" if classes else "use 32 bits"
+        raise DataError(
+            f"{label.place}: row {records[place[0]]}: expected a label from {low} to {most}, got {values[place]}; "
+            f"correct it, or {hint}"
+        )
+    return values.astype(np.int32).reshape(len(records), *label_shape(label))
+
+
+def check_labels_below(label: RowArray, classes: int) -> None:
+    """Raise DataError for a label that is not from 0 to ``classes`` − 1. Of very many labels some blocks are read."""
+    for lo, hi in scan_blocks(len(label), prod(label.shape[1:])):
+        read_labels(label, np.arange(lo, hi), classes)
+
+
+def require_labels_fit(data: RowArray, label: RowArray) -> None:
+    """Raise DataError unless ``label`` has whole numbers, and as many rows as ``data``."""
+    if label.dtype.kind not in LABEL_KINDS:
+        hint = "save y.astype('int32')"
+        raise DataError(f"{label.place}: expected labels that are whole numbers, got {label.dtype}; {hint}")
+    if len(label) != len(data):
+        wanted = f"labels of {len(data)} rows, as {data.place} has"
+        raise DataError(f"{label.place}: expected {wanted}, got {len(label)}; save both arrays anew")
+
+
+def consecutive_runs(records: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """Yield (index of the first, its record, number of records) of every run of consecutive record numbers."""
+    ends = [*(np.flatnonzero(np.diff(records) != 1) + 1).tolist(), len(records)]
+    start = 0
+    for end in ends if len(records) else []:
+        yield start, int(records[start]), end - start
+        start = end
+
+
+def _require_finite(place: str, records: NDArray[np.int64], values: NDArray[Any], out: NDArray[Any]) -> None:
+    """Raise DataError for an element of ``out`` that is not finite; ``values`` are the elements of the rows ``records``
+    as the file has them."""
+    wrong = ~np.isfinite(out)
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"row {records[at[0]]}, element {list(at[1:])}"
+        raise DataError(f"{place}: {where}: expected a finite {out.dtype}, got {values[at]}; correct the array")

@@ -1,0 +1,89 @@
+"""ImageTable: the paths of a set of images with their labels or masks, from folders or from a list."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netpart.errors import DataError, MissingData, os_error_text
+from netpart.files import read_file
+
+TABLE = 256 << 20
+"""Largest number of bytes of a list."""
+MOST = (1 << 31) - 1
+"""Highest label: labels are int32."""
+DIGITS = len(str(MOST))
+PATH, MASK = "path", "mask"
+HINT = "correct the path (--set LAYER.image_conf.path=FOLDER, say)"
+CSV_LINES = "lines `path,label`"
+
+
+@dataclass(frozen=True)
+class ImageTable:
+    """Images, and either ``labels`` (images, labels per image) or the ``masks`` of all of them.
+
+    ``places`` names each image in errors. ``classes`` are the names of the classes, if they have names.
+    """
+
+    images: list[str]
+    places: list[str]
+    labels: NDArray[np.int32] | None = None
+    masks: list[str] | None = None
+    classes: tuple[str, ...] = ()
+
+
+def read_image_list(path: Path) -> ImageTable:
+    """Read a CSV file of lines `path,label` or `path,label,label...`; paths are relative to its folder.
+
+    Under a header that begins with `path`, a column `mask` has the paths of masks. Raises DataError if the file is
+    missing, empty or has other lines.
+    """
+    lines = _csv_lines(path)
+    header = lines.pop(0)[1] if lines and lines[0][1][0].strip() == PATH else None
+    if not lines:
+        raise DataError(f"{path}: expected {CSV_LINES}, got none; list an image in each line")
+    columns = [name.strip() for name in header] if header else [PATH, *["label"] * max(1, len(lines[0][1]) - 1)]
+    masked = MASK in columns
+    if masked and columns != [PATH, MASK]:
+        raise DataError(f"{path}: expected the columns `path,mask`, got {','.join(columns)[:80]}; omit the others")
+    rows = [_checked_row(f"{path}:{n}", row, len(columns), masked) for n, row in lines]
+    images = [str(path.parent / row[0].strip()) for row in rows]
+    places = [f"{path}:{n}: {image}" for (n, _), image in zip(lines, images, strict=True)]
+    if masked:
+        return ImageTable(images, places, masks=[str(path.parent / row[1].strip()) for row in rows])
+    return ImageTable(images, places, np.array([list(map(int, row[1:])) for row in rows], np.int32))
+
+
+def _csv_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV file that are not empty, with their numbers."""
+    try:
+        text = read_file(path, TABLE).decode()
+        return [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row]
+    except FileNotFoundError:
+        raise MissingData(f"{path}: expected a folder of images or a list of them, got nothing there; {HINT}") from None
+    except OSError as error:
+        got = os_error_text(error)
+        raise DataError(f"{path}: expected a folder of images or a list of them, got {got}; {HINT}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: expected {CSV_LINES} in UTF-8, got {error}; {HINT}") from error
+
+
+def _checked_row(who: str, row: list[str], columns: int, masked: bool) -> list[str]:
+    """A line with the right number of columns; the last ones are labels, unless it is ``masked``."""
+    labels = [] if masked else row[1:]
+    if len(row) != columns or columns < 2 or not row[0].strip() or not all(map(is_label, labels)):
+        expected = "`path,mask`" if masked else f"`path,label` with {max(1, columns - 1)} labels from 0 to {MOST}"
+        raise DataError(f"{who}: expected {expected}, got {','.join(row)[:80]!r}; correct it")
+    return row
+
+
+def is_label(text: str) -> bool:
+    """True for the decimal digits of a label."""
+    digits = text.strip()
+    # The number of digits first: Python refuses to convert thousands of them.
+    return digits.isascii() and digits.isdigit() and len(digits) <= DIGITS and int(digits) <= MOST

@@ -1,0 +1,34 @@
+"""kImageInput: images in folders or in a list."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+from netpart.data.images.image_files import ImageFiles, read_image_table
+from netpart.layers.inputs.images import ImagesInput
+from netpart.layers.inputs.stores import data_path
+from netpart.spec import Spec
+
+
+@final
+class ImageInput(ImagesInput):
+    """A class is a folder of images, in natural order; or a CSV file lists images with labels or masks."""
+
+    types: ClassVar[tuple[str, ...]] = ("kImageInput",)
+    confs: ClassVar[tuple[str, ...]] = ("image_conf",)
+
+    def infer(self) -> tuple[Spec, ...]:
+        conf = self.conf.image_conf
+        self.masked = bool(conf.masks)
+        # A folder has one label per image; it is not listed before that is necessary.
+        self.several = not (conf.path and data_path(self, conf.path, self.field, "path").is_dir())
+        return super().infer()
+
+    def class_names(self) -> tuple[str, ...]:
+        samples = self.samples()
+        return samples.table.classes if isinstance(samples, ImageFiles) else ()
+
+    def find_samples(self) -> ImageFiles:
+        conf = self.conf.image_conf
+        masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
+        return ImageFiles(read_image_table(data_path(self, conf.path, self.field, "path"), conf.classes, masks))

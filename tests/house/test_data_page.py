@@ -1,0 +1,69 @@
+"""What docs/data.md has on images works: its files are made, its layers read them, its commands and its job run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+
+from netpart.layers import layer_class
+from netpart.layers.inputs.rows import RowInput
+from netpart.proto.job_pb2 import LayerType, NetProto
+from netpart.spec import FLOAT, INT
+from tests.house.page_package import page_blocks, run_python
+
+BLOCKS = page_blocks("data.md", "Images")
+INPUTS = [block for block in BLOCKS["protobuf"] if block.startswith("layer")]
+JOBS = [block for block in BLOCKS["protobuf"] if not block.startswith("layer")]
+COMMANDS = [line for block in BLOCKS[""] for line in block.splitlines() if line.startswith("netpart ")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the page is followed, with the files that it makes."""
+    path = tmp_path_factory.mktemp("page")
+    for block in BLOCKS["python"]:
+        (path / "block.py").write_text(block)
+        run_python(path, "block.py")
+    return path
+
+
+def first_rows(block: str, folder: Path) -> list[Any]:
+    """The data and the labels of the first mini-batch of a layer of the page."""
+    (proto,) = text_format.Parse(block, NetProto()).layer
+    layer = layer_class(LayerType.Name(proto.type))(proto, (), folder=folder)
+    assert isinstance(layer, RowInput)
+    layer.check_data()
+    kinds = {FLOAT: np.float32, INT: np.int32}
+    found = [np.full(spec.shape, -9, kinds[spec.dtype]) for spec in layer.outputs]
+    layer.open(layer.output.shape[0], 0, 1).read(0, 0, layer.output.shape[0], found[0], found[1])
+    return found
+
+
+@pytest.mark.parametrize("block", INPUTS)
+def test_a_layer_of_the_page_reads_the_files_of_the_page(block: str, folder: Path) -> None:
+    data, label = first_rows(block, folder)
+    assert len(data) == 10
+    assert np.isfinite(data).all()
+    assert data.std() > 0.1
+    assert {*np.unique(label)} == {0, 1}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_page_runs(command: str, folder: Path) -> None:
+    assert "made 20 images" in run_python(folder, "-m", *shlex.split(command))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_job_of_the_page_learns(workers: int, folder: Path) -> None:
+    (job,) = JOBS
+    (folder / "job.conf").write_text(job)
+    run_python(folder, "-m", "netpart", "run", "job.conf", "--workers", str(workers), "--summary", "summary.json")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["classes"] == {"data": ["stripes", "waves"]}
+    assert summary["loss"] < 0.2
