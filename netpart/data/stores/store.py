@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.stores.kvfile import KvStore, KvWriter
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
-BACKENDS: dict[str, Callable[[Path], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
+BACKENDS: dict[str, Callable[[DataPath], RecordStore]] = {"kvfile": KvStore, "textfile": TextStore}
 """Backend name -> function that opens a path; a new backend is one line here."""
 
 
-def open_store(backend: str, path: Path) -> RecordStore:
+def open_store(backend: str, path: DataPath) -> RecordStore:
     """Open the store at ``path``.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.signatures import HEAD, guess_file_kind, is_text
 from netpart.data.stores.decode import csv_decoder
@@ -102,7 +102,7 @@ class CSVInput(RowInput):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store
 
-    def _file(self, path: Path, purpose: str) -> Any:
+    def _file(self, path: DataPath, purpose: str) -> Any:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, has_label=False, dtype=np.float64)
         with open_store("textfile", path) as store:
             try:

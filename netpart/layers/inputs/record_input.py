@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.stores.decode import record_decoder, record_shape
 from netpart.data.stores.mean import read_mean, read_std
@@ -38,6 +38,6 @@ class RecordInput(RowInput):
         store = open_layer_store(self, "kvfile")
         return open_store_rows(self, store, record_decoder(self.output.shape[1:]), self._file, batch, seed)
 
-    def _file(self, path: Path, purpose: str) -> Any:
+    def _file(self, path: DataPath, purpose: str) -> Any:
         read = read_std if purpose == "std" else read_mean
         return read(path, self.output.shape[1:], self.conf.store_conf.backend or "kvfile")

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError
+from netpart.files import is_url
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.layer import Layer
@@ -17,20 +19,30 @@ from netpart.layers.layer import Layer
 if TYPE_CHECKING:
     from netpart.data.stores.record_store import RecordStore
 
-ReadFile = Callable[[Path, str], Any]
+ReadFile = Callable[[DataPath, str], Any]
 """(path, purpose "mean" or "std") -> array of the shape of a row."""
 
 
-def data_path(layer: Layer, path: str, *at: str) -> Path:
-    """Resolve ``path``: in the folder of the conf or, if only that exists, in the working directory.
+def data_path(layer: Layer, path: str, *at: str) -> DataPath:
+    """Resolve ``path``: a URL, or in the folder of the conf or, if only that exists, in the working directory.
 
-    Raises ConfigError, at the field ``at``, if it is empty.
+    Raises ConfigError, at the field ``at``, if it is empty, DataError for a URL that cannot be used.
     """
     if not path:
         raise fault(layer, "the path of its data", "none", f'write {at[-1]}: "..." in {at[0]}', *at)
+    if is_url(path):
+        return _parse_data_url(layer, path, at)
     # If neither exists, the path in the folder is returned: it is the better name for the error of the reader.
     in_folder = layer.folder / path
     return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
+
+
+def _parse_data_url(layer: Layer, path: str, at: tuple[str, ...]) -> UrlPath:
+    try:
+        return parse_url(path, url_settings(layer.data_cache))
+    except DataError as error:
+        error.at = at
+        raise
 
 
 def open_layer_store(layer: Layer, backend: str) -> RecordStore:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from netpart.data.corpus import Corpus, find_text_files
+from netpart.data.remote.url_path import url_settings
 from netpart.data.row_source import RowSource
 from netpart.data.text_windows import TextWindows, phase_spans
 from netpart.errors import DataError
@@ -56,7 +57,8 @@ class TextInput(RowInput):
         conf = self.conf.text_conf
         key = philox.stream_key(seed, self.name, "window")
         places = self.folder, Path()
-        corpus = Corpus([file for name in conf.files for file in find_text_files(name, conf.suffix, places)])
+        settings = url_settings(self.data_cache)
+        corpus = Corpus([file for name in conf.files for file in find_text_files(name, conf.suffix, places, settings)])
         span = dict(zip(PHASES, phase_spans(len(corpus), conf.held_out), strict=True))[phase]
         if span[1] - span[0] <= conf.window:
             named = [str(path) for path in corpus.paths] or [*conf.files]
