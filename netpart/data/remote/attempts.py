@@ -31,7 +31,7 @@ def request_repeatedly(url: UrlPath, expected: str, request: Callable[[], _T]) -
     while True:
         try:
             return _call_in_time(request, min(end - time.monotonic(), url.settings.deadline / SHARE))
-        except NetpartError:
+        except (NetpartError, TypeError, AttributeError, LookupError):  # no failure of a server
             raise
         except Exception as error:
             # The exception of the library is not shown: its text may have a signed URL.

@@ -12,6 +12,7 @@ from netpart.data.remote.url_path import CREDENTIALS, UrlPath
 _PASSING = (408, 425, 429)
 """HTTP statuses below 500 that a later request may not get."""
 _CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "DefaultCredentialsError")
+_ENDED = ("ClientPayloadError", "ChunkedEncodingError", "IncompleteRead", "ResponseStreamingError", "IncompleteReadError")
 _LONGEST = 120
 
 
@@ -37,11 +38,12 @@ def describe_failure(error: BaseException, url: UrlPath) -> RequestFailure:
     if isinstance(error, SurplusAnswer):
         hint = "its server ignores ranges: copy the file to a server that has them, or to this machine"
         return RequestFailure(str(error), hint)
-    if isinstance(error, ShortAnswer):
-        return RequestFailure(str(error), "check that the file is complete on its server", passing=True)
+    if isinstance(error, ShortAnswer) or type(error).__name__ in _ENDED:
+        got = str(error) if isinstance(error, ShortAnswer) else "an answer that ended before its length"
+        return RequestFailure(got, "check that the file is complete on its server", passing=True)
     if type(error).__name__ == "TooManyRedirects":
         return RequestFailure("redirects without end", "correct the URL: open it in a browser, say")
-    status = _http_status(error)
+    status = _http_status(error) or (_http_status(error.__cause__) if error.__cause__ else 0)
     if status in (401, 403) or isinstance(error, PermissionError) or type(error).__name__ in _CREDENTIALS:
         return _refused_access(url, status)
     if status:
@@ -80,8 +82,18 @@ def _connection_failure(error: BaseException) -> RequestFailure:
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return RequestFailure("no answer", hint, passing=True)
     # Addresses in the texts of libraries may have a signature after the question mark.
-    text = re.sub(r"\?\S*", "?...", " ".join(str(error).split()))[:_LONGEST]
+    said = _system_text(error) or str(error)
+    text = re.sub(r"\?\S*", "?...", " ".join(said.split()))[:_LONGEST]
     return RequestFailure(text or type(error).__name__, hint, passing=True)
+
+
+def _system_text(error: BaseException | None) -> str:
+    """The text of the operating system's error that led to ``error``; "" if none did."""
+    while error is not None:
+        if isinstance(error, OSError) and error.strerror:
+            return error.strerror
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _http_status(error: BaseException) -> int:
@@ -89,5 +101,7 @@ def _http_status(error: BaseException) -> int:
     response: Any = getattr(error, "response", None)
     if isinstance(response, dict):
         return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    status = getattr(error, "status", None) or getattr(response, "status_code", None) or getattr(error, "code", None)
+    # Not the attribute ``code`` of an error with a ``status``: aiohttp warns of it.
+    own = getattr(error, "status" if hasattr(error, "status") else "code", None)
+    status = getattr(response, "status_code", own)
     return status if isinstance(status, int) and 400 <= status < 600 else 0

@@ -74,7 +74,8 @@ def _fetcher(url: UrlPath, system: Any, path: str, size: int) -> Fetch:
         # Not cat_file: it asks for the size again, and reads ahead.
         found: Fetch = system.open(path, "rb")._fetch_range
         return found
-    return partial(system.cat_file, path)
+    # By name: their order differs between the file systems of fsspec.
+    return lambda start, stop: bytes(system.cat_file(path, start=start, end=stop))
 
 
 def _fetch_http_range(file: Any, start: int, stop: int) -> bytes:
@@ -135,8 +136,14 @@ def _open_webhdfs(fsspec: Any, host: str | None, port: int, deadline: float) -> 
     session = system.session
     session.request = partial(session.request, timeout=deadline)
     # fsspec does not look at the status of the second of the two answers to a read.
-    session.hooks["response"].append(lambda answer, *_, **__: answer.status_code < 500 or answer.raise_for_status())
+    session.hooks["response"].append(_refuse_failed_answer)
     return system
+
+
+def _refuse_failed_answer(answer: Any, *_: Any, **__: Any) -> None:
+    """Raise the error of an answer of requests with a status of 500 or more."""
+    if answer.status_code >= 500:
+        answer.raise_for_status()
 
 
 def _import_remote(library: str, protocol: str) -> Any:
