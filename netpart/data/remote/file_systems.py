@@ -143,6 +143,7 @@ def _open_webhdfs(fsspec: Any, host: str | None, port: int, deadline: float) -> 
 def _refuse_failed_answer(answer: Any, *_: Any, **__: Any) -> None:
     """Raise the error of an answer of requests with a status of 500 or more."""
     if answer.status_code >= 500:
+        answer.close()
         answer.raise_for_status()
 
 

@@ -56,12 +56,12 @@ def test_webhdfs(hdfs: FileServer, tmp_path: Path, protocol: str) -> None:
 
 
 def test_s3(tmp_path: Path, keys: pytest.MonkeyPatch) -> None:
-    with s3_server({"/bucket/d/a.bin": CONTENT, "/bucket/d/b.txt": b"x"}) as address:
+    with s3_server({"/listed/d/a.bin": CONTENT, "/listed/d/b.txt": b"x"}) as address:
         keys.setenv("AWS_ENDPOINT_URL", address)
-        check_bytes(parse_url("s3://bucket/d/a.bin", settings(tmp_path)))
-        found = [str(url) for url in list_urls(parse_url("s3://bucket/d/", settings(tmp_path)))]
-        assert found == ["s3://bucket/d/a.bin", "s3://bucket/d/b.txt"]
-        for gone in ("s3://bucket/none", "s3://nobucket/a"):
+        check_bytes(parse_url("s3://listed/d/a.bin", settings(tmp_path)))
+        found = [str(url) for url in list_urls(parse_url("s3://listed/d/", settings(tmp_path)))]
+        assert found == ["s3://listed/d/a.bin", "s3://listed/d/b.txt"]
+        for gone in ("s3://listed/none", "s3://nobucket/a"):
             with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got nothing there"):
                 TextStore(parse_url(gone, settings(tmp_path)))
 
