@@ -12,7 +12,14 @@ from netpart.data.remote.url_path import CREDENTIALS, UrlPath
 _PASSING = (408, 425, 429)
 """HTTP statuses below 500 that a later request may not get."""
 _CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "DefaultCredentialsError")
-_ENDED = ("ClientPayloadError", "ChunkedEncodingError", "IncompleteRead", "ResponseStreamingError", "IncompleteReadError")
+_ENDED = (
+    "ClientPayloadError",
+    "ChunkedEncodingError",
+    "IncompleteRead",
+    "IncompleteReadError",
+    "ResponseStreamingError",
+)
+"""Errors of the libraries for an answer that is shorter than it announced."""
 _LONGEST = 120
 
 

@@ -26,7 +26,7 @@ Fetch = Callable[[int, int], bytes]
 """(first byte, last byte excluded) -> these bytes; raises any exception of its libraries."""
 
 
-class RemoteFile(NamedTuple):
+class ServedFile(NamedTuple):
     """A file on a server: its size, what tells its versions apart ("": nothing does), and the reader of its ranges."""
 
     size: int
@@ -34,7 +34,7 @@ class RemoteFile(NamedTuple):
     fetch: Fetch
 
 
-def find_remote_file(url: UrlPath) -> RemoteFile:
+def find_remote_file(url: UrlPath) -> ServedFile:
     """Ask the server for the file at ``url``. Raises exceptions of fsspec, NetpartError if a package is missing."""
     system = _file_system(url)
     path = _path_in_system(url)
@@ -44,7 +44,7 @@ def find_remote_file(url: UrlPath) -> RemoteFile:
     if info.get("size") is None:
         raise DataError(f"{url}: expected a server that gives a size, got no Content-Length; copy the file elsewhere")
     size = int(info["size"])
-    return RemoteFile(size, _file_version(info), _fetcher(url, system, path, size))
+    return ServedFile(size, _file_version(info), _fetcher(url, system, path, size))
 
 
 def file_system_of(url: UrlPath) -> tuple[Any, str]:

@@ -16,7 +16,7 @@ from netpart.data.remote.url_path import UrlPath
 
 RUN = 8
 """Largest number of blocks per request."""
-OPENED = 32
+OPENED = 256
 """Largest number of blocks that are kept open per file."""
 
 

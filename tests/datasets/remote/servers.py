@@ -7,9 +7,9 @@ import re
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from typing import Any
@@ -113,7 +113,7 @@ class HttpHandler(BaseHTTPRequestHandler):
         if not body:
             return
         if self.server.rate:
-            time.sleep(len(content) / self.server.rate)
+            self.server.closing.wait(len(content) / self.server.rate)
         if fault == "short":
             self.wfile.write(content[: len(content) // 2])
             self.close_connection = True
@@ -191,22 +191,19 @@ def s3_server(files: dict[str, bytes]) -> Iterator[str]:
     host, port = server.get_host_and_port()
     address = f"http://{host}:{port}"
     try:
-        _fill(address, files)
+        _fill(host, port, files)
         yield address
     finally:
         server.stop()
 
 
-def _fill(address: str, files: dict[str, bytes]) -> None:
-    import boto3
-
-    # The keys are any: moto checks none.
-    client = boto3.client(
-        "s3", endpoint_url=address, region_name="us-east-1", aws_access_key_id="k", aws_secret_access_key="s"
-    )
-    for bucket in {path.split("/")[1] for path in files}:
-        client.create_bucket(Bucket=bucket)
-    for path, content in files.items():
-        _, bucket, key = path.split("/", 2)
-        client.put_object(Bucket=bucket, Key=key, Body=content)
+def _fill(host: str, port: int, files: dict[str, bytes]) -> None:
+    """Make the buckets and put the files, without a signature: moto checks none."""
+    client = HTTPConnection(host, port)
+    buckets = {f"/{path.split('/')[1]}": b"" for path in files}
+    for path, content in (buckets | files).items():
+        client.request("PUT", path, content, {"Host": f"s3.amazonaws.com:{port}"})
+        answer = client.getresponse()
+        answer.read()
+        assert answer.status == 200, answer.reason
     client.close()
