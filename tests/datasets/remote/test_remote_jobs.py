@@ -14,6 +14,7 @@ import netpart
 from netpart.cli.main import main
 from netpart.data.make.image_store import write_images
 from netpart.data.stores.mean import write_mean
+from netpart.launch.report.events import Measured
 from netpart.proto.reader import read_job
 from tests.datasets.remote.servers import FileServer, WebHdfsHandler, file_server, s3_server
 from tests.datasets.samples import scans
@@ -157,3 +158,33 @@ def check_settings(web: FileServer, folder: Path) -> None:
         netpart.NetpartError, match=r"data: http://.*images\.bin: .*no answer after \d requests in 0\.5 s"
     ):
         netpart.build(job)
+
+
+def break_server(web: FileServer) -> Callable[[object], None]:
+    """A listener that lets the server refuse all from the first metrics on."""
+
+    def hear(event: object) -> None:
+        if isinstance(event, Measured):
+            web.mode = "busy"
+
+    return hear
+
+
+@pytest.mark.slow
+def test_a_server_that_fails_in_a_run_is_one_message(tmp_path: Path) -> None:
+    """It names layer, URL and cause; what follows the question mark is in no log and no message of the run."""
+    with file_server({"/a.txt": np.random.default_rng(1).bytes(6 << 20)}) as web:
+        conf = tmp_path / "a.conf"
+        text = f'text_conf {{ files: "http://{web.address}/a.txt?sig=SECRET" window: 7 batchsize: 6 }}'
+        conf.write_text(
+            'name: "n" train_steps: 1000000 disp_freq: 1 train_one_batch { alg: kBP } cluster { workspace: "ws" }'
+            "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.001 } } data_cache { mib: 0 deadline: 1 }"
+            f'neuralnet {{ {TOKENS} layer {{ name: "data" type: kTextInput {text} }} }}'
+        )
+        with pytest.raises(
+            netpart.NetpartError, match=r"data.*http://.*/a\.txt: expected bytes .*, got HTTP 503"
+        ) as found:
+            netpart.run(conf, 2, workspace=tmp_path / "ws", listener=break_server(web))
+        assert "Traceback" not in str(found.value)
+        said = [str(found.value), *(path.read_text() for path in (tmp_path / "ws").rglob("*.log"))]
+        assert not any("SECRET" in each for each in said)
