@@ -151,7 +151,5 @@ def _import_remote(library: str, protocol: str) -> Any:
     try:
         return import_module(library)
     except ImportError as error:
-        extra = "remote-gs" if protocol == "gs" else "remote"
-        raise NetpartError(
-            f"{protocol}://: expected {library}, got {error}; `pip install 'netpart[{extra}]'`"
-        ) from error
+        package = "gcsfs" if library == "gcsfs" else "'netpart[remote]'"
+        raise NetpartError(f"{protocol}://: expected {library}, got {error}; `pip install {package}`") from error

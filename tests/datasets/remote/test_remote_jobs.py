@@ -13,6 +13,9 @@ import pytest
 import netpart
 from netpart.cli.main import main
 from netpart.data.make.image_store import write_images
+from netpart.data.remote.url_path import UrlSettings
+from netpart.data.scans.nifti import NiftiScan
+from netpart.data.scans.scan_table import read_scan_table
 from netpart.data.stores.mean import write_mean
 from netpart.launch.report.events import Measured
 from netpart.proto.reader import read_job
@@ -111,6 +114,26 @@ def test_losses_are_those_of_local_files(
     assert len(set(local)) > 3
     for protocol in PROTOCOLS:
         assert train(kind, places[protocol], workers) == local, protocol
+
+
+def test_a_local_table_may_list_urls(folder: Path, files: dict[str, bytes], tmp_path: Path) -> None:
+    with file_server(files) as web:
+        rows = [f"http://{web.address}/bucket/d/scan-{k}.nii.gz?sig=SECRET,{k}" for k in (0, 1, 2)]
+        (tmp_path / "table.csv").write_text("\n".join(rows))
+        found = read_scan_table(tmp_path / "table.csv", settings=UrlSettings(0))
+        box = ((0, 5), (1, 3), (0, 6))
+        for k in (0, 1):
+            assert np.array_equal(NiftiScan(found[k].path).read(box), NiftiScan(folder / f"scan-{k}.nii.gz").read(box))
+        with pytest.raises(
+            netpart.NetpartError, match=r"^http://.*/scan-2\.nii\.gz: expected a scan, got nothing there"
+        ):
+            NiftiScan(found[2].path)
+        web.files["/bucket/d/scan-2.nii.gz"] = files["/bucket/d/scan-0.nii.gz"][:90]
+        with pytest.raises(netpart.NetpartError, match=r"^http://.*/scan-2\.nii\.gz: expected .*; copy the file anew"):
+            NiftiScan(found[2].path).read(box)
+    (tmp_path / "table.csv").write_text("ftp://h/x.nii,0\n")
+    with pytest.raises(netpart.NetpartError, match=r"table\.csv:1: ftp://h/x\.nii: expected one of s3://"):
+        read_scan_table(tmp_path / "table.csv")
 
 
 @pytest.mark.slow

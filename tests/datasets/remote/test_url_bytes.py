@@ -91,7 +91,7 @@ NOT_ANSWERED = [
         "busy",
         r"got HTTP 503 \(Service Unavailable\) after \d+ requests in 1 s \(data_cache\.deadline\); look at the ser",
     ),
-    ("silent", r"got no answer after 3 requests in 1 s \(data_cache\.deadline\); check the host"),
+    ("silent", r"got no answer after \d requests in 1 s \(data_cache\.deadline\); check the host"),
     ("reset", r"got Connection reset by peer after \d+ requests in 1 s"),
     ("refused", r"got no access \(HTTP 403\); set NETRC .* or ask its owner"),
     ("loop", r"got redirects without end; correct the URL"),
@@ -155,7 +155,7 @@ def test_no_file_no_server_no_keys(web: FileServer, hdfs: FileServer, monkeypatc
     with pytest.raises(
         DataError, match=r"^s3://bucket/x: .* got no access.*; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACC"
     ):
-        open_bytes(parse_url("s3://bucket/x", UrlSettings(0, None, 1.1)))  # its own file system, without the keys
+        open_bytes(parse_url("s3://bucket/x", UrlSettings(0, None, 21.0)))  # its own file system, without the keys
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
