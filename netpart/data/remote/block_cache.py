@@ -78,7 +78,7 @@ class BlockCache:
         partial = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.partial")
         try:
             self._make_room(len(content) + CHECK)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             partial.write_bytes(content + _checksum(content))
             os.replace(partial, path)
         except OSError as error:
@@ -95,7 +95,7 @@ class BlockCache:
         reserve = max(self._room // _SHARE, count)
         if self._unchecked < reserve:
             return
-        kept = sorted(_kept_files(self.folder))
+        kept = sorted(_kept_files(self.folder)) if self.folder.is_dir() else []
         surplus = sum(file.size for file in kept) + reserve - self._room
         for file in kept:
             if surplus <= 0:

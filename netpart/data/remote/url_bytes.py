@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from threading import RLock
 from weakref import finalize
 
@@ -112,7 +113,13 @@ def _open_cache(url: UrlPath) -> BlockCache | None:
     settings = url.settings
     if not settings.room or url.protocol == "memory":
         return None
-    return BlockCache(settings.folder or default_folder(), settings.room)
+    return _shared_cache(settings.folder or default_folder(), settings.room)
+
+
+@cache
+def _shared_cache(folder: Path, room: int) -> BlockCache:
+    """One cache for all files of this process: its count of what was written keeps the bound."""
+    return BlockCache(folder, room)
 
 
 def _close_all(opened: OrderedDict[int, int]) -> None:

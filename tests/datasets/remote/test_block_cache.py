@@ -7,6 +7,7 @@ import subprocess
 import sys
 from errno import ENOSPC
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -79,6 +80,23 @@ def test_a_file_larger_than_the_cache_is_read(web: FileServer, tmp_path: Path) -
     web.files["/a"] = CONTENT
     assert whole(web, tmp_path, 2) == whole(web, tmp_path, 2) == CONTENT
     assert sum(path.stat().st_size for path in kept(tmp_path)) <= 2 << 20
+
+
+def test_many_files_share_the_bound(web: FileServer, tmp_path: Path) -> None:
+    for n in range(12):
+        web.files[f"/{n}"] = bytes([n]) * BLOCK
+        file = open_bytes(parse_url(f"http://{web.address}/{n}", UrlSettings(4 << 20, tmp_path)))
+        assert file.read(5, 9) == bytes([n]) * 4
+        assert sum(path.stat().st_size for path in kept(tmp_path)) <= 4 << 20
+    assert len(kept(tmp_path)) == 3
+
+
+def test_a_folder_that_is_removed_is_made_again(web: FileServer, tmp_path: Path) -> None:
+    web.files["/a"] = CONTENT
+    whole(web, tmp_path / "c")
+    rmtree(tmp_path / "c")
+    assert whole(web, tmp_path / "c") == CONTENT
+    assert len(kept(tmp_path / "c")) == 5
 
 
 WRITER = """
