@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -24,6 +25,13 @@ KINDS = (
     (stat.S_ISBLK, errno.EINVAL, "a device"),
 )
 """Kinds of files that are refused: the test, the error number, and the words for the message."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_url(name: str) -> bool:
+    """True if ``name`` is a URL and not a path of this machine."""
+    return _URL.match(name) is not None
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:

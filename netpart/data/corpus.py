@@ -8,9 +8,12 @@ from glob import glob
 from itertools import accumulate
 from pathlib import Path
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
+from netpart.data.open_bytes import open_bytes
+from netpart.data.remote.url_listing import list_urls
+from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlPath, UrlSettings, parse_url
 from netpart.errors import DataError, MissingData, os_error_text
-from netpart.files import file_size
+from netpart.files import file_size, is_url
 
 OPENED = 64
 """Largest number of files that a corpus keeps open."""
@@ -23,12 +26,12 @@ class Corpus:
     Raises DataError if a file cannot be read or is shorter than it was when the corpus was opened.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[DataPath]) -> None:
         sizes = [_text_file_size(path) for path in paths]
         # Empty files are dropped, so that the ends rise strictly and ``bisect_right`` finds one file for each byte.
         self.paths = [path for path, size in zip(paths, sizes, strict=True) if size]
         self._ends = list(accumulate(size for size in sizes if size))
-        self._open: dict[int, FileBytes] = {}
+        self._open: dict[int, ByteSource] = {}
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -45,7 +48,7 @@ class Corpus:
             yield self._file(file).read(start - first, end - first)
             start = end
 
-    def _file(self, file: int) -> FileBytes:
+    def _file(self, file: int) -> ByteSource:
         if file not in self._open:
             if len(self._open) >= OPENED:  # closes the file that was opened first: dicts keep their order of insertion
                 self._open.pop(next(iter(self._open))).close()
@@ -56,12 +59,16 @@ class Corpus:
         return f"Corpus({len(self.paths)} files, {len(self)} bytes)"
 
 
-def find_text_files(name: str, suffix: str, places: Sequence[Path], hint: str = HINT) -> list[Path]:
+def find_text_files(
+    name: str, suffix: str, places: Sequence[Path], hint: str = HINT, settings: UrlSettings = DEFAULTS
+) -> Sequence[DataPath]:
     """Return the files that ``name`` matches, sorted, in the first of the folders ``places`` where it matches any.
 
-    ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; or a glob. Raises MissingData,
-    with ``hint``, if it matches no file.
+    ``name`` is a file; a folder, for all files below it whose names end in ``suffix``; a glob; or a URL of these, which
+    is read by ``settings``. Raises MissingData, with ``hint``, if it matches no file.
     """
+    if is_url(name):
+        return _find_text_urls(parse_url(name, settings), suffix)
     for place in places:
         path = place / name
         if path.exists() and not path.is_dir():
@@ -73,19 +80,26 @@ def find_text_files(name: str, suffix: str, places: Sequence[Path], hint: str = 
     raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {hint}")
 
 
-def _text_file_size(path: Path) -> int:
+def _find_text_urls(url: UrlPath, suffix: str) -> list[UrlPath]:
     try:
-        return file_size(path)
+        return list_urls(url, suffix)
+    except FileNotFoundError:
+        raise MissingData(f"{url}: expected a folder or glob of files, got nothing there; {HINT}") from None
+
+
+def _text_file_size(path: DataPath) -> int:
+    try:
+        return open_bytes(path).size if isinstance(path, UrlPath) else file_size(path)
     except OSError as error:
         raise _unreadable_text(path, error) from error
 
 
-def _open_text_file(path: Path) -> FileBytes:
+def _open_text_file(path: DataPath) -> ByteSource:
     try:
-        return FileBytes(path)
+        return open_bytes(path)
     except OSError as error:
         raise _unreadable_text(path, error) from error
 
 
-def _unreadable_text(path: Path, error: OSError) -> DataError:
+def _unreadable_text(path: DataPath, error: OSError) -> DataError:
     return DataError(f"{path}: expected a readable text, got {os_error_text(error)}; {HINT}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError
 from netpart.spec import Shape
 
@@ -19,7 +19,7 @@ class RowScaling:
     """
 
     def __init__(
-        self, path: Path, shape: Shape, mean: float | NDArray[Any] = 0.0, std: float | NDArray[Any] = 1.0
+        self, path: DataPath, shape: Shape, mean: float | NDArray[Any] = 0.0, std: float | NDArray[Any] = 1.0
     ) -> None:
         self._mean, self._std = _per_element(path, shape, mean, "mean"), _per_element(path, shape, std, "std")
         self._scaled = bool((self._std != 1).any())
@@ -35,7 +35,7 @@ class RowScaling:
             np.divide(out, self._std[crop].astype(out.dtype), out=out)
 
 
-def _per_element(path: Path, shape: Shape, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
+def _per_element(path: DataPath, shape: Shape, value: float | NDArray[Any], name: str) -> NDArray[np.float64]:
     array = np.asarray(value, np.float64)
     if array.shape not in ((), shape):
         raise DataError(f"{path}: expected a {name} of shape {shape}, got {array.shape}; make it anew")

@@ -19,7 +19,7 @@ from netpart.proto.phase_pb2 import Phase
 from netpart.spec import RECORD, Spec
 
 if TYPE_CHECKING:
-    from netpart.proto.job_pb2 import JobProto, LayerProto
+    from netpart.proto.job_pb2 import DataCacheProto, JobProto, LayerProto
 
 LayerEntry = tuple[int, "LayerProto"]
 
@@ -52,7 +52,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
     sound = _valid_entries(entries, phase, faults, job.neuralnet.layer)
     with faults.collecting():
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
-        nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows)
+        nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows, job.data_cache)
     faults.raise_found()
     return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
 
@@ -64,6 +64,7 @@ def _build_nodes(
     phase: str,
     folder: Path | None,
     rows: int | None,
+    data_cache: DataCacheProto,
 ) -> list[Node]:
     """Build the nodes of ``ordered`` and note the faults of each; omit nodes that read a layer that cannot be built."""
     nodes = list[Node]()
@@ -78,7 +79,8 @@ def _build_nodes(
         read = list[Node]()
         with faults.collecting(), locate_errors(_layer_path(i), conf, read):
             read += parts.sources(i, conf, built)
-            found = parts.of(_build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows))
+            made = _build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows, data_cache)
+            found = parts.of(made)
             # One layer can yield several nodes: a kSlice is one node for each of its parts that a layer reads.
             nodes += found
             built |= {node.name: node for node in found}
@@ -235,7 +237,7 @@ def _sort_topologically(entries: Sequence[LayerEntry]) -> list[LayerEntry]:
 
 def _build_node(
     n: int, conf: LayerProto, phase: str, read: Sequence[Node], shared: SharedParameters, at: FieldPath,
-    folder: Path | None, rows: int | None,
+    folder: Path | None, rows: int | None, data_cache: DataCacheProto,
 ) -> Node:  # fmt: skip
     """Make the layer of ``conf`` from the specs of the nodes that it reads, and resolve its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
@@ -244,7 +246,10 @@ def _build_node(
     # Labels are attached only if every source has them: a concatenation of rows needs the labels of all rows.
     picked += [(source, label) for source, label in labels if all(found is not None for _, found in labels) and label]
     specs: tuple[Spec, ...] = tuple(source.layer.outputs[s.output] for source, s in picked)
-    layer = kind(conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train")
+    layer = kind(
+        conf, specs, rows=rows if kind.is_input else None, folder=folder, training=phase == "train",
+        data_cache=data_cache,
+    )  # fmt: skip
     refuse_surplus_params(layer, type_name(conf))
     params = tuple(shared.resolve(n, layer, spec, j) for j, spec in enumerate(layer.params))
     return Node(n, layer, tuple(source for _, source in picked), params, at)

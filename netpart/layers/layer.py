@@ -18,7 +18,7 @@ from netpart.spec import Placement, Region, Shape, Spec
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
-    from netpart.proto.job_pb2 import LayerProto, ParamProto
+    from netpart.proto.job_pb2 import DataCacheProto, LayerProto, ParamProto
 
 INPUT = "INPUT"
 """The cut on the contraction space (input channels or features): each shard computes an addend of the output."""
@@ -104,6 +104,12 @@ def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpe
             raise ConfigError(who, expected.replace("an p", "a p"), got, "make the layer, or what it reads, smaller")
 
 
+def _default_data_cache() -> DataCacheProto:
+    from netpart.proto.job_pb2 import DataCacheProto
+
+    return DataCacheProto()
+
+
 class Layer(ABC):
     """A layer whose shapes are known. A layer type is a final subclass, in a file of its own, with a line in the tests
     of the laws (``netpart.testing``)."""
@@ -152,12 +158,13 @@ class Layer(ABC):
 
     def __init__(
         self, conf: LayerProto, inputs: tuple[Spec, ...], *, rows: int | None = None, folder: Path | None = None,
-        training: bool = True,
+        training: bool = True, data_cache: DataCacheProto | None = None,
     ) -> None:  # fmt: skip
         """Check ``conf`` against the input specs; raise ConfigError naming the layer.
 
         ``rows`` overrides the batch size that an input layer reads from its conf (micro-batches). Relative data paths
         are looked up in ``folder`` (default: the working directory). ``training`` is False for a layer of a test net.
+        ``data_cache`` is that of the job: how data at URLs is read.
         """
         self.conf = conf
         self.name = conf.name
@@ -165,6 +172,7 @@ class Layer(ABC):
         self.rows_override = rows
         self.folder = folder or Path()
         self.training = training
+        self.data_cache = data_cache or _default_data_cache()
         # In this order: ``parameters`` of a type may use ``outputs`` and the attributes that its ``infer`` sets.
         self.outputs: tuple[Spec, ...] = self.infer()
         _refuse_large_tensors(self.name, "output", self.outputs)

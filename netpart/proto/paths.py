@@ -8,6 +8,7 @@ from pathlib import Path
 
 from google.protobuf.message import Message
 
+from netpart.files import is_url
 from netpart.proto.job_pb2 import JobProto
 
 FIELDS = ("path", "vocab_path", "mean_file", "std_file", "meanfile", "label_path", "classes_file")
@@ -24,11 +25,13 @@ def data_fields(job: JobProto) -> Iterator[tuple[Message, str]]:
 def rebase_paths(job: JobProto, source: Path, target: Path) -> None:
     """Rewrite the relative paths of ``job``, read from folder ``source``, for a job in folder ``target``.
 
-    A path that exists only in the working directory stays: jobs of every folder find the file there.
+    A path that exists only in the working directory stays: jobs of every folder find the file there. A URL stays.
     """
     if source.resolve() == target.resolve():
         return
     for block, name in data_fields(job):
+        if is_url(getattr(block, name)):
+            continue
         path = Path(getattr(block, name))
         beside = source / path
         if not path.is_absolute() and (beside.exists() or not path.exists()):

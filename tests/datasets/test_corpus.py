@@ -68,7 +68,7 @@ def tree(tmp_path: Path) -> Path:
     ],
 )
 def test_a_name_is_a_file_a_folder_or_a_glob(tree: Path, name: str, suffix: str, found: list[str]) -> None:
-    assert [p.relative_to(tree).as_posix() for p in find_text_files(name, suffix, [tree])] == found
+    assert [Path(str(p)).relative_to(tree).as_posix() for p in find_text_files(name, suffix, [tree])] == found
 
 
 def test_the_first_place_that_has_it_counts(tree: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netpart.data.file_bytes import AHEAD, BLOCK, FileBytes, ReadAhead
+from netpart.data.byte_source import AHEAD, BLOCK, ReadAhead
+from netpart.data.file_bytes import FileBytes
 from netpart.data.stores import textfile
 from netpart.data.stores.kvfile import KvStore
 from netpart.data.stores.textfile import TextStore

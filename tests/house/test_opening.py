@@ -33,6 +33,7 @@ OWN = {
     "launch/coordinator/coordinator": "the root, to see whether there is room",
     "data/atomic_file": "what it writes",
     "checkpoint/safetensors_file": "what it writes",
+    "data/remote/block_cache": "what it wrote itself",
     "data/make/python_source": "Python's own files",
     "launch/report/event_lines": "what it writes",
     "cli/main": "what it writes",

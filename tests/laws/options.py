@@ -207,6 +207,7 @@ WHY: dict[str, str] = {
     "how a run goes on and what it prints, not what a step computes":
         "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after checkpoint_keep "
         "debug resume step id deadline reset_param_version",
+    "where data at URLs is kept, tests/datasets/remote": "data_cache",
     "recurrent nets, which netpart refuses":
         "unroll_len unroll_index unroll_conn_type shift neuralnet.unroll_len",
     "without effect, or set by SINGA at run time":

@@ -27,6 +27,10 @@ def test_relative_paths_lead_to_the_same_files(tmp_path: Path) -> None:
     assert named(JOB % "y", source, source) == ["../data/x.bin", "mean.bin", "y"]
 
 
+def test_a_url_stays(tmp_path: Path) -> None:
+    assert named(JOB % "s3://bucket/y.bin", tmp_path / "jobs", tmp_path / "out")[2] == "s3://bucket/y.bin"
+
+
 def test_what_lies_in_the_working_directory_stays_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("y.bin").touch()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from netpart.data.arrays.hdf5_file import MAGIC as HDF5
 from netpart.data.arrays.hdf5_file import hdf5_names, open_hdf5_array
 from netpart.data.arrays.npz_archive import npz_names, open_npz_array
 from netpart.data.arrays.numpy_header import open_npy_array
 from netpart.data.arrays.row_array import RowArray
-from netpart.data.file_bytes import FileBytes
+from netpart.data.open_bytes import open_bytes
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError, MissingData, os_error_text
 
 ZIP = b"PK\x03\x04"
-CONTAINERS: dict[bytes, tuple[Callable[[Path], list[str]], Callable[[Path, str], RowArray]]] = {
+CONTAINERS: dict[bytes, tuple[Callable[[DataPath], list[str]], Callable[[DataPath, str], RowArray]]] = {
     ZIP: (npz_names, open_npz_array),
     HDF5: (hdf5_names, open_hdf5_array),
 }
@@ -22,7 +22,7 @@ CONTAINERS: dict[bytes, tuple[Callable[[Path], list[str]], Callable[[Path, str],
 HINT = "correct the path, or save the array with numpy.save"
 
 
-def open_array(path: Path, name: str = "", others: Sequence[str] = (), field: str = "data") -> RowArray:
+def open_array(path: DataPath, name: str = "", others: Sequence[str] = (), field: str = "data") -> RowArray:
     """Open the array ``name`` of the file at ``path``; without a name the only one, apart from ``others``.
 
     ``field`` is the field of array_conf that gives the name. Raises DataError if there is no such array.
@@ -33,13 +33,13 @@ def open_array(path: Path, name: str = "", others: Sequence[str] = (), field: st
             return opened(path, _choose_name(path, names(path), name, others, field))
     if name:
         raise DataError(f"{path}: expected an .npz or HDF5 file with {name!r}, got another file; omit {field}")
-    return open_npy_array(FileBytes(path), str(path))
+    return open_npy_array(open_bytes(path), str(path))
 
 
-def _read_head(path: Path) -> bytes:
+def _read_head(path: DataPath) -> bytes:
     """The first bytes of a file. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
     try:
-        file = FileBytes(path)
+        file = open_bytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a file with an array, got nothing there; {HINT}") from None
     except OSError as error:
@@ -49,7 +49,7 @@ def _read_head(path: Path) -> bytes:
     return file.read(0, min(file.size, len(HDF5)))
 
 
-def _choose_name(path: Path, names: list[str], name: str, others: Sequence[str], field: str) -> str:
+def _choose_name(path: DataPath, names: list[str], name: str, others: Sequence[str], field: str) -> str:
     """``name`` if the file has it or, without a name, the only one that is none of ``others``."""
     found = [name] if name in names else [each for each in names if each not in others and not name]
     if len(found) != 1:

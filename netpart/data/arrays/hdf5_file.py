@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 from weakref import finalize
 
@@ -13,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.arrays.row_array import RowArray
+from netpart.data.open_bytes import open_stream
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import LONGEST, DataError, NetpartError
-from netpart.files import open_file
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 _BROKEN = (OSError, RuntimeError, ValueError, KeyError, TypeError, NotImplementedError, OverflowError, MemoryError)
 """What h5py raises for damaged files, by where the library notices it."""
 
 
-def hdf5_names(path: Path) -> list[str]:
+def hdf5_names(path: DataPath) -> list[str]:
     """The names of the arrays of a file, in its groups as well, sorted. Links to other files do not count."""
     with _read_errors(str(path)):
         found = list[str]()
@@ -31,7 +31,7 @@ def hdf5_names(path: Path) -> list[str]:
         return sorted(found)
 
 
-def open_hdf5_array(path: Path, name: str) -> RowArray:
+def open_hdf5_array(path: DataPath, name: str) -> RowArray:
     """Open the array ``name``, which the file has. Raises DataError if it is damaged, or kept in another file."""
     with _read_errors(f"{path}: {name}"), ExitStack() as stack:
         array = Hdf5Array(_open_hdf5(path, stack)[name], f"{path}: {name}")
@@ -56,13 +56,13 @@ class Hdf5Array(RowArray):
             return np.asarray(self._dataset[lo:hi])
 
 
-def _open_hdf5(path: Path, stack: ExitStack) -> Any:
+def _open_hdf5(path: DataPath, stack: ExitStack) -> Any:
     """The file, opened by the rule of netpart.files: h5py gets an open file and not a path. ``stack`` closes both."""
     try:
         h5py = import_module("h5py")
     except ImportError as error:
         raise NetpartError(f"{path}: expected h5py, got {error}; `pip install 'netpart[hdf5]'`") from error
-    return stack.enter_context(h5py.File(stack.enter_context(open_file(path)), "r"))
+    return stack.enter_context(h5py.File(stack.enter_context(open_stream(path)), "r"))
 
 
 @contextmanager

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 from zipfile import ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
 
 from netpart.data.arrays.numpy_header import open_npy_array
 from netpart.data.arrays.row_array import HeldBytes, RowArray
-from netpart.data.file_bytes import FileBytes
+from netpart.data.open_bytes import open_bytes, open_stream
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError
-from netpart.files import open_file
 from netpart.units import bytes_text
 
 ENDING = ".npy"
@@ -24,12 +23,12 @@ _BROKEN = (BadZipFile, LargeZipFile, RuntimeError, ValueError, EOFError, zlib.er
 """What zipfile raises for damaged archives, and for kinds of compression that it lacks (NotImplementedError)."""
 
 
-def npz_names(path: Path) -> list[str]:
+def npz_names(path: DataPath) -> list[str]:
     """The names of the arrays of an archive, in its order. Raises DataError if it cannot be read as one."""
     return [info.filename.removesuffix(ENDING) for info in _members(path)]
 
 
-def open_npz_array(path: Path, name: str) -> RowArray:
+def open_npz_array(path: DataPath, name: str) -> RowArray:
     """Open the array ``name``, which the archive has. A compressed one is unpacked at once."""
     (info,) = [info for info in _members(path) if info.filename == name + ENDING][-1:]
     place = f"{path}: {name}"
@@ -43,18 +42,18 @@ def open_npz_array(path: Path, name: str) -> RowArray:
     return open_npy_array(HeldBytes(_unpacked(path, info, place)), place)
 
 
-def _members(path: Path) -> list[ZipInfo]:
+def _members(path: DataPath) -> list[ZipInfo]:
     """The members of an archive that are arrays."""
     try:
-        with open_file(path) as file, ZipFile(file) as archive:
+        with open_stream(path) as file, ZipFile(file) as archive:
             return [info for info in archive.infolist() if info.filename.endswith(ENDING)]
     except _BROKEN as error:
         raise _broken_archive(str(path), error) from error
 
 
-def _open_stored(path: Path, info: ZipInfo, place: str) -> RowArray:
+def _open_stored(path: DataPath, info: ZipInfo, place: str) -> RowArray:
     """Open a member that is not compressed: its bytes lie in the archive as they are."""
-    file = FileBytes(path)
+    file = open_bytes(path)
     header = file.read(info.header_offset, min(info.header_offset + _LOCAL.size, file.size))
     if len(header) < _LOCAL.size or not header.startswith(_SIGNATURE):
         raise DataError(f"{place}: expected a member of a zip file, got other bytes; save it anew")
@@ -63,10 +62,10 @@ def _open_stored(path: Path, info: ZipInfo, place: str) -> RowArray:
     return open_npy_array(file, place, start, min(start + info.file_size, file.size))
 
 
-def _unpacked(path: Path, info: ZipInfo, place: str) -> bytes:
+def _unpacked(path: DataPath, info: ZipInfo, place: str) -> bytes:
     """The content of a compressed member, whose checksum is compared."""
     try:
-        with open_file(path) as file, ZipFile(file) as archive, archive.open(info) as member:
+        with open_stream(path) as file, ZipFile(file) as archive, archive.open(info) as member:
             # At most what the archive claims, and no more: a few bytes can unpack to any number.
             return member.read(info.file_size)
     except _BROKEN as error:

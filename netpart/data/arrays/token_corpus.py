@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,10 @@ from numpy.typing import NDArray
 from netpart.data.arrays.array_file import open_array
 from netpart.data.arrays.numpy_header import MAGIC
 from netpart.data.arrays.row_array import RowArray, StoredArray, scan_blocks
+from netpart.data.byte_source import ByteSource
 from netpart.data.corpus import OPENED
-from netpart.data.file_bytes import FileBytes
+from netpart.data.open_bytes import open_bytes
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError, os_error_text
 
 HINT = "correct the path (--set LAYER.token_conf.files=FILE, say)"
@@ -29,7 +30,7 @@ class TokenCorpus:
     Raises DataError if a file cannot be read, or is no sequence of tokens.
     """
 
-    def __init__(self, paths: Sequence[Path], element: np.dtype[Any]) -> None:
+    def __init__(self, paths: Sequence[DataPath], element: np.dtype[Any]) -> None:
         self.paths = list(paths)
         self._element = element
         self._open: dict[int, RowArray] = {}
@@ -71,10 +72,10 @@ class TokenCorpus:
         return f"TokenCorpus({len(self.paths)} files, {len(self)} tokens)"
 
 
-def _open_tokens(path: Path, element: np.dtype[Any]) -> RowArray:
+def _open_tokens(path: DataPath, element: np.dtype[Any]) -> RowArray:
     """Open a file of tokens: .npy by its first bytes, else raw."""
     try:
-        file = FileBytes(path)
+        file = open_bytes(path)
     except OSError as error:
         raise DataError(f"{path}: expected a file of tokens, got {os_error_text(error)}; {HINT}") from error
     if file.read(0, min(len(MAGIC), file.size)) != MAGIC:
@@ -86,7 +87,7 @@ def _open_tokens(path: Path, element: np.dtype[Any]) -> RowArray:
     return tokens
 
 
-def _open_raw_tokens(file: FileBytes, path: Path, element: np.dtype[Any]) -> RowArray:
+def _open_raw_tokens(file: ByteSource, path: DataPath, element: np.dtype[Any]) -> RowArray:
     size = element.itemsize
     if not file.size or file.size % size:
         hint = "set token_conf.element to the type with which it was written, or write it anew"

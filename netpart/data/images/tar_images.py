@@ -5,15 +5,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
 from netpart.data.images.encoded_image import LARGEST, SUFFIXES
 from netpart.data.images.image_samples import ImageSamples
 from netpart.data.images.tar_index import TarMember, read_tar_index
 from netpart.data.images.tar_labels import LARGEST_LABEL, parse_tar_label
+from netpart.data.open_bytes import open_bytes
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError, MissingData, os_error_text
 
 HINT = "correct the path (--set LAYER.tar_conf.path=FILE, say)"
@@ -52,7 +53,7 @@ class TarImages(ImageSamples):
     Raises DataError if a file is missing, truncated or no tar file, or a sample has no image or no label.
     """
 
-    def __init__(self, paths: Sequence[Path], form: TarForm) -> None:
+    def __init__(self, paths: Sequence[DataPath], form: TarForm) -> None:
         self._form = form
         self._files = [_open_tar(path) for path in paths]
         found = _SampleSpans()
@@ -104,7 +105,7 @@ class TarImages(ImageSamples):
             found.files.append(number)
             found.spans.extend((*sample.image[1:], *sample.other[1:]))
 
-    def _label(self, file: FileBytes, member: TarMember, found: _SampleSpans) -> tuple[int, ...]:
+    def _label(self, file: ByteSource, member: TarMember, found: _SampleSpans) -> tuple[int, ...]:
         """The labels in a member; raises DataError if their number differs from that of the first sample."""
         who = f"{file.path}: {member.name}"
         if member.stop - member.start > LARGEST_LABEL:
@@ -138,9 +139,9 @@ def _group_members(members: Iterator[TarMember], suffix: str) -> Iterator[_TarSa
         yield current
 
 
-def _open_tar(path: Path) -> FileBytes:
+def _open_tar(path: DataPath) -> ByteSource:
     try:
-        file = FileBytes(path)
+        file = open_bytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a tar file, got nothing there; {HINT}") from None
     except OSError as error:

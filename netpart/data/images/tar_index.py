@@ -20,7 +20,7 @@ from tarfile import (
 )
 from typing import NamedTuple
 
-from netpart.data.file_bytes import FileBytes, ReadAhead
+from netpart.data.byte_source import ByteSource, ReadAhead
 from netpart.data.signatures import guess_file_kind
 from netpart.errors import DataError
 
@@ -39,7 +39,7 @@ class TarMember(NamedTuple):
     stop: int
 
 
-def read_tar_index(file: FileBytes) -> Iterator[TarMember]:
+def read_tar_index(file: ByteSource) -> Iterator[TarMember]:
     """Yield the regular members of a tar file (ustar, GNU or pax, not compressed) in order.
 
     Raises DataError, with the byte, if it is truncated or not a tar file. Python's tarfile would end there without an
@@ -70,7 +70,7 @@ def read_tar_index(file: FileBytes) -> Iterator[TarMember]:
     raise DataError(f"{file.path}: byte {file.size}: expected a header or the end's zeros, got nothing more; {COPY}")
 
 
-def _header_block(file: FileBytes, ahead: ReadAhead, at: int) -> bytes:
+def _header_block(file: ByteSource, ahead: ReadAhead, at: int) -> bytes:
     """The block of a header at byte ``at``."""
     if file.size < BLOCKSIZE:
         raise DataError(f"{file.path}: expected a tar file, got one of {file.size} bytes; make a tar file")
@@ -80,7 +80,7 @@ def _header_block(file: FileBytes, ahead: ReadAhead, at: int) -> bytes:
     return ahead.read(at, BLOCKSIZE)
 
 
-def _parse_tar_header(file: FileBytes, block: bytes, at: int) -> TarInfo:
+def _parse_tar_header(file: ByteSource, block: bytes, at: int) -> TarInfo:
     try:
         return TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (HeaderError, ValueError, OverflowError) as error:
@@ -92,7 +92,7 @@ def _parse_tar_header(file: FileBytes, block: bytes, at: int) -> TarInfo:
         raise DataError(f"{file.path}: byte {at}: expected the header of a member, got {error}; {COPY}") from error
 
 
-def _extended_header(file: FileBytes, header: TarInfo, start: int, length: int) -> dict[str, str]:
+def _extended_header(file: ByteSource, header: TarInfo, start: int, length: int) -> dict[str, str]:
     """What an extended header says of the next member: its ``path``, and its ``size`` if it is a whole number."""
     if length > LONGEST_NAME:
         wanted = f"an extended header of at most {LONGEST_NAME} bytes"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -11,22 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.gzip_length import checked_file_length, refuse_short_file
+from netpart.data.gzip_length import checked_file_length, is_gzipped, refuse_short_file
+from netpart.data.open_bytes import ByteStream, open_bytes
+from netpart.data.remote.url_path import DataPath, UrlPath
 from netpart.errors import LONGEST, DataError, MissingData, NetpartError, os_error_text
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
 """Voxels per read when a whole volume is scanned."""
+READ = 1 << 16
+"""Bytes per read of a scan at a URL."""
+NIFTI2 = (540, int.from_bytes((540).to_bytes(4, "big"), "little"))
+"""The first number of a file of NIfTI-2, the length of its header, in both byte orders."""
 
 
 class NiftiScan:
-    """One volume on disk, plain or gzipped. The header is read at once, voxels on request.
+    """One volume of a file or URL, plain or gzipped. The header is read at once, voxels on request.
 
     The axes run to the right, to the front and to the top, whatever their order in the file. Raises DataError if the
     file is missing or contains no volume, NetpartError if nibabel is not installed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         self.path = path
         image = _load_nifti(path)
         if len(image.shape) < 3 or np.prod(image.shape[3:], dtype=int) != 1 or min(image.shape) < 1:
@@ -77,8 +85,6 @@ def save_volume(path: Path, values: NDArray[Any], affine: NDArray[Any]) -> None:
     content = image.to_bytes()
     with atomic_file(path) as file:
         if path.suffix == ".gz":
-            import gzip
-
             # mtime=0: equal volumes become equal files.
             content = gzip.compress(content, compresslevel=1, mtime=0)
         file.write(content)
@@ -92,7 +98,7 @@ def _import_nibabel() -> Any:
         raise NetpartError(f"NIfTI: expected nibabel, got {error}; `pip install 'netpart[mri]'`") from error
 
 
-def _load_nifti(path: Path) -> Any:
+def _load_nifti(path: DataPath) -> Any:
     library = _import_nibabel()
     try:
         checked_file_length(path)  # refuses a pipe, on which nibabel would block
@@ -103,7 +109,20 @@ def _load_nifti(path: Path) -> Any:
         got = os_error_text(error)
         raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {got}; name a readable file") from error
     with _raise_as_data_error(path, "a NIfTI file (.nii or .nii.gz)"):
-        return library.load(path, mmap=False)
+        return _load_nifti_url(library, path) if isinstance(path, UrlPath) else library.load(path, mmap=False)
+
+
+def _load_nifti_url(library: Any, path: UrlPath) -> Any:
+    """The image at a URL; its voxels are read by ranges when they are requested."""
+    stream: Any = io.BufferedReader(ByteStream(open_bytes(path)), READ)
+    if is_gzipped(path):
+        stream = gzip.GzipFile(fileobj=stream)
+    first = int.from_bytes(stream.read(4), "little")
+    stream.seek(0)
+    kind = library.Nifti2Image if first in NIFTI2 else library.Nifti1Image
+    return kind.from_file_map(
+        {"header": library.FileHolder(fileobj=stream), "image": library.FileHolder(fileobj=stream)}, mmap=False
+    )
 
 
 def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
@@ -117,7 +136,7 @@ def _axis_directions(orientation: NDArray[Any]) -> NDArray[np.int64]:
 
 
 @contextmanager
-def _raise_as_data_error(path: Path, expected: str) -> Iterator[None]:
+def _raise_as_data_error(path: DataPath, expected: str) -> Iterator[None]:
     """Convert the exceptions of nibabel into a DataError with the path: for a damaged file it raises any type."""
     try:
         yield

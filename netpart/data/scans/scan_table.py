@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 
+from netpart.data.open_bytes import read_whole_bytes
+from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlSettings, join_data_path
 from netpart.errors import DataError, MissingData, os_error_text
-from netpart.files import read_file
 
 HEAD = ["path", "label"]
 TABLE = 64 << 20
@@ -22,17 +22,19 @@ DIGITS = len(str(MOST))
 class LabelledScan:
     """A scan of a table and its class."""
 
-    path: Path
+    path: DataPath
     label: int
 
 
-def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan]:
-    """Read the lines ``path,label`` of a CSV file, with or without a header; paths are relative to its folder.
+def read_scan_table(path: DataPath, classes: int | None = None, settings: UrlSettings = DEFAULTS) -> list[LabelledScan]:
+    """Read the lines ``path,label`` of a CSV file, with or without a header.
+
+    A path is relative to its folder, or a URL that is read by ``settings``.
 
     Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
     """
     try:
-        text = read_file(path, TABLE).decode()
+        text = read_whole_bytes(path, TABLE).decode()
         lines = [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row and row != HEAD]
     except FileNotFoundError:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
@@ -45,10 +47,12 @@ def read_scan_table(path: Path, classes: int | None = None) -> list[LabelledScan
         raise DataError(f"{path}: expected {wanted}, got {error}; correct nifti_conf.path") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
-    return [_parse_scan_row(path, n, row, classes) for n, row in lines]
+    return [_parse_scan_row(path, n, row, classes, settings) for n, row in lines]
 
 
-def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None) -> LabelledScan:
+def _parse_scan_row(
+    path: DataPath, number: int, row: list[str], classes: int | None, settings: UrlSettings
+) -> LabelledScan:
     digits = row[1].strip() if len(row) == 2 else ""
     if not digits.isdecimal() or len(digits) > DIGITS:
         got = repr(",".join(row)[:80])
@@ -58,4 +62,7 @@ def _parse_scan_row(path: Path, number: int, row: list[str], classes: int | None
     if label > most:
         hint = "correct it, or give the layer below the loss as many outputs as there are classes"
         raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
-    return LabelledScan(path.parent / row[0].strip(), label)
+    try:
+        return LabelledScan(join_data_path(path.parent, row[0].strip(), settings), label)
+    except DataError as error:
+        raise DataError(f"{path}:{number}: {error}") from None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
+from netpart.data.remote.url_path import DataPath
 from netpart.data.signatures import HEAD, is_text
 from netpart.data.stores.textfile import NEWLINE, TextStore
 from netpart.errors import DataError
@@ -19,12 +19,12 @@ _QUOTE = 0x22
 class CsvStore(TextStore):
     """A CSV file for reading; a value is a line, with the line feeds between its quotes, without its end."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         self._inside = False
         self._quoted = False
         super().__init__(path)
 
-    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+    def _scan(self, file: ByteSource) -> NDArray[np.int64]:
         spans = super()._scan(file)
         # What is no text is refused by its reader, which names what the file is.
         if self._inside and is_text(file.read(0, min(HEAD, file.size))):
@@ -52,7 +52,7 @@ class CsvStore(TextStore):
         return f"{self.path}:{1 + _count_lines(self._file, int(self._spans[record, 2]))}"
 
 
-def _count_lines(file: FileBytes, stop: int) -> int:
+def _count_lines(file: ByteSource, stop: int) -> int:
     """The number of line feeds before byte ``stop``."""
     blocks = (np.frombuffer(block, np.uint8)[: max(stop - at, 0)] for at, block in file.blocks() if at < stop)
     return sum(int(np.count_nonzero(block == NEWLINE)) for block in blocks)

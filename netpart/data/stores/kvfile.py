@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.atomic_file import atomic_file
-from netpart.data.file_bytes import FileBytes, ReadAhead
+from netpart.data.byte_source import ByteSource, ReadAhead
+from netpart.data.remote.url_path import DataPath
 from netpart.data.signatures import HEAD, guess_file_kind
 from netpart.data.stores.record import Record, encode_record
 from netpart.data.stores.record_store import RecordStore
@@ -31,10 +32,10 @@ LARGEST = 1 << 30
 class KvStore(RecordStore):
     """A KVFile for reading; ``path`` may be the folder of a ``shard.dat``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         super().__init__(path / "shard.dat" if path.is_dir() else path)
 
-    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+    def _scan(self, file: ByteSource) -> NDArray[np.int64]:
         spans = array("q")
         ahead = ReadAhead(file)
         at = 0
@@ -45,7 +46,9 @@ class KvStore(RecordStore):
                 spans.extend((start, at))
         return np.frombuffer(spans, np.int64).reshape(-1, 4)
 
-    def _part(self, file: FileBytes, ahead: ReadAhead, at: int, part: str, record: int, number: int) -> tuple[int, int]:
+    def _part(
+        self, file: ByteSource, ahead: ReadAhead, at: int, part: str, record: int, number: int
+    ) -> tuple[int, int]:
         """The (start, stop) of the key or value whose length is at byte ``at``; raises DataError.
 
         ``record`` is the offset of the record, ``number`` its number.
@@ -62,7 +65,7 @@ class KvStore(RecordStore):
             raise self._cut(file, at, wanted, f"one of {length}", record, number)
         return start, start + length
 
-    def _cut(self, file: FileBytes, at: int, expected: str, got: str, record: int, number: int) -> DataError:
+    def _cut(self, file: ByteSource, at: int, expected: str, got: str, record: int, number: int) -> DataError:
         """Return the error of a malformed record; the hint depends on whether whole records precede it."""
         kind, use = guess_file_kind(file.read(0, min(HEAD, file.size))) if number == 0 else ("", "")
         if kind:

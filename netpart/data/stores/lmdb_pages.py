@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
 from netpart.errors import DataError
 
 MAGIC, VERSION = 0xBEEFC0DE, 1
@@ -47,7 +47,7 @@ class RecordSpan(NamedTuple):
     value_stop: int
 
 
-def read_lmdb_meta(file: FileBytes) -> LmdbMeta | None:
+def read_lmdb_meta(file: ByteSource) -> LmdbMeta | None:
     """The newest meta page of ``file``; None if it is not an LMDB file of this format."""
     first = _parse_meta(file, 0)
     if first is None:
@@ -55,7 +55,7 @@ def read_lmdb_meta(file: FileBytes) -> LmdbMeta | None:
     return max(filter(None, (first, _parse_meta(file, first.size))), key=lambda meta: meta.transaction)
 
 
-def _parse_meta(file: FileBytes, at: int) -> LmdbMeta | None:
+def _parse_meta(file: ByteSource, at: int) -> LmdbMeta | None:
     page = file.read(at, min(at + HEADER + _META.size, max(file.size, at)))
     if len(page) < HEADER + _META.size:
         return None
@@ -68,7 +68,7 @@ def _parse_meta(file: FileBytes, at: int) -> LmdbMeta | None:
 class LmdbPages:
     """The tree of the keys of an LMDB file. Raises DataError, with the page, where it is malformed."""
 
-    def __init__(self, file: FileBytes, meta: LmdbMeta) -> None:
+    def __init__(self, file: ByteSource, meta: LmdbMeta) -> None:
         self._file = file
         self._meta = meta
 

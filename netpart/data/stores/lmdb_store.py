@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
+from netpart.data.remote.url_path import DataPath
 from netpart.data.signatures import HEAD, guess_file_kind
 from netpart.data.stores.lmdb_pages import LmdbPages, read_lmdb_meta
 from netpart.data.stores.record_store import HINT, RecordStore
@@ -19,10 +18,10 @@ DATA = "data.mdb"
 class LmdbStore(RecordStore):
     """An LMDB for reading; ``path`` is its folder, or the file. Nobody may write it meanwhile."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         super().__init__(path / DATA if path.is_dir() else path)
 
-    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+    def _scan(self, file: ByteSource) -> NDArray[np.int64]:
         meta = read_lmdb_meta(file)
         if meta is None:
             kind, use = guess_file_kind(file.read(0, min(HEAD, file.size)))

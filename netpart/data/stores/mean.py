@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.stores.record import Record, decode_record, encode_record
 from netpart.data.stores.store import KvWriter, open_store
 from netpart.errors import DataError
 from netpart.spec import Shape
 
 
-def read_mean(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
+def read_mean(path: DataPath, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
     """Read a mean file as float32 of ``shape``. Raises DataError if its first record does not fit."""
     with open_store(backend, path) as store:
         try:
@@ -28,7 +29,7 @@ def read_mean(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.f
     return values.astype(np.float32).reshape(shape)
 
 
-def read_std(path: Path, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
+def read_std(path: DataPath, shape: Shape, backend: str = "kvfile") -> NDArray[np.float32]:
     """Read a standard-deviation file as float32 of ``shape``. Raises DataError if an element is not positive."""
     values = read_mean(path, shape, backend)
     if not (values > 0).all():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
+from netpart.data.open_bytes import open_bytes
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import DataError, MissingData, os_error_text
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
@@ -21,7 +22,7 @@ class RecordStore(ABC):
     Raises DataError if the file is missing, not a regular file, empty or malformed, or if it is truncated later.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataPath) -> None:
         self.path, self._skipped = path, 0
         self._file = _open_data_file(path)
         try:
@@ -31,7 +32,7 @@ class RecordStore(ABC):
             raise
 
     @abstractmethod
-    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+    def _scan(self, file: ByteSource) -> NDArray[np.int64]:
         """Half-open byte ranges of key and value of every record: (records, 4)."""
 
     def __len__(self) -> int:
@@ -72,10 +73,10 @@ class RecordStore(ABC):
         return f"{type(self).__name__}({self.path}, {len(self)} records)"
 
 
-def _open_data_file(path: Path) -> FileBytes:
+def _open_data_file(path: DataPath) -> ByteSource:
     """Open the file at ``path``. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
     try:
-        file = FileBytes(path)
+        file = open_bytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a data file, got nothing there; {HINT}") from None
     except OSError as error:

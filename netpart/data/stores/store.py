@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.stores.kvfile import KvStore, KvWriter
 from netpart.data.stores.lmdb_store import LmdbStore
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
 
-BACKENDS: dict[str, Callable[[Path], RecordStore]] = {
+BACKENDS: dict[str, Callable[[DataPath], RecordStore]] = {
     "kvfile": KvStore,
     "lmdb": LmdbStore,
     "textfile": TextStore,
@@ -19,7 +19,7 @@ BACKENDS: dict[str, Callable[[Path], RecordStore]] = {
 """Backend name -> function that opens a path; a new backend is one line here."""
 
 
-def open_store(backend: str, path: Path, textfile: Callable[[Path], RecordStore] = TextStore) -> RecordStore:
+def open_store(backend: str, path: DataPath, textfile: Callable[[DataPath], RecordStore] = TextStore) -> RecordStore:
     """Open the store at ``path``; a ``textfile`` by that function.
 
     Raises DataError if the backend is unknown or the file is missing, truncated or malformed.

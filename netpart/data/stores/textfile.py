@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
 from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.units import bytes_text
@@ -20,7 +20,7 @@ NEWLINE = 0x0A
 class TextStore(RecordStore):
     """A text file for reading; a value is a line without its end."""
 
-    def _scan(self, file: FileBytes) -> NDArray[np.int64]:
+    def _scan(self, file: ByteSource) -> NDArray[np.int64]:
         stops = list[NDArray[np.int64]]()
         lines = 0
         start = 0

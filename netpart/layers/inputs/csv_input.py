@@ -9,6 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.signatures import HEAD, guess_file_kind, is_text
 from netpart.data.stores.csv_classes import learn_classes, read_classes
@@ -21,7 +22,7 @@ from netpart.errors import DataError
 from netpart.layers.checks import fault
 from netpart.layers.inputs.csv_columns import choose_columns
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import data_path, open_layer_store, open_store_rows
+from netpart.layers.inputs.stores import data_path, local_path, open_layer_store, open_store_rows
 from netpart.spec import INT, Region, Shape, Spec
 
 TRAIN = 1
@@ -157,7 +158,7 @@ class CSVInput(RowInput):
 
     def _classes_path(self) -> Path:
         """The path of classes_file."""
-        return data_path(self, self.conf.store_conf.classes_file, "store_conf", "classes_file")
+        return local_path(self, self.conf.store_conf.classes_file, "store_conf", "classes_file")
 
     def _store(self) -> RecordStore:
         """Open the lines of the file. Raises DataError if the first line does not consist of values."""
@@ -171,7 +172,7 @@ class CSVInput(RowInput):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store
 
-    def _file(self, path: Path, purpose: str) -> Any:
+    def _file(self, path: DataPath, purpose: str) -> Any:
         decode = csv_decoder(self.output.shape[1:], self.conf.store_conf.separator, has_label=False, dtype=np.float64)
         with open_store("textfile", path) as store:
             try:

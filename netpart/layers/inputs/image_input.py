@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from netpart.data.images.image_files import ImageFiles, read_image_table
 from netpart.layers.inputs.images import ImagesInput
-from netpart.layers.inputs.stores import data_path
+from netpart.layers.inputs.stores import local_path
 from netpart.spec import Spec
 
 
@@ -21,7 +21,7 @@ class ImageInput(ImagesInput):
         conf = self.conf.image_conf
         self.masked = bool(conf.masks)
         # A folder has one label per image; it is not listed before that is necessary.
-        self.several = not (conf.path and data_path(self, conf.path, self.field, "path").is_dir())
+        self.several = not (conf.path and local_path(self, conf.path, self.field, "path").is_dir())
         return super().infer()
 
     def class_names(self) -> tuple[str, ...]:
@@ -30,5 +30,5 @@ class ImageInput(ImagesInput):
 
     def find_samples(self) -> ImageFiles:
         conf = self.conf.image_conf
-        masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
-        return ImageFiles(read_image_table(data_path(self, conf.path, self.field, "path"), conf.classes, masks))
+        masks = local_path(self, conf.masks, self.field, "masks") if conf.masks else None
+        return ImageFiles(read_image_table(local_path(self, conf.path, self.field, "path"), conf.classes, masks))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.prefetched_rows import PrefetchedRows
+from netpart.data.remote.url_path import url_settings
 from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan
@@ -51,7 +52,9 @@ class NiftiInput(RowInput):
     def table(self, classes: int | None = None) -> list[LabelledScan]:
         """The scans and their classes; raises DataError as ``read_scan_table`` does, also for a class of ``classes`` or
         more."""
-        return read_scan_table(data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes)
+        return read_scan_table(
+            data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes, url_settings(self.data_cache)
+        )
 
     def records(self) -> int | None:
         return len(self.table())

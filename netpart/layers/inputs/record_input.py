@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.stores.datum import decode_sample
 from netpart.data.stores.decode import ReadRecord, record_decoder, record_shape
@@ -46,7 +46,7 @@ class RecordInput(RowInput):
         """The reader of a record: an LMDB may have those of Caffe."""
         return decode_sample if self.conf.store_conf.backend == "lmdb" else decode_record
 
-    def _file(self, path: Path, purpose: str) -> Any:
+    def _file(self, path: DataPath, purpose: str) -> Any:
         read = read_std if purpose == "std" else read_mean
         backend = self.conf.store_conf.backend or "kvfile"
         # The file of a mean beside an LMDB is a kvfile: netpart writes no LMDB.

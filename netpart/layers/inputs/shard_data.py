@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, final
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.rows import RowReader
@@ -22,7 +22,7 @@ from netpart.spec import RECORD, Region, Spec
 class RecordSpec(Spec):
     """The spec of a batch of opaque records, with the path of their file: the shape of a parser may depend on it."""
 
-    path: Path | None = None
+    path: DataPath | None = None
 
 
 @dataclass

@@ -15,7 +15,6 @@ from netpart.data.row_source import RowSource
 from netpart.data.source_file import SUFFIX, SourceFile, SourceFileRows
 from netpart.layers import ARRAY_TOKENS
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import data_path
 from netpart.spec import INT, Shape, Spec
 
 
@@ -52,6 +51,6 @@ class SourceRows(RowInput):
 
     def _file(self) -> SourceFile:
         """Open the file. Raises DataError."""
-        path = data_path(self, self.conf.store_conf.path, "store_conf", "path")
-        shape = () if Path(path).suffix == SUFFIX else tuple(self.conf.store_conf.shape)
+        path = Path(self.conf.store_conf.path)  # absolute: netpart predict has written it
+        shape = () if path.suffix == SUFFIX else tuple(self.conf.store_conf.shape)
         return SourceFile(path, shape, self._holds_tokens)

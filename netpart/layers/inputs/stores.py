@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError
+from netpart.files import is_url
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.layer import Layer
@@ -18,23 +20,43 @@ from netpart.layers.layer import Layer
 if TYPE_CHECKING:
     from netpart.data.stores.record_store import RecordStore
 
-ReadFile = Callable[[Path, str], Any]
+ReadFile = Callable[[DataPath, str], Any]
 """(path, purpose "mean" or "std") -> array of the shape of a row."""
 
 
-def data_path(layer: Layer, path: str, *at: str) -> Path:
-    """Resolve ``path``: in the folder of the conf or, if only that exists, in the working directory.
+def data_path(layer: Layer, path: str, *at: str) -> DataPath:
+    """Resolve ``path``: a URL, or in the folder of the conf or, if only that exists, in the working directory.
 
-    Raises ConfigError, at the field ``at``, if it is empty.
+    Raises ConfigError, at the field ``at``, if it is empty, DataError for a URL that cannot be used.
     """
     if not path:
         raise fault(layer, "the path of its data", "none", f'write {at[-1]}: "..." in {at[0]}', *at)
+    if is_url(path):
+        return _parse_data_url(layer, path, at)
     # If neither exists, the path in the folder is returned: it is the better name for the error of the reader.
     in_folder = layer.folder / path
     return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
 
 
-def open_layer_store(layer: Layer, backend: str, textfile: Callable[[Path], RecordStore] = TextStore) -> RecordStore:
+def local_path(layer: Layer, path: str, *at: str) -> Path:
+    """``data_path`` of what has to be on this machine. Raises ConfigError, at the field ``at``, for a URL."""
+    found = data_path(layer, path, *at)
+    if isinstance(found, Path):
+        return found
+    raise fault(layer, "a path on this machine", str(found), "copy it here first", *at)
+
+
+def _parse_data_url(layer: Layer, path: str, at: tuple[str, ...]) -> UrlPath:
+    try:
+        return parse_url(path, url_settings(layer.data_cache))
+    except DataError as error:
+        error.at = at
+        raise
+
+
+def open_layer_store(
+    layer: Layer, backend: str, textfile: Callable[[DataPath], RecordStore] = TextStore
+) -> RecordStore:
     """Open the store of store_conf; ``backend`` is the default of its backend, ``textfile`` opens a text file.
 
     Raises ConfigError or DataError.

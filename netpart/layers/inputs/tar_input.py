@@ -8,6 +8,8 @@ from typing import ClassVar, final
 
 from netpart.data.images.image_folder import natural_order
 from netpart.data.images.tar_images import TarForm, TarImages
+from netpart.data.remote.url_listing import list_urls
+from netpart.data.remote.url_path import DataPath, UrlPath
 from netpart.layers.checks import fault
 from netpart.layers.inputs.images import ImagesInput
 from netpart.layers.inputs.stores import data_path
@@ -45,10 +47,21 @@ class TarInput(ImagesInput):
         paths = [path for name in conf.path for path in self._matches(name)]
         return TarImages(paths, TarForm(conf.label, conf.json_field, conf.mask))
 
-    def _matches(self, name: str) -> list[Path]:
+    def _matches(self, name: str) -> list[DataPath]:
         """The files that a name or glob of the job stands for; the name itself if there are none."""
         path = data_path(self, name, "tar_conf", "path")
+        if isinstance(path, UrlPath):
+            return _list_tar_urls(path)
         if path.exists():
             return [path]
         found = glob(str(self.folder / name)) or glob(name)
-        return [Path(each) for each in sorted(found, key=natural_order)] or [path]
+        matched: list[DataPath] = [Path(each) for each in sorted(found, key=natural_order)]
+        return matched or [path]
+
+
+def _list_tar_urls(url: UrlPath) -> list[DataPath]:
+    """The files that a URL or glob of the job stands for; the URL itself if there are none."""
+    try:
+        return [*list_urls(url)]
+    except FileNotFoundError:
+        return [url]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar, final
 
 from netpart.data.corpus import Corpus, find_text_files
+from netpart.data.remote.url_path import url_settings
 from netpart.data.token_windows import TextTokens, TokenSequence
 from netpart.layers.inputs.windows import WindowInput
 
@@ -26,6 +27,9 @@ class TextInput(WindowInput):
     def tokens(self) -> tuple[TokenSequence, str]:
         conf = self.conf.text_conf
         places = self.folder, Path()
-        corpus = Corpus([file for name in conf.files for file in find_text_files(name, conf.suffix, places)])
+        found = [
+            find_text_files(name, conf.suffix, places, settings=url_settings(self.data_cache)) for name in conf.files
+        ]
+        corpus = Corpus([file for files in found for file in files])
         named = [str(path) for path in corpus.paths] or [*conf.files]
         return TextTokens(corpus), named[0] if len(named) == 1 else f"{len(named)} files"

@@ -9,6 +9,7 @@ import numpy as np
 
 from netpart.data.arrays.token_corpus import HINT, TokenCorpus
 from netpart.data.corpus import find_text_files
+from netpart.data.remote.url_path import url_settings
 from netpart.data.token_windows import TokenSequence
 from netpart.layers.inputs.windows import WindowInput
 from netpart.proto.input_pb2 import TokenProto
@@ -37,7 +38,8 @@ class TokenInput(WindowInput):
         """The tokens of all files. Raises DataError if one cannot be read."""
         conf = self.conf.token_conf
         places = self.folder, Path()
-        paths = [file for name in conf.files for file in find_text_files(name, "", places, HINT)]
+        settings = url_settings(self.data_cache)
+        paths = [file for name in conf.files for file in find_text_files(name, "", places, HINT, settings)]
         return TokenCorpus(paths, ELEMENTS[conf.element])
 
     def check_labels(self, classes: int) -> None:

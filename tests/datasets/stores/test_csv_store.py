@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data import file_bytes
+from netpart.data.file_bytes import FileBytes
 from netpart.data.stores.csv_fields import split_fields
 from netpart.data.stores.csv_store import CsvStore
 from netpart.errors import DataError
@@ -27,7 +27,7 @@ def test_rows_are_those_of_the_csv_module(path: Path, rows: list[list[str]], blo
     with open(path, "w", newline="") as file:
         csv.writer(file).writerows(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file_bytes, "BLOCK", block)
+        patch.setattr(FileBytes, "stride", block)
         with CsvStore(path) as store:
             found = [[field.decode() for field in split_fields(store.value(i), b",")] for i in range(len(store))]
     assert found == rows

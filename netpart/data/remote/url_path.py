@@ -1,0 +1,129 @@
+"""UrlPath: the address of data that is not on this machine, with what of a path its readers need."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from netpart.errors import DataError
+from netpart.files import is_url
+
+if TYPE_CHECKING:
+    from netpart.proto.job_pb2 import DataCacheProto
+
+_S3 = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_HTTP = "NETRC to the name of a .netrc file"
+_HDFS = "HADOOP_USER_NAME, or HADOOP_TOKEN to a delegation token"
+CREDENTIALS = {
+    "s3": _S3,
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS to the name of a key file",
+    "https": _HTTP,
+    "http": _HTTP,
+    "hdfs": _HDFS,
+    "webhdfs": _HDFS,
+    "memory": "nothing",
+}
+"""Protocols that netpart reads, and the environment variables that have the credentials of each."""
+
+
+@dataclass(frozen=True)
+class UrlSettings:
+    """How URLs are read: bytes and folder of the cache on disk (0 bytes: no cache), and the deadline in seconds."""
+
+    room: int = 1 << 30
+    folder: Path | None = None
+    deadline: float = 30.0
+
+
+DEFAULTS = UrlSettings()
+
+
+def url_settings(conf: DataCacheProto) -> UrlSettings:
+    """The settings of a job."""
+    return UrlSettings(max(conf.mib, 0) << 20, Path(conf.folder) if conf.folder else None, max(conf.deadline, 0.001))
+
+
+@dataclass(frozen=True)
+class UrlPath:
+    """A URL. As text, and so in every message, it has no query: that of a signed URL is a credential."""
+
+    address: str
+    settings: UrlSettings = DEFAULTS
+
+    def __str__(self) -> str:
+        return urlunsplit((*self._split[:3], "", ""))
+
+    @property
+    def protocol(self) -> str:
+        """The protocol, in lower case."""
+        return self._split.scheme
+
+    @property
+    def host(self) -> SplitResult:
+        """The parts of the URL; its ``hostname`` and ``port`` are those of the server."""
+        return self._split
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the file's name, with its dot."""
+        return PurePosixPath(self._split.path).suffix
+
+    @property
+    def parent(self) -> UrlPath:
+        """The folder of the file, without the query."""
+        folder = self._split.path.rpartition("/")[0]
+        return UrlPath(urlunsplit((*self._split[:2], folder, "", "")), self.settings)
+
+    def __truediv__(self, name: str) -> UrlPath:
+        folder = self._split.path.rstrip("/")
+        return UrlPath(urlunsplit((*self._split[:2], f"{folder}/{name}", "", "")), self.settings)
+
+    def is_dir(self) -> bool:
+        """True if the URL ends like that of a folder; no server is asked."""
+        return self._split.path.endswith("/")
+
+    @property
+    def _split(self) -> SplitResult:
+        return urlsplit(self.address)
+
+
+DataPath = Path | UrlPath
+"""Where data is: a file of this machine, or a URL."""
+
+
+def parse_url(text: str, settings: UrlSettings = DEFAULTS) -> UrlPath:
+    """Return the URL of ``text``. Raises DataError for an unknown protocol, no host, or a user or password in it."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        raise DataError(f"{_without_user(text)}: expected a URL, got one with a malformed host; correct it") from None
+    shown = _without_user(urlunsplit((*parts[:3], "", "")))
+    if parts.scheme not in CREDENTIALS:
+        wanted = ", ".join(f"{name}://" for name in CREDENTIALS)
+        raise DataError(f"{shown}: expected one of {wanted}, got {parts.scheme}://; copy the data to one of these")
+    if "@" in parts.netloc:
+        use = f"remove it, and set {CREDENTIALS[parts.scheme]} in the environment of every worker"
+        raise DataError(f"{shown}: expected a URL without user and password, got one with; {use}")
+    if not parts.netloc and parts.scheme != "memory":
+        raise DataError(f"{shown}: expected a host or bucket after {parts.scheme}://, got none; write it")
+    return UrlPath(text, settings)
+
+
+def join_data_path(folder: DataPath, name: str, settings: UrlSettings = DEFAULTS) -> DataPath:
+    """Return ``name`` as a path that starts in ``folder``, or as the URL or absolute path that it is."""
+    if is_url(name):
+        return parse_url(name, settings)
+    if isinstance(folder, UrlPath) and os.path.isabs(name):
+        return Path(name)
+    return folder / name
+
+
+def _without_user(text: str) -> str:
+    """A URL without its query and without what precedes an @ in its host."""
+    head, mark, rest = text.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return head + mark + host.rpartition("@")[2] + slash + path
