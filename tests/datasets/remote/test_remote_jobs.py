@@ -21,6 +21,7 @@ from netpart.launch.report.events import Measured
 from netpart.proto.reader import read_job
 from tests.datasets.remote.servers import FileServer, WebHdfsHandler, file_server, s3_server
 from tests.datasets.samples import datum_store, photos, scans
+from tests.thorough import sampled
 
 PROTOCOLS = ("memory", "http", "hdfs", "s3")
 IMAGES = np.random.default_rng(3).integers(0, 256, (23, 4, 4), "uint8")
@@ -117,7 +118,7 @@ def train(tmp_path: Path) -> Callable[..., list[float]]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("kind", sampled(INPUTS, 3))
 def test_losses_are_those_of_local_files(
     kind: str, workers: int, places: dict[str, str], train: Callable[..., list[float]]
 ) -> None:
