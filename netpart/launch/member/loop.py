@@ -96,10 +96,14 @@ class WorkerLoop:
         nothing."""
         return bool(self.job.resume and self.welcome.restore) and step == self.welcome.first_step
 
+    @property
+    def trains(self) -> bool:
+        """True if parameters change in this run: an evaluation only reads them."""
+        return TRAIN in self.player.program.phases
+
     def checkpoint_if(self, step: int, now: bool) -> None:
         """Write a checkpoint, if this worker keeps and trains parameters, and has not just read them from that one."""
-        trains = TRAIN in self.player.program.phases
-        if now and trains and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
+        if now and self.trains and self.control.rank in self.cluster.checkpoint_ranks and not self.just_restored(step):
             self.share.save(step)
 
     def equalise_if(self, step: int, now: bool) -> None:

@@ -10,6 +10,10 @@ from netpart.worker.server_player import AppliedUpdate, ServerPlayer
 class ServerLoop(WorkerLoop):
     """Apply gradients, and save the parameters that this server keeps."""
 
+    @property
+    def trains(self) -> bool:
+        return True  # its Program has the phases of a server, not "train"
+
     def run(self) -> None:
         """Serve every step of the job."""
         met = barrier_steps(self.job, self.first, self.end)
