@@ -8,6 +8,7 @@ import io
 from netpart.data.byte_source import ByteSource
 from netpart.data.file_bytes import FileBytes
 from netpart.data.remote.url_path import DataPath, UrlPath
+from netpart.errors import DataError, MissingData, os_error_text
 from netpart.units import bytes_text
 
 
@@ -18,6 +19,24 @@ def open_bytes(path: DataPath) -> ByteSource:
 
         return UrlBytes(path)
     return FileBytes(path)
+
+
+def open_data_file(path: DataPath, expected: str, content: str, hint: str) -> ByteSource:
+    """Open a file that is not empty.
+
+    Raises MissingData if it is missing, and DataError if it cannot be opened, both with what was ``expected``; DataError
+    with the expected ``content`` if it is empty. All have ``hint``.
+    """
+    try:
+        file = open_bytes(path)
+    except FileNotFoundError:
+        raise MissingData(f"{path}: expected {expected}, got nothing there; {hint}") from None
+    except OSError as error:
+        raise DataError(f"{path}: expected {expected}, got {os_error_text(error)}; {hint}") from error
+    if not file.size:
+        file.close()
+        raise DataError(f"{path}: expected {content}, got an empty file; {hint}")
+    return file
 
 
 def open_stream(path: DataPath) -> io.BufferedReader:

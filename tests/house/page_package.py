@@ -7,7 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from google.protobuf import text_format
+
+from netpart.layers import layer_class
+from netpart.layers.inputs.rows import RowInput
+from netpart.proto.job_pb2 import LayerType, NetProto
+from netpart.spec import FLOAT, INT
 from tests.house.tree import ROOT
 
 SECONDS = 120
@@ -37,3 +45,15 @@ def run_python(folder: Path, *arguments: str) -> str:
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
+
+
+def first_rows(block: str, folder: Path) -> list[Any]:
+    """The data and the labels of the first mini-batch of an input layer of a page, with files of ``folder``."""
+    (proto,) = text_format.Parse(block, NetProto()).layer
+    layer = layer_class(LayerType.Name(proto.type))(proto, (), folder=folder)
+    assert isinstance(layer, RowInput)
+    layer.check_data()
+    kinds = {FLOAT: np.float32, INT: np.int32}
+    found = [np.full(spec.shape, -9, kinds[spec.dtype]) for spec in layer.outputs]
+    layer.open(layer.output.shape[0], 0, 1).read(0, 0, layer.output.shape[0], found[0], found[1])
+    return found

@@ -5,17 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from google.protobuf import text_format
 
-from netpart.layers import layer_class
-from netpart.layers.inputs.rows import RowInput
-from netpart.proto.job_pb2 import LayerType, NetProto
-from netpart.spec import FLOAT, INT
-from tests.house.page_package import page_blocks, run_python
+from tests.house.page_package import first_rows, page_blocks, run_python
 
 BLOCKS = page_blocks("data.md", "Images")
 INPUTS = [block for block in BLOCKS["protobuf"] if block.startswith("layer")]
@@ -31,18 +25,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (path / "block.py").write_text(block)
         run_python(path, "block.py")
     return path
-
-
-def first_rows(block: str, folder: Path) -> list[Any]:
-    """The data and the labels of the first mini-batch of a layer of the page."""
-    (proto,) = text_format.Parse(block, NetProto()).layer
-    layer = layer_class(LayerType.Name(proto.type))(proto, (), folder=folder)
-    assert isinstance(layer, RowInput)
-    layer.check_data()
-    kinds = {FLOAT: np.float32, INT: np.int32}
-    found = [np.full(spec.shape, -9, kinds[spec.dtype]) for spec in layer.outputs]
-    layer.open(layer.output.shape[0], 0, 1).read(0, 0, layer.output.shape[0], found[0], found[1])
-    return found
 
 
 @pytest.mark.parametrize("block", INPUTS)

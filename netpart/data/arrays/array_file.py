@@ -9,9 +9,9 @@ from netpart.data.arrays.hdf5_file import hdf5_names, open_hdf5_array
 from netpart.data.arrays.npz_archive import npz_names, open_npz_array
 from netpart.data.arrays.numpy_header import open_npy_array
 from netpart.data.arrays.row_array import RowArray
-from netpart.data.open_bytes import open_bytes
+from netpart.data.open_bytes import open_data_file
 from netpart.data.remote.url_path import DataPath
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError
 
 ZIP = b"PK\x03\x04"
 CONTAINERS: dict[bytes, tuple[Callable[[DataPath], list[str]], Callable[[DataPath, str], RowArray]]] = {
@@ -27,30 +27,18 @@ def open_array(path: DataPath, name: str = "", others: Sequence[str] = (), field
 
     ``field`` is the field of array_conf that gives the name. Raises DataError if there is no such array.
     """
-    head = _read_head(path)
+    file = open_data_file(path, "a file with an array", "an array", HINT)
+    head = file.read(0, min(file.size, len(HDF5)))
     for magic, (names, opened) in CONTAINERS.items():
         if head.startswith(magic):
             return opened(path, _choose_name(path, names(path), name, others, field))
     if name:
         raise DataError(f"{path}: expected an .npz or HDF5 file with {name!r}, got another file; omit {field}")
-    return open_npy_array(open_bytes(path), str(path))
-
-
-def _read_head(path: DataPath) -> bytes:
-    """The first bytes of a file. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
-    try:
-        file = open_bytes(path)
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected a file with an array, got nothing there; {HINT}") from None
-    except OSError as error:
-        raise DataError(f"{path}: expected a file with an array, got {os_error_text(error)}; {HINT}") from error
-    if not file.size:
-        raise DataError(f"{path}: expected an array, got an empty file; {HINT}")
-    return file.read(0, min(file.size, len(HDF5)))
+    return open_npy_array(file, str(path))
 
 
 def _choose_name(path: DataPath, names: list[str], name: str, others: Sequence[str], field: str) -> str:
-    """``name`` if the file has it or, without a name, the only one that is none of ``others``."""
+    """Return ``name`` if the file has it; without a name, the only array that is not among ``others``."""
     found = [name] if name in names else [each for each in names if each not in others and not name]
     if len(found) != 1:
         wanted = repr(name) if name else "one array"

@@ -13,9 +13,9 @@ from netpart.data.images.encoded_image import LARGEST, SUFFIXES
 from netpart.data.images.image_samples import ImageSamples
 from netpart.data.images.tar_index import TarMember, read_tar_index
 from netpart.data.images.tar_labels import LARGEST_LABEL, parse_tar_label
-from netpart.data.open_bytes import open_bytes
+from netpart.data.open_bytes import open_data_file
 from netpart.data.remote.url_path import DataPath
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError
 
 HINT = "correct the path (--set LAYER.tar_conf.path=FILE, say)"
 
@@ -55,7 +55,7 @@ class TarImages(ImageSamples):
 
     def __init__(self, paths: Sequence[DataPath], form: TarForm) -> None:
         self._form = form
-        self._files = [_open_tar(path) for path in paths]
+        self._files = [open_data_file(path, "a tar file", "a tar file", HINT) for path in paths]
         found = _SampleSpans()
         for number in range(len(self._files)):
             self._scan(number, found)
@@ -137,15 +137,3 @@ def _group_members(members: Iterator[TarMember], suffix: str) -> Iterator[_TarSa
             current.image = member
     if current is not None:
         yield current
-
-
-def _open_tar(path: DataPath) -> ByteSource:
-    try:
-        file = open_bytes(path)
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected a tar file, got nothing there; {HINT}") from None
-    except OSError as error:
-        raise DataError(f"{path}: expected a tar file, got {os_error_text(error)}; {HINT}") from error
-    if not file.size:
-        raise DataError(f"{path}: expected a tar file, got an empty file; {HINT}")
-    return file

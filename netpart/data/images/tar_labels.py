@@ -13,7 +13,7 @@ LARGEST_LABEL = 1 << 20
 
 
 def parse_tar_label(content: bytes, suffix: str, json_field: str, who: str) -> tuple[int, ...]:
-    """The labels in a member of a tar file, at least one. Raises DataError, with ``who``, if there is none."""
+    """The labels in a member of a tar file. Raises DataError, with ``who``, if it has no valid label."""
     found = _json_labels(content, json_field, who) if suffix.endswith("json") else [_text_label(content)]
     if not found or not all(type(label) is int and 0 <= label <= MOST for label in found):
         got = repr(content[:40].decode(errors="replace"))

@@ -117,7 +117,7 @@ def _open_file_system(protocol: str, host: str | None, port: int | None, deadlin
 
 def _http_options(deadline: float) -> dict[str, Any]:
     aiohttp = import_module("aiohttp")
-    # Without an end to the whole: a slow download is none that hangs.
+    # No limit for the whole: a download may be slow, as long as bytes arrive.
     limits = aiohttp.ClientTimeout(total=None, sock_connect=deadline, sock_read=deadline)
     # trust_env: proxies and .netrc. Compressed answers would have other lengths than the ranges.
     return {"client_kwargs": {"timeout": limits, "trust_env": True}, "headers": {"Accept-Encoding": "identity"}}

@@ -18,7 +18,7 @@ Fields = Sequence[tuple[int, int, int | bytes]]
 
 
 def decode_sample(value: bytes) -> Record:
-    """Read a serialized Datum, RecordProto or Record of SINGA 0.1. Raises DataError if it is none of them."""
+    """Read a serialized Datum, RecordProto or Record of SINGA 0.1. Raises DataError for other bytes."""
     fields = list(read_fields(value))
     return _build_datum(fields) if _is_datum(fields) else decode_record(value)
 

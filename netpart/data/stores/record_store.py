@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.byte_source import ByteSource
-from netpart.data.open_bytes import open_bytes
+from netpart.data.open_bytes import open_data_file
 from netpart.data.remote.url_path import DataPath
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError
 
 HINT = "correct the path (--set LAYER.store_conf.path=FILE, say), or see `netpart data --help`"
 
@@ -24,7 +24,7 @@ class RecordStore(ABC):
 
     def __init__(self, path: DataPath) -> None:
         self.path, self._skipped = path, 0
-        self._file = _open_data_file(path)
+        self._file = open_data_file(path, "a data file", "at least one record", HINT)
         try:
             self._spans = self._scan(self._file)
         except DataError:
@@ -71,17 +71,3 @@ class RecordStore(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path}, {len(self)} records)"
-
-
-def _open_data_file(path: DataPath) -> ByteSource:
-    """Open the file at ``path``. Raises DataError if it cannot be opened or is empty, MissingData if it is missing."""
-    try:
-        file = open_bytes(path)
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected a data file, got nothing there; {HINT}") from None
-    except OSError as error:
-        raise DataError(f"{path}: expected a readable data file, got {os_error_text(error)}; {HINT}") from error
-    if not file.size:
-        file.close()
-        raise DataError(f"{path}: expected at least one record, got an empty file; {HINT}")
-    return file

@@ -109,7 +109,7 @@ class Dnn:
         return self._kept(problem, made) or self._fastest(problem, made)
 
     def _kept(self, problem: ConvolutionProblem, made: Any) -> ConvolutionPlan | None:
-        """The engine that was chosen before; None if there is none, or cuDNN no longer proposes or builds it."""
+        """The engine that was chosen before; None without such a choice, or if cuDNN no longer offers that engine."""
         chosen = self.choices.get(str(problem))
         for index in range(made.get_execution_plan_count() if chosen else 0):
             # By name, as indices may change with the order of cuDNN's proposals.

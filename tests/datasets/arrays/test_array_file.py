@@ -1,4 +1,4 @@
-"""Arrays of .npy, .npz and HDF5 files are read row by row, and what is none is refused by its name."""
+"""Arrays of .npy, .npz and HDF5 files are read row by row; other files are refused by their name."""
 
 from __future__ import annotations
 
