@@ -24,8 +24,8 @@ def open_bytes(path: DataPath) -> ByteSource:
 def open_data_file(path: DataPath, expected: str, content: str, hint: str) -> ByteSource:
     """Open a file that is not empty.
 
-    Raises MissingData if it is missing, and DataError if it cannot be opened, both with what was ``expected``; DataError
-    with the expected ``content`` if it is empty. All have ``hint``.
+    Raises MissingData if it is missing, DataError if it cannot be opened or is empty. The errors name the ``expected``
+    file or, if it is empty, the expected ``content``; and they end in ``hint``.
     """
     try:
         file = open_bytes(path)

@@ -255,10 +255,28 @@ def secret(folder: Path, opened: Callable[[], object]) -> None:
     find_token({}, path)
 
 
+def array_formats(folder: Path) -> dict[str, Format]:
+    """Quoted tables, arrays, tokens and an LMDB store; ``folder`` is for what their libraries write."""
+    arrays = array_files(folder)
+    return {
+        "quoted csv": Format(
+            {"a.csv": QUOTED}, job(store(COLUMNS, "kCSVInput")), text=True, others=("data: expected", "classes.txt")
+        ),
+        "npy": Format(
+            {"a.npy": arrays["a.npy"], "y.npy": arrays["y.npy"]}, job(ARRAY % ("a.npy", 'label_path: "y.npy"'))
+        ),
+        "npz": Format({"a.npz": arrays["a.npz"]}, job(ARRAY % ("a.npz", 'data: "x" label: "y"'))),
+        "packed npz": Format({"b.npz": arrays["b.npz"]}, job(ARRAY % ("b.npz", 'label: "y" shuffle: true'))),
+        "hdf5": Format({"a.h5": arrays["a.h5"]}, job(ARRAY % ("a.h5", 'data: "x" label: "y"'))),
+        "tokens": Format({"a.bin": TOKENS.tobytes()}, job(TOKEN_INPUT % "a.bin", "")),
+        "npy tokens": Format({"t.npy": arrays["t.npy"]}, job(TOKEN_INPUT % "t.npy", "")),
+        "lmdb": Format({"a.mdb": arrays["a.mdb"]}, job(LMDB), PAGES),
+    }  # fmt: skip
+
+
 def formats(folder: Path) -> dict[str, Format]:
     """Every format by name; ``folder`` is for what has to be written to be known."""
     shape = "shape: [3, 4]"
-    arrays = array_files(folder)
     plain, packed = (scan(folder, f"scan.nii{ending}") for ending in ("", ".gz"))
     found = {
         "records": Format({"a.bin": RECORDS}, job(store('path: "a.bin"')), LENGTHS),
@@ -287,18 +305,7 @@ def formats(folder: Path) -> dict[str, Format]:
             others=("/case", "/proc/", "/dev/"),
         ),
         **image_formats(),
-        "quoted csv": Format(
-            {"a.csv": QUOTED}, job(store(COLUMNS, "kCSVInput")), text=True, others=("data: expected", "classes.txt")
-        ),
-        "npy": Format(
-            {"a.npy": arrays["a.npy"], "y.npy": arrays["y.npy"]}, job(ARRAY % ("a.npy", 'label_path: "y.npy"'))
-        ),
-        "npz": Format({"a.npz": arrays["a.npz"]}, job(ARRAY % ("a.npz", 'data: "x" label: "y"'))),
-        "packed npz": Format({"b.npz": arrays["b.npz"]}, job(ARRAY % ("b.npz", 'label: "y" shuffle: true'))),
-        "hdf5": Format({"a.h5": arrays["a.h5"]}, job(ARRAY % ("a.h5", 'data: "x" label: "y"'))),
-        "tokens": Format({"a.bin": TOKENS.tobytes()}, job(TOKEN_INPUT % "a.bin", "")),
-        "npy tokens": Format({"t.npy": arrays["t.npy"]}, job(TOKEN_INPUT % "t.npy", "")),
-        "lmdb": Format({"a.mdb": arrays["a.mdb"]}, job(LMDB), PAGES),
+        **array_formats(folder),
         "mnist images": Format(mnist("", "train-images-idx3-ubyte"), convert, IDX),
         "mnist labels": Format(mnist("", "t10k-labels-idx1-ubyte"), convert, IDX[:2]),
         "mnist.gz": Format(mnist(".gz", "train-images-idx3-ubyte"), convert),
