@@ -48,6 +48,8 @@ MEMORY, ZEROMQ, SHM, CUDA_IPC = "memory", "zeromq", "shm", "cuda-ipc"
 """The transports of netpart, with "mpi". The launchers threads and mpi have one each, which no option chooses."""
 AES_GCM, CURVE = CIPHERS = "aes-256-gcm", "curve"
 """How tensors are sealed: each frame by netpart, or connections by ZeroMQ, which is slow and needs no package."""
+PLAIN = "plain"
+"""What a run reports if tensors leave this host and are not sealed."""
 SEALS = AUTO, YES, NO
 """Which links are sealed: those that leave loopback; all that go through a socket; none."""
 LOCAL_LAUNCHERS = LOCAL, THREADS

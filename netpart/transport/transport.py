@@ -52,6 +52,9 @@ class Transport(ABC):
     slots_for_all = False
     """True if every channel has memory of its own for the whole run, reserved before the first step."""
 
+    opens_frames = False
+    """True if what arrives may be sealed, so that it is decrypted into memory of its own."""
+
     xp: Any = np
     """The array module of what ``allocate`` returns."""
 

@@ -23,6 +23,7 @@ from typing import TypeVar, cast
 import numpy as np
 import zmq
 
+from netpart.choices import AES_GCM
 from netpart.errors import TransportError
 from netpart.transport.frames import (
     HEADER,
@@ -107,6 +108,7 @@ class ZeroMQTransport(Transport):
         self._context = context or zmq.Context()
         self._own_context = context is None
         self._links = LinkGuard(rank, run_id, secret)
+        self.opens_frames = secret is not None and secret.cipher == AES_GCM
         self._sealers: dict[int, LinkSealer | None] = {}
         self._opener: FrameOpener | None = None
         self._pushes: dict[int, _Socket] = {}

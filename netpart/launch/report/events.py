@@ -48,7 +48,8 @@ class Started:
     ``kernels`` are the kernels of the job in words. ``threads`` is how many threads each worker's kernels use on a CPU.
     ``cluster`` describes the groups and servers, if there are several groups or any servers. ``crowds`` are the workers
     with too many threads. ``idle`` are the workers of a group that have nothing to compute. ``phase`` is the phase of
-    a run that does not train.
+    a run that does not train. ``sealing`` is the cipher of the links between workers, "plain" if links leave a host
+    without one, and "" if none leaves its host.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Started:
     crowds: tuple[OversubscribedHost, ...] = ()
     idle: tuple[int, ...] = ()
     phase: str = TRAIN
+    sealing: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ class Summary:
     those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number of
     steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by input
     layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
-    servers. ``staleness`` covers all updates that servers made, or all averages.
+    servers. ``staleness`` covers all updates that servers made, or all averages. ``sealing`` is that of ``Started``.
+    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic.
     """
 
     name: str
@@ -156,6 +159,8 @@ class Summary:
     classes: dict[str, list[str]] = field(default_factory=dict)
     cluster: str = ""
     staleness: Staleness | None = None
+    sealing: str = ""
+    refused_frames: int = 0
 
     def _repr_html_(self) -> str:
         """The HTML that a notebook shows."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from netpart.errors import DataError, NetpartError, os_error_text
-from netpart.launch.report.events import Event, Listener, Measured, Saved, Staleness, Updated
+from netpart.launch.report.events import Event, Listener, Measured, Saved, Staleness, Started, Updated
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -37,6 +37,7 @@ class RunRecord:
         self.updates: TextIO | None = None
         self.workspace = workspace
         self.checkpoint = ""
+        self.sealing = ""
 
     def noted_until(self, step: int) -> list[str]:
         """The lines of an earlier run up to ``step``. The resumed run repeats the later steps."""
@@ -61,6 +62,8 @@ class RunRecord:
                 self.file.flush()
         if isinstance(event, Saved):
             self.checkpoint = str(event.path)
+        if isinstance(event, Started):
+            self.sealing = event.sealing
         for listener in self.listeners:
             listener(event)
         if isinstance(event, Saved):
