@@ -19,13 +19,7 @@ class RefusalBook:
     def __init__(self, cluster: Cluster, say: Callable[[str], None]) -> None:
         self.cluster = cluster
         self.say = say
-        self.counts: dict[tuple[int, int], int] = {}
         self.said: dict[tuple[int, int], int] = {}
-
-    @property
-    def total(self) -> int:
-        """Frames that all workers have dropped."""
-        return sum(self.counts.values())
 
     def note(self, rank: int, refused: Iterable[RefusedProto], last: bool = False) -> None:
         """Note what worker ``rank`` has dropped so far; the ``last`` time with all notices that are still due."""
@@ -33,7 +27,6 @@ class RefusalBook:
             if not -1 <= row.peer < self.cluster.size:
                 continue
             key = rank, row.peer
-            self.counts[key] = row.count
             before = self.said.get(key, 0)
             if row.count >= max(1, 2 * before) or (last and row.count > before):
                 self.said[key] = row.count
@@ -41,6 +34,6 @@ class RefusalBook:
 
     def _notice(self, rank: int, row: RefusedProto) -> str:
         """Which worker dropped how many frames, of whom, and why."""
-        claimed = f" that claim to be from {self.cluster.name(row.peer)}" if row.peer >= 0 else ""
+        claimed = f" in the name of {self.cluster.name(row.peer)}" if row.peer >= 0 else ""
         frames = plural_text(row.count, "frame")
         return f"{self.cluster.name(rank)} dropped {frames}{claimed}; the latest: {printable_text(row.reason, REFUSAL)}"

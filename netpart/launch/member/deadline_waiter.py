@@ -67,4 +67,4 @@ class DeadlineWaiter:
         refused = self.transport.refused.get(peer)
         if refused is None:
             return ""
-        return f"; {plural_text(refused.count, 'frame')} that claimed to be from there were dropped: {refused.reason}"
+        return f"; {plural_text(refused.count, 'frame')} in its name were dropped: {refused.reason}"
