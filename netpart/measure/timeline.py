@@ -25,8 +25,8 @@ TALK = "talk"
 WAIT = "wait"
 STEP = "step"
 KINDS = {
-    "read": READ, "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK, "receive": TALK, "start": TALK,
-    "wait": WAIT, "step": STEP,
+    "read": READ, "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK,
+    "receive": TALK, "start": TALK, "wait": WAIT, "step": STEP,
 }  # fmt: skip
 """The kind of event for each verb. Every other verb copies, adds or clears within the worker."""
 BUSY = (READ, FORWARD, BACKWARD, UPDATE, MOVE)
