@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from netpart.choices import PHASES
 from netpart.cli.common import add_uncut_job_options, load_job, parse_count, parse_positive
 
 if TYPE_CHECKING:
+    from netpart.cli.table import TextTable
     from netpart.measure.class_counts import ClassCount
     from netpart.measure.data_look import InputLook
     from netpart.measure.row_look import RowLook
@@ -93,24 +95,31 @@ def _write_pictures(path: Path, title: str, report: str, drawn: list[Any]) -> No
 
 def _input_lines(look: InputLook) -> list[str]:
     """The lines about one input."""
-    from netpart.cli.table import TextTable
-
-    found = [_shape_line(look), "", *TextTable(ROWS, [_row_cells(row) for row in look.first]).lines(), ""]
+    found = [_shape_line(look), "", *_full_columns(ROWS, [_row_cells(row) for row in look.first]).lines(), ""]
     if look.values is not None:
-        found += [*TextTable(CHANNELS, _channel_rows(look)).lines(), _finite_line(look), ""]
+        found += [*_full_columns(CHANNELS, _channel_rows(look)).lines(), _finite_line(look), ""]
     for name, values in look.scaling.items():
         shown = ", ".join(f"{value:g}" for value in values)
         found += [f"{name}: {shown if len(values) == 1 else f'[{shown}]'}"]
     found += [""] * bool(look.scaling)
     if look.classes:
-        found += [*TextTable(CLASSES, _class_rows(look.classes)).lines(), _balance_line(look), ""]
+        found += [*_full_columns(CLASSES, _class_rows(look.classes)).lines(), _balance_line(look), ""]
     return [*found, *_cost_lines(look)]
+
+
+def _full_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
+    """The table without columns in which every row is empty."""
+    from netpart.cli.table import TextTable
+
+    full = [k for k in range(len(headings)) if any(row[k] for row in rows)]
+    return TextTable([headings[k] for k in full], [[row[k] for k in full] for row in rows])
 
 
 def _shape_line(look: InputLook) -> str:
     """The line about the type of an input, and the shape of its rows."""
     shape = "x".join(map(str, look.shape)) or "one value"
-    labels = {None: "no labels", (): "one label"}.get(look.labels, f"{'x'.join(map(str, look.labels or ()))} labels")
+    count = "no" if look.labels is None else "x".join(map(str, look.labels)) or "one"
+    labels = f"{count} label" + "s" * (count != "one")
     sizes = f"; {look.sizes}" if look.sizes else ""
     return f"{look.name}: {look.type}, rows of {shape}, {labels}, batch {look.batch}{sizes}"
 
@@ -149,13 +158,15 @@ def _finite_line(look: InputLook) -> str:
 
 def _class_rows(classes: tuple[ClassCount, ...]) -> list[tuple[str, ...]]:
     """The rows of the table of classes; of many, the first ones."""
-    rows = [(str(c.label), c.name, f"{c.count:,}", f"{c.share:.1%}") for c in classes[:MOST]]
-    return rows + [("", f"{len(classes) - MOST} more", "", "")] * (len(classes) > MOST)
+    rows: list[tuple[str, ...]] = [(str(c.label), c.name, f"{c.count:,}", f"{c.share:.1%}") for c in classes[:MOST]]
+    return [*rows, *[("", f"{len(classes) - MOST} more", "", "")] * (len(classes) > MOST)]
 
 
 def _balance_line(look: InputLook) -> str:
     """The line about how unequal the classes are."""
     most, least = max(look.classes, key=lambda c: c.count), min(look.classes, key=lambda c: c.count)
+    if most.count == least.count:
+        return f"of {look.cost.rows:,} rows; {len(look.classes)} classes, all equally often"
     times = f"{most.count / least.count:.3g} times as often as {least.label}" if least.count else "and others never"
     return f"of {look.cost.rows:,} rows; {len(look.classes)} classes; class {most.label} is there {times}"
 

@@ -108,7 +108,7 @@ def _look_at_input(source: InputRows, rows: int, sample: int) -> tuple[InputLook
 
 def _whole_epoch(source: InputRows) -> EpochSize:
     """The epoch of an input; of records, with the bytes of what the layers that decode them return."""
-    found = measure_epoch(source.node, source.net, source.batch, source.itemsize)
+    found = measure_epoch(source.node, source.net, source.net.rows, source.itemsize)
     if found.rows is None or found.value_bytes is not None:
         return found
     return replace(found, value_bytes=found.rows * source.row_bytes)

@@ -80,15 +80,15 @@ class InputRows:
         """
         step, lo = divmod(first, self.batch)
         self.clock.step = step
-        found: dict[bool, Values] = {}
+        data, label = None, None
         for node in self.readers:
             outputs = self._outputs(node, lo, lo + last - first)
-            if node.layer.output_names[0] == "label" and len(outputs) == 1:
-                found[True] = outputs[0]
-                continue
-            found.setdefault(False, outputs[0])
-            found.update({True: label for label in outputs[1:]})
-        return found.get(False), found.get(True)
+            for name, values in zip(node.layer.output_names, outputs, strict=False):
+                if name == "label":
+                    label = values
+                elif data is None:
+                    data = values
+        return data, label
 
     def _outputs(self, node: Node, lo: int, hi: int) -> list[Values]:
         """What a layer computes of the rows ``lo`` to ``hi`` of the mini-batch of the clock's step."""
