@@ -153,7 +153,11 @@ def _finite_line(look: InputLook) -> str:
     if not look.values.nan + look.values.infinite:
         return f"{read}; all values are finite"
     rows = ", ".join(map(str, look.values.rows))
-    return f"{read}; {look.values.nan} values are NaN and {look.values.infinite} are infinite, first in rows {rows}"
+    order = f"--set {look.name}.{look.shuffled}=false"
+    hint = f"; with {order} these are the rows of the files" if look.shuffled else ""
+    return (
+        f"{read}; {look.values.nan} values are NaN and {look.values.infinite} are infinite, first in rows {rows}{hint}"
+    )
 
 
 def _class_rows(classes: tuple[ClassCount, ...]) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from netpart.errors import ConfigError
 from netpart.graph.build import locate_errors
 from netpart.layers.inputs.rows import RowInput
+from netpart.layers.layer import Layer
 from netpart.measure.class_counts import ClassCount, LabelCounter
 from netpart.measure.epoch_size import EpochSize, measure_epoch
 from netpart.measure.input_rows import InputRows, open_input_rows
@@ -50,6 +51,7 @@ class InputLook:
     """What the rows of one input layer are. ``sizes`` describes its images or scans before they are scaled.
 
     ``scaling`` are the fields, and their values, with which the sampled values get mean 0 and standard deviation 1.
+    ``shuffled`` is the field that sets another order than that of the files, "" without one.
     """
 
     name: str
@@ -58,6 +60,7 @@ class InputLook:
     labels: Shape | None
     batch: int
     sizes: str
+    shuffled: str
     first: tuple[RowLook, ...]
     values: ValueSummary | None
     scaling: dict[str, list[float]]
@@ -97,13 +100,30 @@ def _look_at_input(source: InputRows, rows: int, sample: int) -> tuple[InputLook
     shown = reader.shown()
     names = layer.class_names() if isinstance(layer, RowInput) else ()
     values = reader.values.summary() if reader.values else None
-    return InputLook(
-        source.node.name, epoch.type, () if shown.data is None else shown.data.shape[1:],
-        None if shown.label is None else shown.label.shape[1:], source.batch, find_source_sizes(layer),
-        tuple(describe_row(shown.source.node.layer, n, *row, names) for n, row in enumerate(_pairs(shown))),
-        values, suggest_scaling(layer, values), reader.labels.counts(names) if reader.labels else (), epoch,
-        _read_cost(source, count, epoch),
-    ), shown  # fmt: skip
+    look = InputLook(
+        name=node.name,
+        type=epoch.type,
+        shape=() if shown.data is None else shown.data.shape[1:],
+        labels=None if shown.label is None else shown.label.shape[1:],
+        batch=source.batch,
+        sizes=find_source_sizes(layer),
+        shuffled=_shuffled_field(layer),
+        first=tuple(describe_row(layer, n, *row, names) for n, row in enumerate(_pairs(shown))),
+        values=values,
+        scaling=suggest_scaling(layer, values),
+        classes=reader.labels.counts(names) if reader.labels else (),
+        epoch=epoch,
+        cost=_read_cost(source, count, epoch),
+    )
+    return look, shown
+
+
+def _shuffled_field(layer: Layer) -> str:
+    """The field of a layer that shuffles its rows, "" if none does."""
+    for name in layer.confs:
+        if getattr(getattr(layer.conf, name, None), "shuffle", False):
+            return f"{name}.shuffle"
+    return ""
 
 
 def _whole_epoch(source: InputRows) -> EpochSize:
