@@ -48,7 +48,7 @@ def add_look_parser(sets: Any) -> None:
         "-o", "--output", type=_parse_picture_path, metavar="F.png|F.svg|F.html",
         help="draw the rows: images, with their masks over them, and slices of volumes; F.html has the tables too",
     )  # fmt: skip
-    parser.set_defaults(make=look_at_job)
+    parser.set_defaults(make=_look_at_job)
 
 
 def _parse_picture_path(text: str) -> Path:
@@ -59,7 +59,7 @@ def _parse_picture_path(text: str) -> Path:
     return path
 
 
-def look_at_job(args: argparse.Namespace) -> str:
+def _look_at_job(args: argparse.Namespace) -> str:
     """Read the rows, write the picture, and return what to print."""
     from netpart.measure.data_look import look_at_data
 

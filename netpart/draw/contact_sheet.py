@@ -67,7 +67,7 @@ def draw_sheet(suffix: str, title: str, sections: Sequence[SheetSection], report
     return (svg if suffix == ".svg" else _html_page(title, svg, report)).encode()
 
 
-def fit_picture(picture: Image) -> Image:
+def _fit_picture(picture: Image) -> Image:
     """``picture``, enlarged or thinned out by a whole factor: about SMALLEST pixels high or more, within LARGEST."""
     high, wide = picture.shape[:2]
     if over := max(-(-high // LARGEST), -(-wide // (WIDTH - 2 * MARGIN))) - 1:
@@ -86,7 +86,7 @@ def _place_sections(title: str, sections: Sequence[SheetSection]) -> Iterator[_P
         for text in (section.title, *section.lines):
             yield _Placed(MARGIN, y, text, WIDTH - 2 * MARGIN)
             y += ROW
-        for row in _cell_rows([(fit_picture(cell.picture), cell.caption) for cell in section.cells]):
+        for row in _cell_rows([(_fit_picture(cell.picture), cell.caption) for cell in section.cells]):
             x, high = MARGIN, max(len(picture) for picture, _ in row)
             for picture, caption in row:
                 yield _Placed(x, y, picture=picture)

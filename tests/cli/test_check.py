@@ -36,7 +36,18 @@ def test_json_has_the_numbers(job: Path, netpart: Netpart) -> None:
 def test_the_epoch_of_each_input_is_shown_in_the_table_and_in_json(job: Path, netpart: Netpart) -> None:
     lines = netpart("check", job).out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("input"))
-    assert lines[head + 1].split() == "data kSyntheticInput train endless 8 endless 0 0 B endless".split()
+    assert lines[head + 1].split() == [
+        "data",
+        "kSyntheticInput",
+        "train",
+        "endless",
+        "8",
+        "endless",
+        "0",
+        "0",
+        "B",
+        "endless",
+    ]
     np.save(job.with_name("x.npy"), np.zeros((20, 3, 8, 8), "f4"))
     np.save(job.with_name("y.npy"), np.zeros(20, "i4"))
     text = job.read_text().replace("kSyntheticInput", "kArrayInput").replace("synthetic_conf { classes: 5 }", "")

@@ -82,10 +82,10 @@ def _read_samples(samples: ImageFiles) -> Iterator[Members]:
     """Yield the members of every sample; several threads read and check those that come next."""
     for start in range(0, len(samples), AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, len(samples)))
-        yield from map_on_threads(lambda number: _read_sample(samples, number), numbers)
+        yield from map_on_threads(lambda number: _checked_members(samples, number), numbers)
 
 
-def _read_sample(samples: ImageFiles, number: int) -> Members:
+def _checked_members(samples: ImageFiles, number: int) -> Members:
     """The members of a sample. Raises DataError, with its path, if the image or the mask cannot be decoded."""
     content = samples.image(number)
     picture = EncodedImage(content, samples.place(number))
