@@ -64,7 +64,7 @@ def run_verb(args: argparse.Namespace) -> int:
     table = tabulate_partition(cut)
     errors = [error.line() for error in failures]
     groups = predict_group_traffic(add_job_servers(cut))
-    epochs = tabulate_epochs(cut)
+    epochs = tabulate_epochs(cut, [*failures, *absent])
     if args.json:
         _print_check_json(table, epochs, warnings, errors, groups)
     else:

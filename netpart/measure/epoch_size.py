@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, prod
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from netpart.data.open_bytes import open_bytes
 from netpart.data.remote.url_path import DataPath, UrlPath
-from netpart.errors import NetpartError
+from netpart.errors import JobError, NetpartError
 from netpart.graph.build import type_name
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
@@ -24,6 +24,8 @@ from netpart.spec import INT
 MOST_FILES, MOST_URLS = 1 << 14, 16
 """Largest number of files, and of URLs, whose size is requested. Of more files, as many at even distances are."""
 INT_SIZE = 4
+PATH_LENGTH = 3
+"""Length of the path of a layer in a job: neuralnet, layer, its number."""
 
 _T = TypeVar("_T")
 
@@ -49,11 +51,16 @@ class EpochSize:
     value_bytes: int | None
 
 
-def tabulate_epochs(cut: Partition) -> tuple[EpochSize, ...]:
-    """The epochs of all input layers in all phases of ``cut``."""
+def tabulate_epochs(cut: Partition, faults: Iterable[JobError] = ()) -> tuple[EpochSize, ...]:
+    """The epochs of all input layers in all phases of ``cut``.
+
+    Of a layer that has one of ``faults`` nothing is known: its data is not opened again, as a server may have to be
+    waited for.
+    """
     itemsize = float_size(cut.job)
+    wrong = {(error.at or ())[:PATH_LENGTH] for error in faults}
     return tuple(
-        measure_epoch(node, micros[0].graph.net, micros[-1].rows[1], itemsize)
+        measure_epoch(node, micros[0].graph.net, micros[-1].rows[1], itemsize, opens=node.at not in wrong)
         for micros in cut.phases.values()
         for node in input_nodes(micros[0].graph.net)
     )
@@ -64,14 +71,15 @@ def input_nodes(net: Net) -> Iterator[Node]:
     yield from (node for node in net.nodes if node.layer.is_input)
 
 
-def measure_epoch(node: Node, net: Net, batch: int, itemsize: int) -> EpochSize:
+def measure_epoch(node: Node, net: Net, batch: int, itemsize: int, opens: bool = True) -> EpochSize:
     """The epoch of an input layer of ``net``, with mini-batches of ``batch`` rows and floats of ``itemsize`` bytes.
 
+    Unless it ``opens`` the data, nothing of it is known.
     What cannot be found because of an error in the data is None: who reads the data reports the error.
     """
     layer = node.layer
-    files = _found_or_none(layer.data_files) if isinstance(layer, RowInput | ShardData) else None
-    rows = _found_or_none(lambda: _rows_of_pass(node, net))
+    files = _found_or_none(layer.data_files) if opens and isinstance(layer, RowInput | ShardData) else None
+    rows = _found_or_none(lambda: _rows_of_pass(node, net)) if opens else None
     held, exact = _stored_bytes(files) if files is not None else (None, True)
     own = net.rows_of(layer, batch)
     endless = rows is None and files is not None and not files
