@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from netpart.data.arrays.array_rows import ArrayRows, check_labels_below, label_
 from netpart.data.arrays.row_array import RowArray
 from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.record_order import RecordOrder
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_scaling import RowScaling
 from netpart.data.row_source import RowSource
 from netpart.data.stores.mean import read_mean, read_std
@@ -84,6 +86,13 @@ class ArrayInput(RowInput):
 
     def records(self) -> int | None:
         return len(self.data())
+
+    def data_files(self) -> Sequence[DataPath]:
+        conf = self.conf.array_conf
+        paths = [data_path(self, conf.path, self.field, "path")]
+        if conf.label_path:
+            paths.append(data_path(self, conf.label_path, self.field, "label_path"))
+        return list(dict.fromkeys(paths))
 
     def check_labels(self, classes: int) -> None:
         label = self.label()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -22,7 +23,7 @@ from netpart.errors import DataError
 from netpart.layers.checks import fault
 from netpart.layers.inputs.csv_columns import choose_columns
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import data_path, local_path, open_layer_store, open_store_rows
+from netpart.layers.inputs.stores import data_path, local_path, open_layer_store, open_store_rows, store_files
 from netpart.spec import INT, Region, Shape, Spec
 
 TRAIN = 1
@@ -109,6 +110,9 @@ class CSVInput(RowInput):
             path = self._classes_path()
             hint = "give the layer below the loss as many outputs, or correct the file"
             raise DataError(f"{path}: expected at most {classes} classes, got {len(found)}; {hint}")
+
+    def data_files(self) -> Sequence[DataPath]:
+        return store_files(self, "store_conf")
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = self._store()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.prefetched_rows import PrefetchedRows
-from netpart.data.remote.url_path import url_settings
+from netpart.data.remote.url_path import DataPath, url_settings
 from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan
@@ -58,6 +59,10 @@ class NiftiInput(RowInput):
 
     def records(self) -> int | None:
         return len(self.table())
+
+    def data_files(self) -> Sequence[DataPath]:
+        table = data_path(self, self.conf.nifti_conf.path, self.field, "path")
+        return [table, *dict.fromkeys(scan.path for scan in self.table())]
 
     def check_data(self, phase: int = 1) -> None:
         NiftiScan(self.table()[0].path)

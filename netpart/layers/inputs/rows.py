@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import check_sources, fault
@@ -47,6 +49,17 @@ class RowInput(Layer):
 
     def records(self) -> int | None:
         """Rows of one pass over the data; None if the data is endless. May open the data."""
+        return None
+
+    def rows_per_pass(self, phase: int) -> int | None:
+        """Rows in which ``phase`` sees all of its data once; None if the data is endless. May open the data."""
+        return self.records()
+
+    def data_files(self) -> Sequence[DataPath] | None:
+        """The files that a pass over the data reads, each once; none for data that is drawn. None: they are not known.
+
+        May open the data.
+        """
         return None
 
     def class_names(self) -> tuple[str, ...]:
