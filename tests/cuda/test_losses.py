@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.kernels.loss_arguments import SoftmaxLossArguments, SoftmaxLossGradientArguments
 from netpart.kernels.op import Array, Op, chain_ops
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, fast, play
 from tests.cuda.module import cupy
@@ -33,8 +34,12 @@ def test_softmax_loss(
     x, label, owned = given_
 
     def both(kernels: Any, x: Array, label: Array, owned: Array | None, y: Array, dx: Array, metrics: Array) -> Op:
-        loss = kernels.softmax_loss(x, label, y, metrics, owned, min(topk, x.shape[-1]), 0.7, 3, smoothing)
-        return chain_ops(loss, kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, smoothing))
+        loss = kernels.softmax_loss(
+            SoftmaxLossArguments(x, label, y, metrics, owned, min(topk, x.shape[-1]), 0.7, 3, smoothing)
+        )
+        return chain_ops(
+            loss, kernels.softmax_loss_gradient(SoftmaxLossGradientArguments(y, label, dx, owned, 1.3, smoothing))
+        )
 
     y, dx = rubbish(*x.shape), rubbish(*x.shape)
     agree(both, x, label, owned, y, dx, dtype=dtype, metrics=np.arange(figures) + 0.5)
@@ -54,7 +59,7 @@ def test_the_gradient_of_some_of_the_classes(given_: tuple[Array, Array, Array |
     y, label, owned = given_
 
     def both(kernels: Any, y: Array, label: Array, owned: Array | None, dx: Array) -> Op:
-        op: Op = kernels.softmax_loss_gradient(y, label, dx, owned, 1.3, 0.2, (2, 400))
+        op: Op = kernels.softmax_loss_gradient(SoftmaxLossGradientArguments(y, label, dx, owned, 1.3, 0.2, (2, 400)))
         return op
 
     agree(both, y, label, owned, rubbish(*y.shape), dtype=dtype)
@@ -94,7 +99,7 @@ def test_what_is_no_number(topk: int) -> None:
     x[0, 3], x[1, 7] = np.nan, np.nan
 
     def both(kernels: Any, x: Array, label: Array, y: Array, metrics: Array, hits: Array, best: Array) -> Op:
-        loss = kernels.softmax_loss(x, label, y, metrics, None, topk, 1.0)
+        loss = kernels.softmax_loss(SoftmaxLossArguments(x, label, y, metrics, None, topk, 1.0))
         return chain_ops(loss, kernels.accuracy(x, label, hits, topk, None), kernels.largest(x, best))
 
     agree(both, x, label, rubbish(3, 40), np.zeros(2), np.zeros(1), np.zeros((3, topk), "int32"))
@@ -107,7 +112,12 @@ def test_a_label_that_is_not_a_class_is_complained_about_and_makes_metrics_no_nu
     loss = xp.zeros(2)
     hits = xp.zeros(1)
     y = xp.zeros((3, 40))
-    play(chain_ops(kernels.softmax_loss(x, label, y, loss, None, 1, 1.0), kernels.accuracy(x, label, hits, 1, None)))
+    play(
+        chain_ops(
+            kernels.softmax_loss(SoftmaxLossArguments(x, label, y, loss, None, 1, 1.0)),
+            kernels.accuracy(x, label, hits, 1, None),
+        )
+    )
     assert np.isnan(loss.get()[0])
     assert np.isnan(hits.get()[0])
     with complains(f"label: expected classes 0 to 39, got {wrong}"):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.arguments import ClassLossArguments
+from netpart.kernels.block_figures import count_block_figures
+from netpart.kernels.loss_arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op, chain_ops
-from netpart.kernels.vocabulary import count_block_figures
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish

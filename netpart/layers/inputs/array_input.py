@@ -85,10 +85,10 @@ class ArrayInput(RowInput):
     def records(self) -> int | None:
         return len(self.data())
 
-    def check_labels(self, classes: int) -> None:
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
         label = self.label()
         if label is not None:
-            check_labels_below(label, classes)
+            check_labels_below(label, classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.array_conf
