@@ -25,7 +25,7 @@ class SoftmaxLossArguments(NamedTuple):
     weights: tuple[float, ...] | None = None  # a factor for each of all classes; None: 1
     ignored: int | None = None  # rows with this label count for nothing; None: all count
     total: Array | None = None  # (1, 1), the sum of the weights of the mini-batch; None: not a factor
-    count: int = 1  # with ``total``: the labels of the mini-batch; the loss is multiplied by count / total
+    batch: int = 1  # with ``total``: the labels of the mini-batch; the loss is multiplied by batch / total
 
 
 class SoftmaxLossGradientArguments(NamedTuple):
@@ -41,7 +41,7 @@ class SoftmaxLossGradientArguments(NamedTuple):
     weights: tuple[float, ...] | None = None  # a factor for each of all classes; None: 1
     ignored: int | None = None  # rows with this label count for nothing; None: all count
     total: Array | None = None  # (1, 1), the sum of the weights of the mini-batch; None: not a factor
-    count: int = 1  # with ``total``: the labels of the mini-batch; dx is multiplied by count / total
+    batch: int = 1  # with ``total``: the labels of the mini-batch; dx is multiplied by batch / total
 
 
 class ClassLossArguments(NamedTuple):
@@ -61,4 +61,4 @@ class ClassLossArguments(NamedTuple):
     weights: tuple[float, ...] | None = None  # a factor for each of all classes; None: 1
     ignored: int | None = None  # rows with this label count for nothing; None: all count
     total: Array | None = None  # (1, 1), the sum of the weights of the mini-batch; None: not a factor
-    count: int = 1  # with ``total``: the labels of the mini-batch; the loss is multiplied by count / total
+    batch: int = 1  # with ``total``: the labels of the mini-batch; the loss is multiplied by batch / total

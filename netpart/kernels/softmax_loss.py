@@ -24,7 +24,7 @@ class SoftmaxLosses(Softmax):
         class is multiplied by the weight of the class. A hit is a row whose label is among the ``topk`` largest x
         (ties: the lower class first). Rows with the label ``ignored`` add nothing; metrics then have a third sum, the
         number of the other rows. One more element of ``metrics``, if there is one, is the first in bits.
-        With ``total`` the loss is multiplied by ``count`` / total.
+        With ``total`` the loss is multiplied by ``batch`` / total.
         ``run`` raises DataError if a label that counts is not a class.
         """
         if not a.x.size:
@@ -34,7 +34,7 @@ class SoftmaxLosses(Softmax):
         y_bn = as_matrix(a.y, a.label.ndim)
         column = ((a.label.size, 1), self.dtype)
         factors = LabelFactors(self, a.label, a.weights, a.ignored, a.smoothing)
-        mean = None if a.total is None else MeanFactor(xp, a.total, a.count)
+        mean = None if a.total is None else MeanFactor(xp, a.total, a.batch)
         ranking = Ranking(self, factors.known, x_bn.shape[1], a.topk, a.ignored)
         report = MetricSums(self, a.metrics, a.owned, a.label.size, a.positions, factors)
 
@@ -84,7 +84,7 @@ class SoftmaxLosses(Softmax):
         """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, and 0 elsewhere.
 
         s is ``smoothing``. With ``weights`` w, dx = (y · Σ t - t) · factor, where the target t is
-        (1 - s) · w · onehot(label) + s · w / n. It is 0 for the label ``ignored``, and multiplied by ``count`` /
+        (1 - s) · w · onehot(label) + s · w / n. It is 0 for the label ``ignored``, and multiplied by ``batch`` /
         ``total`` if there is a total.
         """
         if not a.dx.size:
@@ -93,7 +93,7 @@ class SoftmaxLosses(Softmax):
         y_bn = as_matrix(a.y, a.label.ndim)
         dx_bn = as_matrix(a.dx, a.label.ndim)
         factors = LabelFactors(self, a.label, a.weights, a.ignored, a.smoothing)
-        mean = None if a.total is None else MeanFactor(xp, a.total, a.count)
+        mean = None if a.total is None else MeanFactor(xp, a.total, a.batch)
         foreign = unowned_mask(self, a.owned, a.label.size)
         first, n = a.among or (0, y_bn.shape[1])
         classes = xp.arange(first, first + y_bn.shape[1], dtype="int32")

@@ -85,7 +85,7 @@ class Vocabulary(Verbs):
         x_rc = as_matrix(a.x, a.label.ndim)
         y_rc = as_matrix(a.y, a.label.ndim)
         factors = LabelFactors(self, a.label, a.weights, a.ignored, a.smoothing)
-        mean = None if a.total is None else MeanFactor(xp, a.total, a.count)
+        mean = None if a.total is None else MeanFactor(xp, a.total, a.batch)
         blocks = BlockFigures(xp, a, factors)
         report = None if a.metrics is None else MetricSums(self, a.metrics, a.owned, rows, a.positions, factors)
 

@@ -56,7 +56,7 @@ class ClassLoss(Layer):
                 x=x, label=label, f=f, y=call.y[0], metrics=None if call.region[-1][0] else call.metrics,
                 owned=call.owned, classes=self.output.shape[-1], topk=loss.topk, scale=loss.scale,
                 positions=loss.positions, smoothing=loss.smoothing, weights=loss.weights, ignored=loss.ignored_label,
-                total=self._total(call), count=self._count(call),
+                total=self._total(call), batch=self._count(call),
             )
         )  # fmt: skip
 
@@ -70,7 +70,7 @@ class ClassLoss(Layer):
             SoftmaxLossGradientArguments(
                 y=call.y[0], label=call.x[1], dx=dx, owned=call.owned, factor=loss.scale / self._count(call),
                 smoothing=loss.smoothing, among=(first, self.output.shape[-1]), weights=loss.weights,
-                ignored=loss.ignored_label, total=self._total(call), count=self._count(call),
+                ignored=loss.ignored_label, total=self._total(call), batch=self._count(call),
             )
         )  # fmt: skip
 

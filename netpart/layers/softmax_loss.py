@@ -147,7 +147,7 @@ class SoftmaxLoss(Layer):
             SoftmaxLossArguments(
                 x=call.x[0], label=kept.label, y=kept.y, metrics=call.metrics, owned=self._owned(kernels, call),
                 topk=self.topk, scale=self.scale, positions=self.positions, smoothing=self.smoothing,
-                weights=self.weights, ignored=self.ignored_label, total=kept.total, count=self._count(call),
+                weights=self.weights, ignored=self.ignored_label, total=kept.total, batch=self._count(call),
             )
         )  # fmt: skip
         summed = self._sum_weights(kernels, call, kept) if self._sums_weights else []
@@ -170,7 +170,7 @@ class SoftmaxLoss(Layer):
                 y=kept.y, label=kept.label, dx=dx, owned=self._owned(kernels, call),
                 # The mean over the global mini-batch and its positions, whatever share of them this part computes.
                 factor=self.scale / self._count(call), smoothing=self.smoothing, weights=self.weights,
-                ignored=self.ignored_label, total=kept.total, count=self._count(call),
+                ignored=self.ignored_label, total=kept.total, batch=self._count(call),
             )
         )  # fmt: skip
 

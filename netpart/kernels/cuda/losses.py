@@ -132,7 +132,7 @@ def label_rule(
 ) -> tuple[Any, ...]:
     """The arguments of a kernel for how each label counts: weights and their sum, what is ignored, total, count."""
     weights = None if a.weights is None else verbs.xp.asarray(np.array(a.weights, verbs.dtype))
-    return weights, fsum(a.weights or ()), *ignored_mark(a.ignored), a.total, a.count
+    return weights, fsum(a.weights or ()), *ignored_mark(a.ignored), a.total, a.batch
 
 
 def add_to_metrics(
