@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from netpart.layers.checks import fault
 from netpart.layers.layer import Layer
@@ -20,9 +19,9 @@ def read_class_weights(layer: Layer, classes: int) -> tuple[float, ...] | None:
         hint = "write class_weight once per class, class 0 first"
         raise fault(layer, f"{classes} class weights, as there are classes", str(len(weights)), hint, *at)
     for k, weight in enumerate(weights):
-        if not (isfinite(weight) and weight >= 0):
+        if weight < 0:
             hint = "write 0 for a class that counts for nothing"
-            raise fault(layer, "a finite class weight of at least 0", f"{weight:g}", hint, *at, k)
+            raise fault(layer, "a class weight of at least 0", f"{weight:g}", hint, *at, k)
     if weights and not any(weights):
         raise fault(layer, "a class weight above 0", "only 0", "give the classes that count a weight", *at)
     return weights or None

@@ -164,9 +164,15 @@ def test_allocates_nothing(dtype: str) -> None:
     x = normal(1, 300, 50).astype(dtype)
     y = normal(2, 300, 50).astype(dtype)
     label, owned = np.arange(300, dtype="int32") % 50, np.arange(300) < 100
+    rule = (0.5,) * 50, 7, np.ones((1, 1), dtype), 300
     ops = [
         kernels.softmax_loss(SoftmaxLossArguments(x, label, y.copy(), np.zeros(2), owned, 5, 1.0)),
         kernels.softmax_loss_gradient(SoftmaxLossGradientArguments(y, label, np.empty_like(x), owned, 1.0)),
+        kernels.softmax_loss(SoftmaxLossArguments(x, label, y.copy(), np.zeros(3), owned, 5, 1.0, 1, 0.1, *rule)),
+        kernels.softmax_loss_gradient(
+            SoftmaxLossGradientArguments(y, label, np.empty_like(x), owned, 1.0, 0.1, None, *rule)
+        ),
+        kernels.label_weights(label, rule[2], 50, rule[0], rule[1]),
         kernels.euclidean_loss(x, y, np.empty_like(x), np.zeros(1), owned),
         kernels.euclidean_loss_gradient(y, np.empty_like(x), 1.0, owned),
         kernels.accuracy(x, label, np.zeros(1), 5, owned),

@@ -13,7 +13,8 @@ ordinary edges of the graph: they are counted, drawn and recognised as collectiv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -58,21 +59,23 @@ def _stands_alone(node: Node, layer: Layer, placement: Placement) -> bool:
         raise
 
 
-def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
+def expand_nodes(net: Net, cut: Iterable[int]) -> Net:
     """``net`` with one more node for each index in ``cut``: an index that is there twice is expanded twice."""
     nodes: list[Node] = []
     index: dict[int, int] = {}
+    expanded = tuple(cut)
+    times = Counter(expanded)
     owned: dict[Parameter, Parameter] = {}
     for node in net.nodes:
         # Readers of an expanded node read its outer node, which is the last.
-        index[node.index] = len(nodes) + cut.count(node.index)
+        index[node.index] = len(nodes) + times[node.index]
         for p in node.params:
             # One new object for each old one: layers that share a parameter are found by its identity.
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(index[s.node], s.output) for s in node.sources)
         moved = replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params))
-        nodes += _expand_node(moved, net, cut.count(node.index))
-    return replace(net, nodes=nodes, totals=(), expanded=tuple(cut))
+        nodes += _expand_node(moved, net, times[node.index])
+    return replace(net, nodes=nodes, totals=(), expanded=expanded)
 
 
 def _expand_node(node: Node, net: Net, times: int) -> list[Node]:
