@@ -19,7 +19,6 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import read_job_text
 from netpart.spec import INT, Spec
 from netpart.testing.play_part import LayerData, play_part
-from netpart.verify.compare import verify_job
 from netpart.worker.ensemble import Ensemble
 from tests.laws.cases import layer_proto
 from tests.thorough import sampled
@@ -136,7 +135,7 @@ CUTS = {
 
 @pytest.mark.parametrize(
     ("name", "cut", "places"),
-    sampled(product(("ignored class", "smooth mean", "mean of the counted"), CUTS, (0, PLACES)), 3),
+    sampled(product(("ignored class", "smooth mean", "mean of the counted"), CUTS, (0, PLACES)), 5),
 )
 def test_every_cut_has_the_figures_and_gradients_of_one_worker(
     name: str, cut: str, places: int, tmp_path: Path
@@ -174,13 +173,13 @@ def test_a_mini_batch_without_weight_has_loss_and_gradient_0(tmp_path: Path) -> 
             assert ("loss/accuracy" in figures) == ("table/accuracy" in figures) == (label == 2)
 
 
-def test_processes_train_a_cut_on_both_axes_as_one_worker_does(tmp_path: Path) -> None:
+def test_processes_train_a_loss_that_becomes_three_layers_as_one_worker_does(tmp_path: Path) -> None:
     conf = CONFS["smooth mean"]
-    cut = classifier(conf, tmp_path, "cut { axis: 0 parts: 2 } cut { axis: 1 parts: 2 }")
-    assert verify_job(cut, 4, steps=2).holds
-    job = read_job_text(str(cut))
-    many = netpart.run(job, 4, workspace=tmp_path / "many")
-    one = netpart.run(job, 1, launcher="threads", workspace=tmp_path / "one")
+    cut = classifier(conf, tmp_path, "partition_dim: 1")
+    assert [n.name for n in partition_job(cut, 2).graph.net.nodes][3:6] == ["weights-loss", "blocks-loss", "loss"]
+    many = netpart.run(read_job_text(str(cut)), 2, workspace=tmp_path / "many")
+    whole = read_job_text(str(classifier(conf, tmp_path)))
+    one = netpart.run(whole, 1, launcher="threads", workspace=tmp_path / "one")
     assert many.loss == pytest.approx(one.loss, rel=1e-12)
     assert many.accuracy == pytest.approx(one.accuracy, rel=1e-12)
 
