@@ -61,8 +61,8 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
-    for classes in _label_classes(net, node):
-        node.layer.check_labels(classes)
+    for classes, ignored in _label_classes(net, node):
+        node.layer.check_labels(classes, ignored)
 
 
 def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
@@ -77,10 +77,10 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
                 )
 
 
-def _label_classes(net: Net, node: Node) -> list[int]:
-    """Number of classes of each layer that reads the labels of ``node``."""
+def _label_classes(net: Net, node: Node) -> list[tuple[int, int | None]]:
+    """Number of classes, and the ignored label, of each layer that reads the labels of ``node``."""
     return [
-        reader.layer.classes
+        (reader.layer.classes, reader.layer.ignored_label)
         for reader in net.nodes
         if reader.layer.classes and any(s.node == node.index and net.spec(s).dtype == INT for s in reader.sources)
     ]

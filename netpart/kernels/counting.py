@@ -95,7 +95,8 @@ PRICES: dict[str, Callable[..., int]] = {
     "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise_flops(dy.size),
     "softmax_loss": lambda *_: 0,  # it calls softmax, which is counted
-    "softmax_loss_gradient": lambda y, label, dx, owned, factor, *_: flops.elementwise_flops(y.size),
+    "softmax_loss_gradient": lambda a: flops.elementwise_flops(a.y.size),
+    "label_weights": lambda label, *_: flops.elementwise_flops(label.size),
     "class_blocks": lambda x, *_: flops.elementwise_flops(x.size),
     "class_loss": lambda a: flops.elementwise_flops(a.x.size + a.f.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise_flops(y.size),

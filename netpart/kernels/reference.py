@@ -14,6 +14,7 @@ from netpart.kernels.embedding import Embedding
 from netpart.kernels.feed import Feed
 from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
+from netpart.kernels.label_weights import LabelWeights
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
 from netpart.kernels.matmul import Matmul
@@ -45,6 +46,7 @@ class Kernels(
     Activation,
     Dropout,
     Losses,
+    LabelWeights,
     Confusion,
     Softmax,
     Vocabulary,

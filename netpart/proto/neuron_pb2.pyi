@@ -290,19 +290,33 @@ class DummyProto(_message.Message):
     def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SoftmaxLossProto(_message.Message):
-    __slots__ = ("topk", "scale", "label_smoothing", "bits")
+    __slots__ = ("topk", "scale", "label_smoothing", "bits", "class_weight", "ignore_index", "normalisation")
+    class Normalisation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        ROWS: _ClassVar[SoftmaxLossProto.Normalisation]
+        WEIGHTS: _ClassVar[SoftmaxLossProto.Normalisation]
+    ROWS: SoftmaxLossProto.Normalisation
+    WEIGHTS: SoftmaxLossProto.Normalisation
     TOPK_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     LABEL_SMOOTHING_FIELD_NUMBER: _ClassVar[int]
     BITS_FIELD_NUMBER: _ClassVar[int]
+    CLASS_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    NORMALISATION_FIELD_NUMBER: _ClassVar[int]
     topk: int
     scale: float
     label_smoothing: float
     bits: bool
-    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ...) -> None: ...
+    class_weight: _containers.RepeatedScalarFieldContainer[float]
+    ignore_index: int
+    normalisation: SoftmaxLossProto.Normalisation
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ..., class_weight: _Optional[_Iterable[float]] = ..., ignore_index: _Optional[int] = ..., normalisation: _Optional[_Union[SoftmaxLossProto.Normalisation, str]] = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
-    __slots__ = ("topk",)
+    __slots__ = ("topk", "ignore_index")
     TOPK_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_INDEX_FIELD_NUMBER: _ClassVar[int]
     topk: int
-    def __init__(self, topk: _Optional[int] = ...) -> None: ...
+    ignore_index: int
+    def __init__(self, topk: _Optional[int] = ..., ignore_index: _Optional[int] = ...) -> None: ...

@@ -5,7 +5,7 @@ A new layer type is held to every law by adding one line to ``CASES``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from google.protobuf import text_format
@@ -260,17 +260,46 @@ def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
     shape = draw(shapes(2, 4, 4))
     places = draw(st.integers(1, len(shape) - 1))
     topk = draw(st.integers(1, prod(shape[places:])))
-    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:places], INT)))
+    sources = Spec(shape, FLOAT), Spec(shape[:places], INT)
+    return Case(name, f"{field} {{ topk: {topk} {more} {draw(ignored())} }}", sources)
+
+
+def ignored() -> st.SearchStrategy[str]:
+    """Text of an ignored label, a class or none."""
+    return st.sampled_from(["", "ignore_index: -1", "ignore_index: 0", "ignore_index: 255"])
+
+
+@st.composite
+def class_weights(draw: st.DrawFn, classes: int) -> str:
+    """Text of a weight per class, some of them 0, or of none."""
+    if draw(st.booleans()):
+        return ""
+    drawn = [draw(st.sampled_from([0.5, 0.0, 2.0, 1.25])) for _ in range(classes - 1)]
+    return " ".join(f"class_weight: {weight}" for weight in (*drawn, 0.75))
+
+
+@st.composite
+def weighted(draw: st.DrawFn, name: str, more: str, means: tuple[str, ...] = ("ROWS", "WEIGHTS")) -> Case:
+    """A softmax loss with weights and ignored labels, divided by either."""
+    found = draw(labelled(name, "softmaxloss_conf", more))
+    classes = prod(found.inputs[0].shape[found.inputs[1].rank :])
+    more = f"{draw(class_weights(classes))} normalisation: {draw(st.sampled_from(means))}"
+    return replace(found, conf=found.conf.replace("}", f"{more} }}"))
 
 
 def confusion(name: str) -> st.SearchStrategy[Case]:
-    return shapes(2, 2).map(lambda shape: Case(name, "", (Spec(shape), Spec(shape[:1], INT))))
+    return st.builds(
+        lambda shape, ignored: Case(name, f"argsort_conf {{ {ignored} }}", (Spec(shape), Spec(shape[:1], INT))),
+        shapes(2, 2),
+        ignored(),
+    )
 
 
 @st.composite
 def vocabulary(draw: st.DrawFn, name: str, half: str) -> Case:
     shape = (*draw(shapes(1, 3, 3)), draw(st.integers(1, 24)))
     conf = f"topk: {draw(st.integers(1, min(3, shape[-1])))} scale: 1.5 label_smoothing: 0.3"
+    conf += f" {draw(class_weights(shape[-1]))}"
     return Case(name, f"softmaxloss_conf {{ {conf} }}", (Spec(shape), Spec(shape[:-1], INT)), half)
 
 
@@ -287,6 +316,11 @@ def images(draw: st.DrawFn, name: str) -> Case:
     crop = draw(st.integers(0, side))
     conf = f"rgbimage_conf {{ cropsize: {crop} mirror: {str(draw(st.booleans())).lower()} scale: 0.5 }}"
     return Case(name, conf, (Spec((rows, channels, side, side)),))
+
+
+@st.composite
+def label_sums(draw: st.DrawFn, name: str) -> Case:
+    return replace(draw(weighted(name, "", ("WEIGHTS",))), half="inner")
 
 
 @st.composite
@@ -341,8 +375,8 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
-    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5 label_smoothing: 0.3"),
-    "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf", "bits: true"),
+    "kSoftmaxLoss": weighted("kSoftmaxLoss", "scale: 1.5 label_smoothing: 0.3"),
+    "kCudnnSoftmaxLoss": weighted("kCudnnSoftmaxLoss", "bits: true"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),
     "kConfusion": confusion("kConfusion"),
@@ -352,6 +386,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 
 HALVES: dict[str, st.SearchStrategy[Case]] = {
     "inner of kSoftmaxLoss": vocabulary("kSoftmaxLoss", "inner"),
+    "inner of kSoftmaxLoss by weights": label_sums("kSoftmaxLoss"),
     "inner of kBM": batch_norm("kBM", "inner"),
     "outer of kBM": batch_norm("kBM", "outer"),
 }
@@ -367,7 +402,13 @@ FILES = (
 INPUTS = (*FILES, *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
-NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")
+NO_GRADIENT = (
+    "kAccuracy",
+    "kConfusion",
+    "kImagePreprocess",
+    "inner of kSoftmaxLoss",
+    "inner of kSoftmaxLoss by weights",
+)
 
 OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

@@ -8,6 +8,8 @@ from math import prod
 from hypothesis import strategies as st
 
 from netpart.graph.passes.update_sharding import whole_update_reason
+from netpart.layers.layer import Layer
+from netpart.layers.softmax_loss import SoftmaxLoss
 from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.makers import (
@@ -55,7 +57,8 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     data = rows(s)
     grow(s, s.number(1, 6) if spot is None else s.number(1, 3))
     finish(s, data)
-    most = 1 if any(layer.makes_rows for layer in s.layers.values()) else s.shape(data)[0]
+    undivided = any(layer.makes_rows or by_weights(layer) for layer in s.layers.values())
+    most = 1 if undivided else s.shape(data)[0]
     s.choose("job", s.job, "neuralnet.micro_batches", lambda n: (n or 1) <= most)
     for path in ("neuralnet.schedule", "neuralnet.recompute"):
         s.choose("job", s.job, path)
@@ -63,6 +66,11 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     whole = whole_update_reason(s.job) is not None
     s.choose("job", s.job, "shard_updates", lambda value: not whole or value is None)
     return s
+
+
+def by_weights(layer: Layer) -> bool:
+    """True for a loss that is divided by the weights of a whole mini-batch."""
+    return isinstance(layer, SoftmaxLoss) and layer.by_weights
 
 
 def rows(s: Sketch) -> str:
@@ -164,16 +172,22 @@ def classify(s: Sketch, source: str, data: str) -> None:
         folded.reshape_conf.shape.extend([*places, classes])
         top = s.add(folded, True)
     conf = s.conf("kSoftmaxLoss", top, data)
-    for path in ("topk", "scale", "label_smoothing", "bits"):
+    for path in ("topk", "scale", "label_smoothing", "bits", "ignore_index", "normalisation"):
         s.option(conf, f"softmaxloss_conf.{path}")
+    if s.chance(2):
+        conf.softmaxloss_conf.class_weight.extend(s.pick((0.5, 2.0, 1.25)) for _ in range(classes))
     s.add(conf)
     kind = s.spot.kind if s.spot else ""
     if kind == "kAccuracy" or s.chance(3):
         accuracy = s.conf("kAccuracy", top, data)
-        s.option(accuracy, "argsort_conf.topk")
+        for path in ("topk", "ignore_index"):
+            s.option(accuracy, f"argsort_conf.{path}")
         s.add(accuracy)
     if not places and (kind == "kConfusion" or s.chance(6)):
-        s.add(s.conf("kConfusion", top, data))
+        confusion = s.conf("kConfusion", top, data)
+        for path in ("topk", "ignore_index"):
+            s.option(confusion, f"argsort_conf.{path}")
+        s.add(confusion)
 
 
 def choose_updater(s: Sketch) -> None:

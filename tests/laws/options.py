@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from netpart.families import UPDATERS
 from netpart.proto.job_pb2 import Collectives, Phase, Schedule, Sharding
-from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
+from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, SoftmaxLossProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 
@@ -106,11 +106,13 @@ LAYERS: dict[str, Options] = {
     "kSoftmaxLoss": {
         "type": ("kSoftmaxLoss", "kCudnnSoftmaxLoss"), "softmaxloss_conf.topk": (1, 2, None),
         "softmaxloss_conf.scale": (0.5, None), "softmaxloss_conf.label_smoothing": (0.1, None),
-        "softmaxloss_conf.bits": BOTH,
+        "softmaxloss_conf.bits": BOTH, "softmaxloss_conf.class_weight": (ANY,),
+        "softmaxloss_conf.ignore_index": (1, None, 255),
+        "softmaxloss_conf.normalisation": (SoftmaxLossProto.WEIGHTS, SoftmaxLossProto.ROWS, None),
     },
     "kEuclideanLoss": {},
-    "kAccuracy": {"argsort_conf.topk": (1, 2, None)},
-    "kConfusion": {},
+    "kAccuracy": {"argsort_conf.topk": (1, 2, None), "argsort_conf.ignore_index": (None, 1, 255)},
+    "kConfusion": {"argsort_conf.topk": (None, 1), "argsort_conf.ignore_index": (None, 1, 255)},
     "kSyntheticInput": {
         "store_conf.batchsize": (ANY,), "store_conf.shape": (ANY,), "synthetic_conf.classes": (2, 3),
         "synthetic_conf.noise": (None, 0.5), "synthetic_conf.batches": (None, 2),

@@ -103,6 +103,8 @@ REFUSED: list[tuple[str, str, tuple[Spec, ...], tuple[str | int, ...]]] = [
     ("kSoftmaxLoss", "", (ROWS, ROWS), ("srclayers", 1)),
     ("kSoftmaxLoss", "", (ROWS, Spec((5,), INT)), ("srclayers", 1)),
     ("kSoftmaxLoss", "softmaxloss_conf { topk: 11 }", (ROWS, LABEL), ("softmaxloss_conf", "topk")),
+    ("kSoftmaxLoss", "softmaxloss_conf { class_weight: 1 }", (ROWS, LABEL), ("softmaxloss_conf", "class_weight")),
+    ("kConfusion", "argsort_conf { topk: 2 }", (ROWS, LABEL), ("argsort_conf", "topk")),
     ("kSoftmaxLoss", "softmaxloss_conf { label_smoothing: 1 }", (ROWS, LABEL), ("softmaxloss_conf", "label_smoothing")),
     ("kInnerProduct", f"innerproduct_conf {{ num_output: 3 axis: 2 }} {WB}", (ROWS,), ("innerproduct_conf", "axis")),
     ("kEuclideanLoss", "", (ROWS, Spec((4, 9), FLOAT)), ("srclayers", 1)),

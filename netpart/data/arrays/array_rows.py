@@ -73,14 +73,18 @@ def label_shape(label: RowArray) -> Shape:
     return (prod(label.shape[1:]),) if len(label.shape) > 1 else ()
 
 
-def read_labels(label: RowArray, records: NDArray[np.int64], classes: int | None = None) -> NDArray[np.int32]:
+def read_labels(
+    label: RowArray, records: NDArray[np.int64], classes: int | None = None, ignored: int | None = None
+) -> NDArray[np.int32]:
     """The labels of the rows ``records``: (records, *label_shape) int32.
 
-    Raises DataError for one that is not below ``classes``, or needs more than 32 bits.
+    Raises DataError for one that is neither below ``classes`` nor ``ignored``, or needs more than 32 bits.
     """
     values = _gather_rows(label, records)
     low, most = (INT32.min, INT32.max) if classes is None else (0, classes - 1)
     wrong = (values < low) | (values > most)
+    if ignored is not None:
+        wrong &= values != ignored
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         hint = "give the layer below the loss as many outputs as there are classes" if classes else "use 32 bits"
@@ -91,10 +95,11 @@ def read_labels(label: RowArray, records: NDArray[np.int64], classes: int | None
     return values.astype(np.int32).reshape(len(records), *label_shape(label))
 
 
-def check_labels_below(label: RowArray, classes: int) -> None:
-    """Raise DataError for a label that is not from 0 to ``classes`` − 1. Of very many labels some blocks are read."""
+def check_labels_below(label: RowArray, classes: int, ignored: int | None = None) -> None:
+    """Raise DataError for a label that is neither from 0 to ``classes`` − 1 nor ``ignored``. Of very many labels some
+    blocks are read."""
     for lo, hi in scan_blocks(len(label), prod(label.shape[1:])):
-        read_labels(label, np.arange(lo, hi), classes)
+        read_labels(label, np.arange(lo, hi), classes, ignored)
 
 
 def require_labels_fit(data: RowArray, label: RowArray) -> None:

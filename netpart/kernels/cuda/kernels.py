@@ -16,6 +16,7 @@ from netpart.kernels.cuda.dropout import Dropout
 from netpart.kernels.cuda.embedding import Embedding
 from netpart.kernels.cuda.feed import Feed
 from netpart.kernels.cuda.global_pooling import GlobalPooling
+from netpart.kernels.cuda.label_weights import LabelWeights
 from netpart.kernels.cuda.losses import Losses
 from netpart.kernels.cuda.lrn import LocalResponseNormalization
 from netpart.kernels.cuda.normalisation import Normalisation
@@ -44,6 +45,7 @@ class Kernels(
     Activation,
     Dropout,
     Losses,
+    LabelWeights,
     Confusion,
     Vocabulary,
     Updates,

@@ -94,10 +94,10 @@ class ArrayInput(RowInput):
             paths.append(data_path(self, conf.label_path, self.field, "label_path"))
         return list(dict.fromkeys(paths))
 
-    def check_labels(self, classes: int) -> None:
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
         label = self.label()
         if label is not None:
-            check_labels_below(label, classes)
+            check_labels_below(label, classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.array_conf

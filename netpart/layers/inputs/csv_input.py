@@ -105,8 +105,9 @@ class CSVInput(RowInput):
         with self._store() as store:
             return len(store)
 
-    def check_labels(self, classes: int) -> None:
-        if self.conf.store_conf.classes_file and len(found := self._classes(TRAIN) or {}) > classes:
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
+        found = (self._classes(TRAIN) or {}) if self.conf.store_conf.classes_file else {}
+        if any(number >= classes and number != ignored for number in found.values()):
             path = self._classes_path()
             hint = "give the layer below the loss as many outputs, or correct the file"
             raise DataError(f"{path}: expected at most {classes} classes, got {len(found)}; {hint}")
