@@ -58,7 +58,7 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
         return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
     def labels(shape: Shape, k: int) -> Any:
-        classes = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
+        classes = (layer.classes if k else 0) or prod(layer.inputs[0].shape[len(shape) if k else 1 :])
         return rng.integers(0, classes, shape, "int32")
 
     x = [numbers(s.shape, k) if s.dtype == FLOAT else labels(s.shape, k) for k, s in enumerate(layer.inputs)]

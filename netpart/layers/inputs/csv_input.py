@@ -74,21 +74,37 @@ def _quote_separator(separator: str) -> str:
 class CSVInput(RowInput):
     """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line.
 
-    The label is the first column, or each label_column: then label is (batch, labels). Fields may be quoted (RFC 4180).
+    The label is the first column, or each label_column: then label is (batch, labels). With target: true these columns
+    are numbers to predict: target (batch, labels), of one column (batch, 1). Fields may be quoted (RFC 4180).
     """
 
     types: ClassVar[tuple[str, ...]] = ("kCSVInput",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
+    reads_targets: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         conf = self.conf.store_conf
         if not conf.separator:
             raise fault(self, "a separator", "an empty one", 'write separator: ","', "store_conf", "separator")
         self.labelled = conf.has_label
+        if conf.target:
+            self._check_target()
         data, *label = super().infer()
+        if conf.target:
+            return data, self.set_targets(max(1, len(conf.label_column)))
         several = (len(conf.label_column),) * (len(conf.label_column) > 1)
         return (data, *(Spec((*spec.shape, *several), INT) for spec in label))
+
+    def _check_target(self) -> None:
+        """Raise ConfigError for what target: true excludes."""
+        conf = self.conf.store_conf
+        if not conf.has_label:
+            hint = "omit one of them"
+            raise fault(self, "columns of targets", "has_label: false", hint, "store_conf", "target")
+        if conf.classes_file:
+            hint = "omit it, or omit target: true"
+            raise fault(self, "no classes_file of targets", conf.classes_file, hint, "store_conf", "classes_file")
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return (region, *((region[0], *label.whole[1:]) for label in self.outputs[1:]))
@@ -114,7 +130,9 @@ class CSVInput(RowInput):
         store = self._store()
         shape, conf = self.output.shape[1:], self.conf.store_conf
         columns, classes = self._chosen(store, shape), self._classes(phase)
-        decode = csv_decoder(shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes)
+        decode = csv_decoder(
+            shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes, targets=conf.target
+        )
         return open_store_rows(self, store, decode, self._file, batch, seed)
 
     def _chosen(self, store: RecordStore, shape: Shape) -> CsvColumns | None:
