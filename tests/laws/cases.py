@@ -393,5 +393,10 @@ INPUTS = (*FILES, *SYNTHETIC)
 NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")
 
 ELEMENT_LOSSES = ("kBinaryLoss", "kL1Loss", "kHuberLoss")
-OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5, **dict.fromkeys(ELEMENT_LOSSES, 1.0)}
+OBJECTIVES = {
+    "kSoftmaxLoss": 1.0,
+    "kCudnnSoftmaxLoss": 1.0,
+    "kEuclideanLoss": 0.5,
+    **dict.fromkeys(ELEMENT_LOSSES, 1.0),
+}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

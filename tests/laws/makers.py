@@ -305,7 +305,7 @@ def softmax(s: Sketch, source: str) -> str | None:
         conf = s.conf("kSoftmax", source)
         shape = s.shape(source)
     width = shape[axis or 1]
-    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: (n or 1) == 1 or axis is None and not width % n)
+    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: (n or 1) == 1 or (axis is None and not width % n))
     return s.add(conf, source in s.tied or width == conf.softmax_conf.num_softmax_per_instance)
 
 

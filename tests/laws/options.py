@@ -184,7 +184,8 @@ WHY: dict[str, str] = {
         "StoreProto.label_column StoreProto.skip_column StoreProto.classes_file StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
         "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
-        "StoreProto.header StoreProto.target kImageInput kTarInput image_conf tar_conf kRGBImage RGBImageProto.meanfile",
+        "StoreProto.header StoreProto.target kImageInput kTarInput image_conf tar_conf kRGBImage "
+        "RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",
     "LOCAL is meant to differ from one worker, tests/layers/test_batch_norm.py": "BMProto.bn_mode",

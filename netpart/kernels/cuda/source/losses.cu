@@ -1,5 +1,6 @@
 // Losses and accuracy: a block for each row writes the figures of the row, and a single block then adds them up.
 #include "complain.cuh"
+#include "owned.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
@@ -66,11 +67,6 @@ extern "C" __global__ void hits(
         beaten = block_sum(beaten);
         if (threadIdx.x == 0) values[row] = known ? beaten > classes - topk : no_number();
     }
-}
-
-// A row has one mark in `owned`, or one for each column.
-__device__ __forceinline__ bool ours(const bool* owned, long long marks, long long row, long long column) {
-    return !owned || owned[row * marks + (marks > 1 ? column : 0)];
 }
 
 extern "C" __global__ void softmax_loss_gradient(
