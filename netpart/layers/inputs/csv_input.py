@@ -65,6 +65,14 @@ def _first_line_fault(line: bytes, separator: str, header: bool) -> str:
     return f"expected values, got a header, {shown}; delete it, or write header: true in store_conf"
 
 
+def _require_text(store: RecordStore, line: bytes) -> None:
+    """Raise DataError if ``line``, the first of a file, is no text."""
+    kind, use = guess_file_kind(line) if not is_text(line[:HEAD]) and line.strip() else ("", "")
+    if kind or b"\0" in line:
+        use = use or "records of a kvfile are read by type: kRecordInput"
+        raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+
+
 def _quote_separator(separator: str) -> str:
     """A separator as the text of a job contains it."""
     return '"{}"'.format(separator.replace("\t", "\\t"))
@@ -161,6 +169,7 @@ class CSVInput(RowInput):
         if not conf.header:
             return []
         with open_store("textfile", data_path(self, conf.path, "store_conf", "path"), CsvStore) as store:
+            _require_text(store, store.value(0))
             fields = split_fields(store.value(0), conf.separator.encode())
         return [field.decode(errors="replace").removeprefix(BOM) for field in fields]
 
@@ -182,10 +191,7 @@ class CSVInput(RowInput):
         """Open the lines of the file. Raises DataError if the first line does not consist of values."""
         store = open_layer_store(self, "textfile", CsvStore)
         first = store.value(0)
-        kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
-        if kind or b"\0" in first:
-            use = use or "records of a kvfile are read by type: kRecordInput"
-            raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+        _require_text(store, first)
         if wrong := _first_line_fault(first, self.conf.store_conf.separator, self.conf.store_conf.header):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store
