@@ -40,7 +40,7 @@ class ElementLosses(Activation):
         found = _ElementSums(self, x, metrics, owned, share)
 
         def run(one: Array, tail: Array, loss: Array, other: Array, mark: Array, *sums: Array) -> None:
-            check_bits(label)
+            _check_bits(label)
             xp.copyto(one, t_bci)
             _write_tail(xp, x_bci, tail)
             xp.maximum(x_bci, 0, out=loss)
@@ -177,7 +177,7 @@ def _write_tail(xp: Any, x: Array, tail: Array) -> None:
     xp.log1p(tail, out=tail)
 
 
-def check_bits(label: Array) -> None:
+def _check_bits(label: Array) -> None:
     """Raise DataError unless every label, at least one, is 0 or 1."""
     if int(label.view("uint32").max()) > 1:  # one pass: negative labels are large as uint32
         low, high = int(label.min()), int(label.max())

@@ -44,7 +44,7 @@ class Softmax(Verbs):
             return NOTHING
         xp = self.xp
         x_oni, y_oni = axis_between(x, axis), axis_between(y, axis)
-        return Op(lambda peak: _write_probabilities(xp, x_oni, y_oni, peak), [(one_along(x_oni), self.dtype)])
+        return Op(lambda peak: _write_probabilities(xp, x_oni, y_oni, peak), [(_one_along(x_oni), self.dtype)])
 
     def softmax_along_gradient(self, y: Array, dy: Array, dx: Array, axis: int) -> Op:
         """Overwrite dx = y · (dy - Σ dy·y along ``axis``)."""
@@ -59,7 +59,7 @@ class Softmax(Verbs):
             xp.subtract(dy_oni, total, out=dx_oni)
             xp.multiply(dx_oni, y_oni, out=dx_oni)
 
-        return Op(run, [(one_along(y_oni), self.dtype)])
+        return Op(run, [(_one_along(y_oni), self.dtype)])
 
 
 def axis_between(a: Array, axis: int) -> Array:
@@ -67,7 +67,7 @@ def axis_between(a: Array, axis: int) -> Array:
     return as_matrix(a, axis).reshape(-1, a.shape[axis], prod(a.shape[axis + 1 :]))
 
 
-def one_along(a: Array) -> tuple[int, int, int]:
+def _one_along(a: Array) -> tuple[int, int, int]:
     """The shape of ``a`` (outer, n, inner) with n = 1."""
     return len(a), 1, a.shape[2]
 

@@ -44,7 +44,7 @@ class ArrayRows(RowSource):
     def labels(self, box: Region) -> Shape:
         if self._label is None:
             return ()
-        return (count_targets(self._label),) if self._targets else label_shape(self._label)
+        return (_count_targets(self._label),) if self._targets else label_shape(self._label)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         records = self._order.records(step, lo, hi)
@@ -86,7 +86,7 @@ def _fill_targets(target: RowArray, records: NDArray[np.int64], out: NDArray[Any
     _require_finite(target.place, records, values, out)
 
 
-def count_targets(target: RowArray) -> int:
+def _count_targets(target: RowArray) -> int:
     """The number of targets of one row."""
     return prod(target.shape[1:])
 
