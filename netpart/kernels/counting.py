@@ -94,6 +94,8 @@ PRICES: dict[str, Callable[..., int]] = {
     "batch_normalise_moments": lambda x, *_: flops.elementwise_flops(x.size),
     "softmax": lambda x, y, groups=1: flops.elementwise_flops(y.size),
     "softmax_gradient": lambda y, dy, dx, groups=1: flops.elementwise_flops(dy.size),
+    "softmax_along": lambda x, *_: flops.elementwise_flops(x.size),
+    "softmax_along_gradient": lambda y, *_: flops.elementwise_flops(y.size),
     "softmax_loss": lambda *_: 0,  # it calls softmax, which is counted
     "softmax_loss_gradient": lambda a: flops.elementwise_flops(a.y.size),
     "label_weights": lambda label, *_: flops.elementwise_flops(label.size),
@@ -101,6 +103,10 @@ PRICES: dict[str, Callable[..., int]] = {
     "class_loss": lambda a: flops.elementwise_flops(a.x.size + a.f.size),
     "euclidean_loss": lambda x, t, y, metrics, owned: flops.elementwise_flops(y.size),
     "euclidean_loss_gradient": lambda y, dx, factor, owned: flops.elementwise_flops(y.size),
+    "binary_loss": lambda x, *_: flops.elementwise_flops(x.size),  # and the activation that it calls
+    "binary_loss_gradient": lambda y, *_: flops.elementwise_flops(y.size),
+    "distance_loss": lambda x, *_: flops.elementwise_flops(x.size),
+    "distance_loss_gradient": lambda y, *_: flops.elementwise_flops(y.size),
     "accuracy": lambda x, label, metrics, topk, owned, *_: flops.elementwise_flops(x.size),
     "confusion": lambda x, *_: flops.elementwise_flops(x.size),
     "largest": lambda x, y: 0,

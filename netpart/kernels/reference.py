@@ -10,6 +10,7 @@ from netpart.kernels.combine import Combine
 from netpart.kernels.confusion import Confusion
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
+from netpart.kernels.element_losses import ElementLosses
 from netpart.kernels.embedding import Embedding
 from netpart.kernels.feed import Feed
 from netpart.kernels.global_pooling import GlobalPooling
@@ -43,6 +44,7 @@ class Kernels(
     Attention,
     Rotary,
     Embedding,
+    ElementLosses,
     Activation,
     Dropout,
     Losses,

@@ -130,7 +130,7 @@ class Layer(ABC):
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True
     """False for a layer that passes no gradient to its sources although a loss reads its output."""
-    output_names: ClassVar[tuple[str, ...]] = ("data",)
+    output_names: tuple[str, ...] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses_activation: ClassVar[bool] = False
     """True if forward also applies ``Call.activation`` to its output."""
@@ -197,7 +197,8 @@ class Layer(ABC):
 
     @classmethod
     def read_output(cls, k: int) -> str:
-        """The name of the output of source ``k`` that this layer reads: "data", or "label" of an input layer."""
+        """The name of the output of source ``k`` that this layer reads: "data", or "label" or "target" of an input
+        layer. A source without an output of that name gives its data."""
         return "data"
 
     @classmethod

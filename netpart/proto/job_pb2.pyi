@@ -64,6 +64,7 @@ from netpart.proto.neuron_pb2 import GRUProto as GRUProto
 from netpart.proto.neuron_pb2 import RBMProto as RBMProto
 from netpart.proto.neuron_pb2 import DummyProto as DummyProto
 from netpart.proto.neuron_pb2 import SoftmaxLossProto as SoftmaxLossProto
+from netpart.proto.neuron_pb2 import LossProto as LossProto
 from netpart.proto.neuron_pb2 import ArgSortProto as ArgSortProto
 from netpart.proto.param_pb2 import ParamGenProto as ParamGenProto
 from netpart.proto.param_pb2 import ParamProto as ParamProto
@@ -177,6 +178,9 @@ kCudnnBM: _layer_pb2.LayerType
 kCudnnSoftmaxLoss: _layer_pb2.LayerType
 kEuclideanLoss: _layer_pb2.LayerType
 kSoftmaxLoss: _layer_pb2.LayerType
+kBinaryLoss: _layer_pb2.LayerType
+kL1Loss: _layer_pb2.LayerType
+kHuberLoss: _layer_pb2.LayerType
 kAccuracy: _layer_pb2.LayerType
 kConfusion: _layer_pb2.LayerType
 kArgSort: _layer_pb2.LayerType

@@ -248,10 +248,12 @@ class BMProto(_message.Message):
     def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ...) -> None: ...
 
 class SoftmaxProto(_message.Message):
-    __slots__ = ("num_softmax_per_instance",)
+    __slots__ = ("num_softmax_per_instance", "axis")
     NUM_SOFTMAX_PER_INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    AXIS_FIELD_NUMBER: _ClassVar[int]
     num_softmax_per_instance: int
-    def __init__(self, num_softmax_per_instance: _Optional[int] = ...) -> None: ...
+    axis: int
+    def __init__(self, num_softmax_per_instance: _Optional[int] = ..., axis: _Optional[int] = ...) -> None: ...
 
 class EmbeddingProto(_message.Message):
     __slots__ = ("vocab_size", "feature_dim")
@@ -312,6 +314,16 @@ class SoftmaxLossProto(_message.Message):
     ignore_index: int
     normalisation: SoftmaxLossProto.Normalisation
     def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ..., class_weight: _Optional[_Iterable[float]] = ..., ignore_index: _Optional[int] = ..., normalisation: _Optional[_Union[SoftmaxLossProto.Normalisation, str]] = ...) -> None: ...
+
+class LossProto(_message.Message):
+    __slots__ = ("scale", "positive_weight", "delta")
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    POSITIVE_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    scale: float
+    positive_weight: _containers.RepeatedScalarFieldContainer[float]
+    delta: float
+    def __init__(self, scale: _Optional[float] = ..., positive_weight: _Optional[_Iterable[float]] = ..., delta: _Optional[float] = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
     __slots__ = ("topk", "ignore_index")

@@ -58,6 +58,10 @@ relu6: it is kActivation with activation_conf { type: RELU6 }
 crossentropy crossentropyloss softmaxwithloss softmaxcrossentropy nllloss categoricalcrossentropy
     sparsecategoricalcrossentropy logsoftmax: softmax and cross-entropy together are kSoftmaxLoss
 mse mseloss meansquarederror l2loss: the squared error is kEuclideanLoss
+mae l1 maeloss meanabsoluteerror: the distance is kL1Loss
+smoothl1 smoothl1loss huber: the squared error near 0 and the distance further out are kHuberLoss
+bce bceloss bcewithlogits bcewithlogitsloss binarycrossentropy sigmoidcrossentropy sigmoidcrossentropyloss
+    multilabelsoftmarginloss: the cross-entropy of labels of 0 and 1 is kBinaryLoss, of logits
 concat concatenate cat: layers are joined by kConcate
 permute permutation: axes change places in kTranspose
 view unflatten: it is kReshape

@@ -60,8 +60,9 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
         return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
     def labels(shape: Shape, k: int) -> Any:
-        classes = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
-        found = rng.integers(0, min(classes, layer.classes or classes), shape, "int32")
+        width = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
+        classes = layer.classes if k and layer.classes else min(width, layer.classes or width)
+        found = rng.integers(0, classes, shape, "int32")
         if layer.ignored_label is not None:
             found[rng.random(shape) < IGNORED] = layer.ignored_label
         return found

@@ -199,7 +199,11 @@ def activation(name: str) -> st.SearchStrategy[Case]:
 def softmax(draw: st.DrawFn, name: str) -> Case:
     groups = draw(st.integers(1, 3))
     shape = draw(st.integers(1, 5)), groups * draw(st.integers(1, 4))
-    return Case(name, f"softmax_conf {{ num_softmax_per_instance: {groups} }}", (Spec(shape),))
+    if draw(st.booleans()):
+        return Case(name, f"softmax_conf {{ num_softmax_per_instance: {groups} }}", (Spec(shape),))
+    deep = draw(shapes())
+    axis = draw(st.sampled_from([axis for axis in range(1 - len(deep), len(deep)) if axis]))
+    return Case(name, f"softmax_conf {{ axis: {axis} }}", (Spec(deep),))
 
 
 @st.composite
@@ -311,6 +315,22 @@ def euclidean_loss(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def distance_loss(draw: st.DrawFn, name: str, conf: str = "") -> Case:
+    """With a delta in the middle of the distances that the laws draw."""
+    found = draw(euclidean_loss(name))
+    return Case(name, f"loss_conf {{ scale: 1.5 {conf} }}", found.inputs)
+
+
+@st.composite
+def binary_loss(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    label = draw(st.sampled_from([shape, (shape[0], prod(shape[1:]))]))
+    weights = draw(st.sampled_from([0, 1, shape[1]]))
+    conf = " ".join(["scale: 1.5", *(f"positive_weight: {0.5 + k}" for k in range(weights))])
+    return Case(name, f"loss_conf {{ {conf} }}", (Spec(shape), Spec(label, INT)))
+
+
+@st.composite
 def images(draw: st.DrawFn, name: str) -> Case:
     rows, channels, side = (draw(st.integers(1, n)) for n in (3, 3, 5))
     crop = draw(st.integers(0, side))
@@ -378,6 +398,9 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kSoftmaxLoss": weighted("kSoftmaxLoss", "scale: 1.5 label_smoothing: 0.3"),
     "kCudnnSoftmaxLoss": weighted("kCudnnSoftmaxLoss", "bits: true"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
+    "kBinaryLoss": binary_loss("kBinaryLoss"),
+    "kL1Loss": distance_loss("kL1Loss"),
+    "kHuberLoss": distance_loss("kHuberLoss", "delta: 0.4"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),
     "kConfusion": confusion("kConfusion"),
     "kImagePreprocess": images("kImagePreprocess"),
@@ -410,5 +433,11 @@ NO_GRADIENT = (
     "inner of kSoftmaxLoss by weights",
 )
 
-OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
+ELEMENT_LOSSES = ("kBinaryLoss", "kL1Loss", "kHuberLoss")
+OBJECTIVES = {
+    "kSoftmaxLoss": 1.0,
+    "kCudnnSoftmaxLoss": 1.0,
+    "kEuclideanLoss": 0.5,
+    **dict.fromkeys(ELEMENT_LOSSES, 1.0),
+}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

@@ -295,11 +295,17 @@ def dropout(s: Sketch, source: str) -> str | None:
 
 
 def softmax(s: Sketch, source: str) -> str | None:
-    if len(s.shape(source)) != 2:
-        source = inner_product(s, source, SMALL)
+    """Of one element it is 1, and of two along an axis each may stand in several windows."""
     conf = s.conf("kSoftmax", source)
-    width = s.shape(source)[1]
-    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: width % (n or 1) == 0)
+    shape = s.shape(source)
+    axis = s.option(conf, "softmax_conf.axis", lambda axis: (axis or 1) < len(shape))
+    if axis is None and len(shape) != 2:
+        s.job.neuralnet.layer.remove(conf)
+        source = inner_product(s, source, SMALL)
+        conf = s.conf("kSoftmax", source)
+        shape = s.shape(source)
+    width = shape[axis or 1]
+    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: (n or 1) == 1 or (axis is None and not width % n))
     return s.add(conf, source in s.tied or width == conf.softmax_conf.num_softmax_per_instance)
 
 

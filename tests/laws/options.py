@@ -90,7 +90,10 @@ LAYERS: dict[str, Options] = {
         "activation_conf.type": (*ActivationProto.ActivationType.values(), None), "activation_conf.alpha": (None, 0.7),
     },
     "kDropout": {"dropout_conf.dropout_ratio": (0.3, None)},
-    "kSoftmax": {"type": ("kSoftmax", "kCudnnSoftmax"), "softmax_conf.num_softmax_per_instance": (1, 2, None)},
+    "kSoftmax": {
+        "type": ("kSoftmax", "kCudnnSoftmax"), "softmax_conf.num_softmax_per_instance": (1, 2, None),
+        "softmax_conf.axis": (None, 1, -1, 2, None),
+    },
     "kSplit": {"type": ("kSplit", "kBridgeSrc", "kBridgeDst")},
     "kAdd": {"type": ("kAdd", "kSum")},
     "kMul": {},
@@ -111,6 +114,9 @@ LAYERS: dict[str, Options] = {
         "softmaxloss_conf.normalisation": (SoftmaxLossProto.WEIGHTS, SoftmaxLossProto.ROWS, None),
     },
     "kEuclideanLoss": {},
+    "kBinaryLoss": {"loss_conf.scale": (0.5, None), "loss_conf.positive_weight": (0, 1, ANY)},
+    "kL1Loss": {"loss_conf.scale": (0.5, None)},
+    "kHuberLoss": {"loss_conf.scale": (0.5, None), "loss_conf.delta": (0.3, None)},
     "kAccuracy": {"argsort_conf.topk": (1, 2, None), "argsort_conf.ignore_index": (None, 1, 255)},
     "kConfusion": {"argsort_conf.topk": (None, 1), "argsort_conf.ignore_index": (None, 1, 255)},
     "kSyntheticInput": {
@@ -180,12 +186,13 @@ WHY: dict[str, str] = {
         "StoreProto.label_column StoreProto.skip_column StoreProto.classes_file StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
         "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
-        "StoreProto.header kImageInput kTarInput image_conf tar_conf kRGBImage RGBImageProto.meanfile",
+        "StoreProto.header StoreProto.target kImageInput kTarInput image_conf tar_conf kRGBImage "
+        "RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",
     "LOCAL is meant to differ from one worker, tests/layers/test_batch_norm.py": "BMProto.bn_mode",
     "another type has it, which reads the same conf":
-        "NormProto.axis NormProto.groups ConvolutionProto.output_pad",
+        "NormProto.axis NormProto.groups ConvolutionProto.output_pad LossProto.positive_weight LossProto.delta",
     "a number of a rule that sees each element by itself, tests/updaters":
         "updater.adadelta_conf updater.adam_conf.beta1 updater.adam_conf.beta2 updater.adammax_conf "
         "updater.adamw_conf updater.learning_rate.fixedstep_conf updater.learning_rate.step_conf "

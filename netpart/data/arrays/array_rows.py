@@ -25,27 +25,36 @@ class ArrayRows(RowSource):
     """Row r of a step is the row of ``data`` that ``order`` gives, in ``shape`` and scaled; its labels are that row of
     ``label``.
 
-    Raises DataError for an element that is not a finite number of the dtype to fill, and for a label beyond 32 bits.
+    With ``targets`` the labels are numbers of any kind, on one axis.
+    Raises DataError for an element or target that is not a finite number of the dtype to fill, and for a label beyond
+    32 bits.
     """
 
     def __init__(
         self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling,
-        shape: Shape | None = None,
+        shape: Shape | None = None, targets: bool = False,
     ) -> None:  # fmt: skip
         self.shape: Shape = data.shape[1:] if shape is None else shape
         self._data = data
         self._label = label
         self._order = order
         self._scaling = scaling
+        self._targets = targets
 
     def labels(self, box: Region) -> Shape:
-        return () if self._label is None else label_shape(self._label)
+        if self._label is None:
+            return ()
+        return (_count_targets(self._label),) if self._targets else label_shape(self._label)
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         records = self._order.records(step, lo, hi)
         if out.data is not None:
             self._fill_data(records, tuple(slice(*ends) for ends in box), out.data)
-        if out.label is not None and self._label is not None:
+        if out.label is None or self._label is None:
+            return
+        if self._targets:
+            _fill_targets(self._label, records, out.label)
+        else:
             out.label[...] = read_labels(self._label, records)
 
     def _fill_data(self, records: NDArray[np.int64], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
@@ -66,6 +75,20 @@ def _gather_rows(array: RowArray, records: NDArray[np.int64]) -> NDArray[Any]:
     for at, first, count in runs:
         values[at : at + count] = array.rows(first, first + count)
     return values
+
+
+def _fill_targets(target: RowArray, records: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Write the targets of the rows ``records`` to ``out`` (records, targets), in its dtype. Raises DataError for one
+    that is not a finite number of that dtype."""
+    values = _gather_rows(target, records).reshape(out.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.copyto(out, values, casting="unsafe")
+    _require_finite(target.place, records, values, out)
+
+
+def _count_targets(target: RowArray) -> int:
+    """The number of targets of one row."""
+    return prod(target.shape[1:])
 
 
 def label_shape(label: RowArray) -> Shape:
@@ -102,10 +125,10 @@ def check_labels_below(label: RowArray, classes: int, ignored: int | None = None
         read_labels(label, np.arange(lo, hi), classes, ignored)
 
 
-def require_labels_fit(data: RowArray, label: RowArray) -> None:
-    """Raise DataError unless ``label`` has whole numbers, and as many rows as ``data``."""
-    if label.dtype.kind not in LABEL_KINDS:
-        hint = "save y.astype('int32')"
+def require_labels_fit(data: RowArray, label: RowArray, targets: bool = False) -> None:
+    """Raise DataError unless ``label`` has whole numbers, or any as ``targets``, and as many rows as ``data``."""
+    if label.dtype.kind not in LABEL_KINDS and not targets:
+        hint = "save y.astype('int32'), or write target: true to predict numbers"
         raise DataError(f"{label.place}: expected labels that are whole numbers, got {label.dtype}; {hint}")
     if len(label) != len(data):
         wanted = f"labels of {len(data)} rows, as {data.place} has"

@@ -13,6 +13,7 @@ from netpart.kernels.cuda.combine import Combine
 from netpart.kernels.cuda.confusion import Confusion
 from netpart.kernels.cuda.convolution import Convolution
 from netpart.kernels.cuda.dropout import Dropout
+from netpart.kernels.cuda.element_losses import ElementLosses
 from netpart.kernels.cuda.embedding import Embedding
 from netpart.kernels.cuda.feed import Feed
 from netpart.kernels.cuda.global_pooling import GlobalPooling
@@ -42,6 +43,7 @@ class Kernels(
     Attention,
     Rotary,
     Embedding,
+    ElementLosses,
     Activation,
     Dropout,
     Losses,

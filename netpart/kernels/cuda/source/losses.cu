@@ -1,6 +1,7 @@
 // Losses and accuracy: a block for each row writes the figures of the row, and a single block then adds them up.
 #include "complain.cuh"
 #include "labels.cuh"
+#include "owned.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
@@ -94,11 +95,6 @@ extern "C" __global__ void hits(
         values[row] = skipped ? 0 : known ? beaten > classes - topk : no_number();
         if (ignores) values[rows + row] = !skipped;
     }
-}
-
-// A row has one mark in `owned`, or one for each column.
-__device__ __forceinline__ bool ours(const bool* owned, long long marks, long long row, long long column) {
-    return !owned || owned[row * marks + (marks > 1 ? column : 0)];
 }
 
 extern "C" __global__ void softmax_loss_gradient(
