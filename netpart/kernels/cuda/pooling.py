@@ -64,7 +64,7 @@ class Pooling(reference.Pooling, CudaVerbs):
         """The divisors of all windows as an array, or None and their common divisor."""
         if isinstance(area, int):
             return None, float(max(area, 1))
-        return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
+        return self.xp.maximum(self.xp.asarray(area, dtype=self.dtype, order="C"), 1), 1.0
 
 
 def _channel_count(tensor: Array, axes: int) -> int:
