@@ -21,6 +21,7 @@ class AdamW(Updater):
     slots = ("mean", "square_mean")
     temporaries = 1
     decoupled = True
+    outside_choices = (True,)
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
@@ -43,8 +44,6 @@ class AdamW(Updater):
         update_average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         update_average(xp, v, self.beta2, change, change)
-        xp.sqrt(v, out=change)
-        xp.add(change, delta, out=change)
-        xp.divide(m, change, out=change)
+        xp.divide(m, self.write_divisor(xp, v, delta, change), out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

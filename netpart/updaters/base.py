@@ -24,7 +24,7 @@ from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import StepNumbers, UpdateFormula
 from netpart.kernels.verbs import array_blocks
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.checks import check_field, check_fraction, check_not_negative
+from netpart.updaters.checks import check_field, check_fraction, check_not_negative, check_outside_root
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
@@ -59,6 +59,8 @@ class Updater(ABC):
     """True if weight decay shrinks the parameter directly and is not added to the gradient."""
     delta: float = 0.0
     """Added to divisors, or under roots, to avoid 0 / 0."""
+    outside_choices: ClassVar[tuple[bool, ...]] = (False,)
+    """The values of delta_outside_root that the rule implements."""
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Check ``conf``; raise ConfigError naming the field at fault."""
@@ -68,6 +70,7 @@ class Updater(ABC):
         check_field(
             self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them"
         )
+        self.outside = check_outside_root(conf, self.outside_choices)
         self.clip_norm = check_not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
         self.keep = check_fraction(conf.ema_decay, "ema_decay")
         self.warmup = conf.ema_warmup
@@ -162,6 +165,13 @@ class Updater(ABC):
             xp.multiply(w, decay, out=t)
             g = xp.add(g, t, out=out)
         return g
+
+    def write_divisor(self, xp: Any, value: Array, delta: float, out: Array) -> Array:
+        """Write √(value + delta) to ``out``, or √value + delta if delta is added outside of the root; return it."""
+        if not self.outside:
+            return write_root(xp, value, delta, out)
+        xp.sqrt(value, out=out)
+        return xp.add(out, delta, out=out)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(state {', '.join(self.states) or 'none'})"
