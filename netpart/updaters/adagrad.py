@@ -10,6 +10,7 @@ from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_positive
+from netpart.updaters.moments import write_root
 
 
 class AdaGrad(Updater):
@@ -34,6 +35,6 @@ class AdaGrad(Updater):
         (h,), (change,) = state, t
         xp.multiply(g, g, out=change)
         xp.add(h, change, out=h)
-        xp.divide(g, self.write_divisor(xp, h, self.delta, change), out=change)
+        xp.divide(g, write_root(xp, h, self.delta, change, self.outside), out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

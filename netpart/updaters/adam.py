@@ -8,8 +8,9 @@ from typing import Any
 from netpart.kernels.op import Array
 from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, UpdateStep, bias_correction, update_average
+from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_fraction, check_positive
+from netpart.updaters.moments import bias_correction, update_average, write_root
 
 
 class Adam(Updater):
@@ -38,7 +39,8 @@ class Adam(Updater):
     def factors(self, step: UpdateStep) -> tuple[float, float]:
         if not self.corrects:
             return super().factors(step)
-        # The root is multiplied by 1 / √c: √(v / c + delta) = √(v + c delta) / √c, √(v / c) + delta = (√v + √c delta) / √c.
+        # The root is multiplied by 1 / √c: √(v / c + delta) = √(v + c delta) / √c, or if delta is outside of it
+        # √(v / c) + delta = (√v + √c delta) / √c.
         c, lr = bias_correction(step, self.beta1, self.beta2)
         return lr, (c**0.5 if self.outside else c) * self.delta
 
@@ -48,6 +50,6 @@ class Adam(Updater):
         update_average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         update_average(xp, v, self.beta2, change, change)
-        xp.divide(m, self.write_divisor(xp, v, delta, change), out=change)
+        xp.divide(m, write_root(xp, v, delta, change, self.outside), out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

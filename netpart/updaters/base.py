@@ -25,6 +25,7 @@ from netpart.kernels.updates import StepNumbers, UpdateFormula
 from netpart.kernels.verbs import array_blocks
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.checks import check_field, check_fraction, check_not_negative, check_outside_root
+from netpart.updaters.moments import update_average
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
@@ -166,37 +167,8 @@ class Updater(ABC):
             g = xp.add(g, t, out=out)
         return g
 
-    def write_divisor(self, xp: Any, value: Array, delta: float, out: Array) -> Array:
-        """Write √(value + delta) to ``out``, or √value + delta if delta is added outside of the root; return it."""
-        if not self.outside:
-            return write_root(xp, value, delta, out)
-        xp.sqrt(value, out=out)
-        return xp.add(out, delta, out=out)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}(state {', '.join(self.states) or 'none'})"
-
-
-def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
-    """Update a running mean: mean <- rho mean + (1 - rho) value; ``t`` is overwritten and may be ``value``."""
-    xp.multiply(mean, rho, out=mean)
-    xp.multiply(value, 1 - rho, out=t)
-    xp.add(mean, t, out=mean)
-
-
-def write_root(xp: Any, value: Array, delta: float, out: Array) -> Array:
-    """Write sqrt(value + delta) to ``out`` and return it."""
-    xp.add(value, delta, out=out)
-    return xp.sqrt(out, out=out)
-
-
-def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float, float]:
-    """Return (c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t, the correction of moments that start at zero, in step t.
-
-    As m / (1 - beta1^t) / √(v / c) = (√c / (1 - beta1^t)) m / √v, m and v stay as they are (Kingma and Ba, section 2).
-    """
-    c = 1 - beta2**rate.number
-    return c, rate.lr * c**0.5 / (1 - beta1**rate.number)
 
 
 def _clip_factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:

@@ -8,8 +8,9 @@ from typing import Any
 from netpart.kernels.op import Array
 from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, UpdateStep, update_average
+from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_fraction, check_positive, require_field
+from netpart.updaters.moments import update_average, write_root
 
 
 class RMSProp(Updater):
@@ -37,6 +38,6 @@ class RMSProp(Updater):
         (h,), (change,) = state, t
         xp.multiply(g, g, out=change)
         update_average(xp, h, self.rho, change, change)
-        xp.divide(g, self.write_divisor(xp, h, self.delta, change), out=change)
+        xp.divide(g, write_root(xp, h, self.delta, change, self.outside), out=change)
         xp.multiply(change, step.lr, out=change)
         xp.subtract(w, change, out=w)

@@ -296,8 +296,16 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
         (f"type: kSGD ema_decay: 1 {RATE}", "updater.ema_decay", "got 1.0"),
         (f"type: kSGD ema_eval: true {RATE}", "updater.ema_eval", "add ema_decay: 0.999"),
         (f"type: kSGD ema_warmup: true {RATE}", "updater.ema_warmup", "add ema_decay: 0.999"),
-        (f"type: kAdaDelta delta_outside_root: true {RATE}", "updater.delta_outside_root", "false for kAdaDelta, got true"),
-        (f"type: kAdamMax delta_outside_root: true {RATE}", "updater.delta_outside_root", "kAdam and kRMSProp have both"),
+        (
+            f"type: kAdaDelta delta_outside_root: true {RATE}",
+            "updater.delta_outside_root",
+            "false for kAdaDelta, got true",
+        ),
+        (
+            f"type: kAdamMax delta_outside_root: true {RATE}",
+            "updater.delta_outside_root",
+            "kAdam and kRMSProp have both",
+        ),
         (f"type: kSGD delta_outside_root: true {RATE}", "updater.delta_outside_root", "remove the line"),
         (f"type: kAdamW delta_outside_root: false {RATE}", "updater.delta_outside_root", "true for kAdamW, got false"),
         (f"type: kAdamMax adammax_conf {{ beta2: -1 }} {RATE}", "updater.adammax_conf.beta2", "got -1.0"),

@@ -26,7 +26,9 @@ def cases(draw: st.DrawFn) -> Case:
     return x.astype("float32"), normal(1, batch, channels, *outs), window
 
 
-def played(kernels: Kernels, orders: tuple[str, str], case: Case, method: Method, area: int | Array) -> tuple[Array, Array]:
+def played(
+    kernels: Kernels, orders: tuple[str, str], case: Case, method: Method, area: int | Array
+) -> tuple[Array, Array]:
     """y and dx with x and dx, y and dy lying in ``orders``."""
     x, dy, window = case
     below, above = orders
