@@ -86,7 +86,7 @@ class SlidingWindows:
 
 
 def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """Read the windows of the conf ``field``: spatial_axes, kernel, stride, pads and its other fields; raise ConfigError.
+    """Read the windows of the conf ``field``: spatial_axes, kernel, stride, pads and the rest; raise ConfigError.
 
     ``kernel`` sets all axes; ``kernel_x`` (the last axis), ``kernel_y`` and ``kernel_z`` override one axis each. The
     other fields work the same way. Where no pad_end is set for an axis, it is the pad of the axis.
