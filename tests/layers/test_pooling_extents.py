@@ -27,7 +27,7 @@ def geometries(ends: range | None) -> Iterator[tuple[int, int, int, int, int]]:
 def starts_in_ceil_mode(n: int, k: int, s: int, pad: int, end: int) -> list[int]:
     """First positions of the windows, from the definition: all that fit into the padded input, and one more if it
     has elements of the padded input that no window has, and starts in the input or the padding before it."""
-    found = [start for start in range(-pad, n + end - k + 1, s)]
+    found = list(range(-pad, n + end - k + 1, s))
     after = found[-1] + s if found else -pad
     covered = found[-1] + k if found else min(-pad, n)
     return [*found, after] if covered < n + end and after < n and (found or k - n - pad - end < s) else found

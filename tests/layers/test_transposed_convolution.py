@@ -15,7 +15,7 @@ from tests.laws.cases import layer_proto, params
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.peers
 def test_it_is_pytorchs_forward_and_backward(groups: int, end: int) -> None:
-    """PyTorch crops as much at the end as before the start; more is sliced off, and less is an output_padding."""
+    """PyTorch's result without padding is cropped by ``pad``, and extended by ``output_pad``."""
     import torch
 
     conf = f"num_filters: 8 groups: {groups} kernel: 3 stride: 2 pad: 1 pad_end: {end} output_pad: 1"
@@ -23,8 +23,8 @@ def test_it_is_pytorchs_forward_and_backward(groups: int, end: int) -> None:
     layer = TransposedConvolution(layer_proto("kTransposedConvolution", text), (Spec((2, 4, 5, 3)),))
     data = make_layer_data(layer, 3)
     x, w, b = (torch.from_numpy(a.copy()).requires_grad_() for a in (data.x[0], *data.w))
-    y = torch.nn.functional.conv_transpose2d(x, w, b, stride=2, groups=groups)
-    y = torch.nn.functional.pad(y, (-1, 1 - end, -1, 1 - end))
+    y = torch.nn.functional.conv_transpose2d(x, w, stride=2, groups=groups)
+    y = torch.nn.functional.pad(y, (-1, 1 - end, -1, 1 - end)) + b[:, None, None]
     y.backward(torch.from_numpy(data.dy))
     played = play_part(layer, data)
     assert np.allclose(played.y, y.detach().numpy(), rtol=1e-12, atol=1e-13)
