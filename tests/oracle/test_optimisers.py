@@ -15,7 +15,7 @@ from netpart.worker.ensemble import Ensemble
 pytestmark = pytest.mark.peers
 
 STEPS = 20
-RULES = {
+RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "type: kAdaGrad": ("Adagrad", {}),
     "type: kRMSProp rmsprop_conf { rho: 0.9 }": ("RMSprop", {"alpha": 0.9}),
     "type: kAdam adam_conf { beta1: 0.8 beta2: 0.95 bias_correction: true }": ("Adam", {"betas": (0.8, 0.95)}),
