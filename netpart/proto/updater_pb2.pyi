@@ -53,7 +53,7 @@ kCosine: ChangeMethod
 kOneCycle: ChangeMethod
 
 class UpdaterProto(_message.Message):
-    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high", "adamw_conf", "clip_norm", "ema_decay", "ema_warmup", "ema_eval", "ema_start")
+    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high", "adamw_conf", "clip_norm", "ema_decay", "ema_warmup", "ema_eval", "ema_start", "delta_outside_root")
     Extensions: _python_message._ExtensionDict
     TYPE_FIELD_NUMBER: _ClassVar[int]
     USER_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -73,6 +73,7 @@ class UpdaterProto(_message.Message):
     EMA_WARMUP_FIELD_NUMBER: _ClassVar[int]
     EMA_EVAL_FIELD_NUMBER: _ClassVar[int]
     EMA_START_FIELD_NUMBER: _ClassVar[int]
+    DELTA_OUTSIDE_ROOT_FIELD_NUMBER: _ClassVar[int]
     type: UpdaterType
     user_type: str
     rmsprop_conf: RMSPropProto
@@ -91,7 +92,8 @@ class UpdaterProto(_message.Message):
     ema_warmup: bool
     ema_eval: bool
     ema_start: bool
-    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ..., adamw_conf: _Optional[_Union[AdamWProto, _Mapping]] = ..., clip_norm: _Optional[float] = ..., ema_decay: _Optional[float] = ..., ema_warmup: bool = ..., ema_eval: bool = ..., ema_start: bool = ...) -> None: ...
+    delta_outside_root: bool
+    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ..., adamw_conf: _Optional[_Union[AdamWProto, _Mapping]] = ..., clip_norm: _Optional[float] = ..., ema_decay: _Optional[float] = ..., ema_warmup: bool = ..., ema_eval: bool = ..., ema_start: bool = ..., delta_outside_root: bool = ...) -> None: ...
 
 class RMSPropProto(_message.Message):
     __slots__ = ("rho",)

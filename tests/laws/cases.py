@@ -50,21 +50,27 @@ def params(count: int) -> str:
 
 
 @st.composite
-def windows(draw: st.DrawFn, dilation: int = 1) -> tuple[str, Shape]:
-    """Text of kernel, stride and pad, and the shape they fit with kernel elements ``dilation`` apart.
+def windows(draw: st.DrawFn, dilation: int = 1, ceil_mode: bool = False) -> tuple[str, Shape]:
+    """Text of kernel, stride and pads, and the shape they fit with kernel elements ``dilation`` apart.
 
-    Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, and tails
-    that no window reaches.
+    Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, on one side alone
+    too, and tails that no window reaches. With ``ceil_mode`` a kernel may be larger than the padded input.
     """
     axes = draw(st.integers(1, 3))
     most = {1: 9, 2: 6, 3: 4}[axes]
     kernels = [draw(st.integers(1, min(5, most))) for _ in range(axes)]
     pads = [draw(st.sampled_from([0, 0, 1, k - 1, k, k + 1])) for k in kernels]
     strides = [draw(st.integers(1, 4)) for _ in range(axes)]
-    least = [max(1, (k - 1) * dilation + 1 - 2 * p) for k, p in zip(kernels, pads, strict=True)]
+    ends = [draw(st.sampled_from([p, p, 0, 1, k + 1])) for k, p in zip(kernels, pads, strict=True)]
+    spare = [s - 1 if ceil_mode else 0 for s in strides]
+    sides = zip(kernels, pads, ends, spare, strict=True)
+    least = [max(1, (k - 1) * dilation + 1 - p - e - more) for k, p, e, more in sides]
     extents = [draw(st.integers(low, max(low, most) + 1)) for low in least]
-    fields = zip("zyx"[-axes:], kernels, pads, strides, strict=True)
-    text = " ".join(f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" for a, k, p, s in fields)
+    fields = zip("zyx"[-axes:], kernels, pads, ends, strides, strict=True)
+    text = " ".join(
+        f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" + ("" if e == p else f" pad_end_{a}: {e}")
+        for a, k, p, e, s in fields
+    )
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
     return f"spatial_axes: {axes} {text}", (draw(st.integers(1, 3)), *channels, *extents)
 
@@ -89,8 +95,10 @@ def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
     extra = draw(st.integers(0, 2))
     kernel, stride = draw(st.integers(1, 4 - axes // 3)), draw(st.integers(1, 3))
     extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
-    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2
-    fields = f"kernel: {kernel} stride: {stride} pad: {draw(st.integers(0, most))} dilation: {dilation}"
+    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents)
+    pad = draw(st.integers(0, most // 2))
+    fields = f"kernel: {kernel} stride: {stride} pad: {pad} dilation: {dilation}"
+    fields += draw(st.sampled_from(["", f" pad_end: {draw(st.integers(0, most - pad))}"]))
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
     groups = draw(st.integers(1, 2)) if channels else 1
     channels = [groups * many for many in channels]
@@ -164,7 +172,10 @@ def rotary(name: str) -> st.SearchStrategy[Case]:
 
 @st.composite
 def pooling(draw: st.DrawFn, name: str) -> Case:
-    text, shape = draw(windows())
+    ceil_mode = draw(st.booleans())
+    text, shape = draw(windows(ceil_mode=ceil_mode))
+    text += f" ceil_mode: {ceil_mode}".lower()
+    text += draw(st.sampled_from(["", " count_include_pad: true", " count_include_pad: false"]))
     return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
 
 

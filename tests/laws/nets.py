@@ -225,6 +225,10 @@ def classify(s: Sketch, source: str, data: str) -> None:
         s.add(confusion)
 
 
+OUTSIDE = (UpdaterType.kAdaGrad, UpdaterType.kAdam, UpdaterType.kAdamW, UpdaterType.kRMSProp)
+"""Rules that may add delta outside of the root."""
+
+
 def choose_updater(s: Sketch) -> None:
     """Any rule; ``delta`` is large enough to keep division by a vanishing gradient well conditioned."""
     conf = s.job.updater
@@ -240,6 +244,8 @@ def choose_updater(s: Sketch) -> None:
         conf.learning_rate.inverse_conf.gamma, conf.learning_rate.inverse_conf.pow = 0.5, 0.75
     if conf.learning_rate.type == ChangeMethod.kCosine:
         conf.learning_rate.cosine_conf.change_freq = 4
+    if conf.type in OUTSIDE:
+        option("delta_outside_root")
     if conf.type == UpdaterType.kRMSProp:
         option("rmsprop_conf.rho")
     if conf.type == UpdaterType.kAdam:

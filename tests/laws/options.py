@@ -32,9 +32,8 @@ def per_axis(conf: str, field: str, values: tuple[int, ...]) -> Options:
 def windows(conf: str) -> Options:
     """Strides above kernels leave gaps in what is read; pads above kernels make windows of nothing but padding."""
     found = {f"{conf}.spatial_axes": (1, 2, 3)}
-    return found | per_axis(conf, "kernel", (1, 2, 3)) | per_axis(conf, "stride", (2, 1, 3)) | per_axis(
-        conf, "pad", (0, 1, 2)
-    )  # fmt: skip
+    found |= per_axis(conf, "kernel", (1, 2, 3)) | per_axis(conf, "stride", (2, 1, 3))
+    return found | per_axis(conf, "pad", (0, 1, 2)) | per_axis(conf, "pad_end", (1, 0, 2))
 
 
 CONVOLUTION = windows("convolution_conf") | per_axis("convolution_conf", "dilation", (1, 2, 2)) | {
@@ -53,6 +52,7 @@ LAYERS: dict[str, Options] = {
     },
     "kPooling": {
         **windows("pooling_conf"), "type": ("kPooling", "kCPooling", "kCudnnPool"), "pooling_conf.pool": METHODS,
+        "pooling_conf.ceil_mode": BOTH, "pooling_conf.count_include_pad": (None, False, True),
     },
     "kGlobalPooling": {"globalpooling_conf.pool": METHODS},
     "kUpsampling": {
@@ -146,6 +146,7 @@ JOB: Options = {
 UPDATER: Options = {
     "updater.type": (*(UpdaterType.Value(name) for name, _ in UPDATERS.items()), UpdaterType.kAdam),
     "updater.momentum": (0.9, None), "updater.weight_decay": (0.01, None), "updater.delta": (0.1,),
+    "updater.delta_outside_root": (None, True),
     "updater.clip_low": (None, -0.05), "updater.clip_high": (None, 0.05), "updater.clip_norm": (None, 0.1, 10.0),
     "updater.ema_decay": (None, 0.5, 0.5), "updater.ema_eval": BOTH, "updater.ema_warmup": BOTH,
     "updater.adam_conf.bias_correction": BOTH, "updater.rmsprop_conf.rho": (0.8,),

@@ -27,6 +27,12 @@ def test_a_mean_divides_by_the_whole_window_at_the_border_too(name: str) -> None
     assert outputs(Case(name, conf, (Spec((1, 2)),)).layer(), [[2, 6]])[0] == [[1, 4, 3]]
 
 
+@pytest.mark.parametrize("name", ["kPooling", "kCPooling"])
+def test_a_mean_may_divide_by_the_elements_alone(name: str) -> None:
+    conf = "pooling_conf { spatial_axes: 1 pool: AVG kernel: 2 pad: 1 stride: 1 count_include_pad: false }"
+    assert outputs(Case(name, conf, (Spec((1, 2)),)).layer(), [[2, 6]])[0] == [[2, 4, 6]]
+
+
 def test_a_maximum_is_never_padding() -> None:
     conf = "pooling_conf { spatial_axes: 1 kernel: 3 pad: 1 stride: 1 }"
     assert outputs(Case("kPooling", conf, (Spec((1, 3)),)).layer(), [[-5, -2, -7]])[0] == [[-2, -2, -2]]
