@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import best_file, parse_step
 from netpart.checkpoint.verdict_state import ENTRY, parse_verdict_state, verdict_state_text
+from netpart.choices import TEST
 from netpart.errors import DataError
 from netpart.graph.judged_metrics import BEST, RATE, STOP, find_judged_metrics
 from netpart.launch.coordinator.judge import MetricJudge
 from netpart.launch.report.events import Judged
 from netpart.proto.control_pb2 import VerdictProto
+from netpart.units import plural_text
 from netpart.updaters.plateau import plateau_rate_after
 
 if TYPE_CHECKING:
@@ -161,7 +163,7 @@ class VerdictBook:
 def _stop_event(judge: MetricJudge, step: int, metrics: Mapping[str, float]) -> Judged:
     """The event of an early stop."""
     count = judge.metric.patience
-    times = "the last validation" if count == 1 else f"the last {count} validations"
+    times = f"the last {plural_text(count, 'test' if judge.metric.phase == TEST else 'validation')}"
     reason = f"{times} did not improve {judge.metric.name}: best {judge.best!r} at step {judge.best_step}"
     return _event(judge, step, metrics, reason)
 
