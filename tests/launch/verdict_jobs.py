@@ -52,7 +52,9 @@ def judged_job(folder: Path, settings: str, rate: str = FIXED) -> Path:
 
 def play(path: Path, workspace: Path, *settings: str, workers: int = 1, launcher: str = "threads") -> Summary:
     """Run the job at ``path`` with further ``settings``."""
-    return run_job(read_job(path, settings), workers, launcher=launcher, workspace=workspace)
+    job = read_job(path, settings)
+    with job.explaining():
+        return run_job(job, workers, launcher=launcher, workspace=workspace)
 
 
 def noted(workspace: Path) -> list[dict[str, Any]]:
