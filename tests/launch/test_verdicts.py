@@ -88,7 +88,8 @@ def test_processes(tmp_path: Path, launcher: str) -> None:
     play(path, tmp_path / "threads", workers=2)
     found = play(path, tmp_path / "run", workers=2, launcher=launcher)
     assert decisions(tmp_path / "run") == decisions(tmp_path / "threads")
-    check_equal(*(values(tmp_path / run, f"step{found.steps:08d}") for run in ("threads", "run")))
+    end = f"step{found.steps:08d}"
+    check_equal(values(tmp_path / "threads", end), values(tmp_path / "run", end))
 
 
 def test_the_rate_of_a_plateau_is_that_of_a_table(tmp_path: Path) -> None:

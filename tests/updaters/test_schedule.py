@@ -67,7 +67,7 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "who", "says"),
     [
-        ("type: kUserChange", "type", "all 9: kCosine"),
+        ("type: kUserChange", "type", "all 10: kCosine"),
         ("type: kUserChange user_type: 'cyclic'", "type", "'cyclic'"),
         ("type: kFixed base_lr: -1", "base_lr", "got -1.0"),
         ("type: kFixed base_lr: inf", "base_lr", "got inf"),
