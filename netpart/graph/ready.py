@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netpart import initialisers
 from netpart.errors import ConfigError, FaultList, JobError, combine_faults
 from netpart.graph.build import locate_errors
+from netpart.graph.judged_metrics import find_judging_faults
 from netpart.proto.phase import PHASE_VALUES
 from netpart.spec import INT
 from netpart.updaters import build_updater
@@ -47,7 +48,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
 
 
 def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
-    """Faults that keep a run of ``partition`` from training: no number of steps, no loss."""
+    """Faults that keep a run of ``partition`` from training: no number of steps, no loss, nothing to judge by."""
     job = partition.job
     net = partition.graph.net
     if not job.HasField("train_steps"):
@@ -56,6 +57,7 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
     if (job.train_steps > 0 or not job.HasField("train_steps")) and not any(n.layer.is_loss for n in net.nodes):
         hint = "add a kSoftmaxLoss or kEuclideanLoss; with --steps 0 a run only saves initial values"
         yield ConfigError("neuralnet", "a loss to train by", "none", hint, at=("neuralnet",))
+    yield from find_judging_faults(partition)
 
 
 def _check_data(net: Net, node: Node) -> None:

@@ -77,6 +77,10 @@ class Confusion(Layer):
         count = kernels.confusion(x, y, label, call.metrics, call.owned, self.ignored_label)
         return chain_ops(kernels.largest(x, y), count)
 
+    @property
+    def figure_names(self) -> tuple[str, ...]:
+        return ("accuracy", "sensitivity", "specificity", "auc") if self.classes == 2 else ("accuracy",)
+
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         classes = self.inputs[0].shape[1]
         table, histograms = np.split(np.array(sums), [classes * classes])

@@ -278,6 +278,11 @@ class Layer(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no gradient")
 
+    @property
+    def figure_names(self) -> tuple[str, ...]:
+        """The names of all figures that ``figures`` may report."""
+        return self.metrics
+
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         """The figures to report, from the sums of ``metrics`` over ``rows`` rows; by default the means."""
         return {name: total / rows for name, total in zip(self.metrics, sums, strict=True)}

@@ -74,6 +74,8 @@ RANGES: dict[str, dict[str, Range]] = {
         "deadline": Range(0, SECONDS),
         "bucket_bytes": Range(1, BUCKET),
     },
+    "EarlyStopProto": {"patience": FROM_1, "least_change": NOT_NEGATIVE},
+    "PlateauProto": {"patience": FROM_1, "least_change": NOT_NEGATIVE, "least_lr": NOT_NEGATIVE, "cooldown": COUNT},
     "NetProto": {"micro_batches": Range(1, MICRO_BATCHES), "replicas": PARTS, "stages": PARTS},
     "ClusterProto": {
         **dict.fromkeys(("nworker_groups", "nworkers_per_group", "nservers_per_group"), PARTS),

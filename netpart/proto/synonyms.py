@@ -125,6 +125,8 @@ display loginterval printfreq = disp_freq: steps between lines of a run are disp
 testinterval evalinterval evalfreq = test_freq: steps between tests are test_freq
 testiter evalsteps = test_steps: mini-batches of a test are test_steps
 snapshot savefreq saveinterval saveevery = checkpoint_freq: steps between checkpoints are checkpoint_freq
+earlystopping earlystop = early_stop: a run ends with early_stop { patience: 5 }
+savebest savebestonly = checkpoint_best: the best checkpoint is kept with checkpoint_best: "loss/accuracy"
 savetotallimit savetopk keepcheckpointmax maxtokeep = checkpoint_keep: how many checkpoints stay is checkpoint_keep
 snapshotprefix logdir outputdir savedir outdir = cluster.workspace: files of a run go to cluster { workspace:
     "out/name" }

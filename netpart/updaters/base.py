@@ -23,9 +23,14 @@ from typing import Any, ClassVar, NamedTuple
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import StepNumbers, UpdateFormula
 from netpart.kernels.verbs import array_blocks
+<<<<<<< HEAD
 from netpart.proto.updater_pb2 import UpdaterProto
 from netpart.updaters.checks import check_field, check_fraction, check_not_negative, check_outside_root
 from netpart.updaters.moments import update_average
+=======
+from netpart.proto.updater_pb2 import LRGenProto, UpdaterProto
+from netpart.updaters.checks import check_field, check_fraction, check_not_negative
+>>>>>>> dstop
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
@@ -66,6 +71,7 @@ class Updater(ABC):
     def __init__(self, conf: UpdaterProto) -> None:
         """Check ``conf``; raise ConfigError naming the field at fault."""
         self.rate = learning_rate_schedule(conf.learning_rate)
+        self.rate_conf = conf.learning_rate
         self.weight_decay = check_not_negative(conf.weight_decay, "weight_decay")
         self.clip = (conf.clip_low, conf.clip_high)
         check_field(
@@ -79,6 +85,13 @@ class Updater(ABC):
         for field in ("ema_warmup", "ema_eval"):
             lost = getattr(conf, field) and not self.keep
             check_field(not lost, field, "an ema_decay above 0 with it", conf.ema_decay, "add ema_decay: 0.999")
+
+    def change_base_lr(self, value: float) -> None:
+        """Use ``value`` in place of base_lr from the next update on: the rate of kPlateau changes during a run."""
+        conf = LRGenProto()
+        conf.CopyFrom(self.rate_conf)
+        conf.base_lr = value
+        self.rate = learning_rate_schedule(conf)
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -199,7 +199,8 @@ WHY: dict[str, str] = {
         "updater.adamw_conf updater.learning_rate.fixedstep_conf updater.learning_rate.step_conf "
         "updater.learning_rate.linear_conf updater.learning_rate.exponential_conf "
         "updater.learning_rate.inverse_conf updater.learning_rate.inverset_conf "
-        "updater.learning_rate.cosine_conf updater.learning_rate.onecycle_conf updater.learning_rate.warmup_factor",
+        "updater.learning_rate.cosine_conf updater.learning_rate.onecycle_conf updater.learning_rate.warmup_factor "
+        "updater.learning_rate.plateau_conf",
     "how wide an initial value is, drawn to keep numbers near 1":
         "ParamGenProto.value ParamGenProto.mean ParamGenProto.std ParamGenProto.low ParamGenProto.high",
     "starts from a checkpoint, tests/checkpoint": "updater.ema_start checkpoint_path",
@@ -217,6 +218,7 @@ WHY: dict[str, str] = {
     "how a run goes on and what it prints, not what a step computes":
         "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after checkpoint_keep "
         "debug resume step id deadline reset_param_version",
+    "what a run decides after validations, tests/launch/test_verdicts.py": "early_stop checkpoint_best",
     "where data at URLs is kept, tests/datasets/remote": "data_cache",
     "recurrent nets, which netpart refuses":
         "unroll_len unroll_index unroll_conn_type shift neuralnet.unroll_len",
