@@ -65,14 +65,23 @@ ALIASES = {
 
 
 def sliding(found: Any) -> Json:
-    """Kernel, stride and pad."""
+    """Kernel, stride and pad. Raises ValueError for windows that the peers do not have."""
+    if found.ends != found.pad or found.ceil_mode:
+        raise ValueError(f"expected windows with equal pads and extents rounded down, got {found}: translate it")
     return {"kernel": list(found.kernel), "stride": list(found.stride), "pad": list(found.pad)}
+
+
+def pooled(layer: Any) -> Json:
+    """The windows of a pooling, and its method. Raises ValueError for a mean without the border."""
+    if layer.method == "AVG" and not layer.counts_padding:
+        raise ValueError(f"{layer.name}: expected count_include_pad: true, got false: translate it")
+    return sliding(layer.sliding) | {"method": layer.method}
 
 
 ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kConvolution": lambda layer: sliding(layer.sliding) | {"groups": layer.groups},
     "kTransposedConvolution": lambda layer: sliding(layer.small),
-    "kPooling": lambda layer: sliding(layer.sliding) | {"method": layer.method},
+    "kPooling": pooled,
     "kGlobalPooling": lambda layer: {"method": layer.method, "axes": list(range(2, layer.output.rank))},
     "kReLU": lambda layer: {},
     "kSTanh": lambda layer: {},

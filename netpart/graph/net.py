@@ -65,9 +65,9 @@ class Node:
 class Net(NotebookDisplay):
     """The layer DAG of one phase. ``rows`` is the mini-batch size by which its losses are normalised.
 
-    ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two
-    (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which a pass inserted a
-    total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
+    ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two, or by three if the
+    index is there twice (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which
+    a pass inserted a total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
     """
 
     name: str

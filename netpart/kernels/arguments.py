@@ -151,19 +151,3 @@ class LrnFactors(NamedTuple):
     alpha: float
     beta: float
     knorm: float
-
-
-class ClassLossArguments(NamedTuple):
-    """Arguments of ``class_loss``: the softmax loss of some of all classes, from the figures of every block of them."""
-
-    x: Array  # (B, ..., C), the scores of C of the classes
-    label: Array  # (B, ...), int32
-    f: Array  # (B, ..., K, figures), those of all K blocks, as ``class_blocks`` wrote them
-    y: Array  # the shape of x, output: the probabilities
-    metrics: Array | None  # (2,) or (3,), sums that the loss is added to; None: the part of other classes reports it
-    owned: Array | None  # bool, the shape of label, or None: the labels that count in the metrics; None: all
-    classes: int  # the number of all classes
-    topk: int  # a hit: the label is among the topk largest scores
-    scale: float  # factor of the loss
-    positions: int  # labels of a row
-    smoothing: float  # the share of the label's probability that is spread over all classes

@@ -38,7 +38,7 @@ class BatchNorm(Layer):
     rereads = "x"
     fuses_activation: ClassVar[bool] = True
     fuses_back: ClassVar[bool] = True
-    inner_prefix: ClassVar[str] = "moments"
+    inner_prefix = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import BMProto

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PATHS = "path", "files"
 """Fields of a conf that name the data of an input layer."""
-LABELS: tuple[Literal["label", "label_path", "labels"], ...] = ("label", "label_path", "labels")
+LABELS: tuple[Literal["label", "label_path", "labels", "target"], ...] = ("label", "label_path", "labels", "target")
 """Fields of an array_conf that name labels."""
 ORDERS = "shuffle", "random_skip"
 """Fields of a conf that change the order of the rows."""

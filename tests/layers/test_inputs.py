@@ -337,6 +337,7 @@ def test_images_that_cannot_be_used_are_found_by_check_data(folder: Path, tmp_pa
     layer.check_labels(5)
     with pytest.raises(DataError, match=r"two.csv:5: .*expected a class from 0 to 3, got 4"):
         layer.check_labels(4)
+    layer.check_labels(4, 4)
 
 
 def test_rgb_images_are_cropped_mirrored_and_scaled(folder: Path) -> None:

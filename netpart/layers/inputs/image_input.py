@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar, final
 
 from netpart.data.images.image_files import ImageFiles, read_image_table
+from netpart.data.remote.url_path import DataPath
 from netpart.layers.inputs.images import ImagesInput
 from netpart.layers.inputs.stores import local_path
 from netpart.spec import Spec
@@ -25,8 +28,17 @@ class ImageInput(ImagesInput):
         return super().infer()
 
     def class_names(self) -> tuple[str, ...]:
+        return self.files().table.classes
+
+    def data_files(self) -> Sequence[DataPath]:
+        table = self.files().table
+        return [Path(each) for each in (*table.images, *(table.masks or ()))]
+
+    def files(self) -> ImageFiles:
+        """The samples, as the files that they are."""
         samples = self.samples()
-        return samples.table.classes if isinstance(samples, ImageFiles) else ()
+        assert isinstance(samples, ImageFiles)
+        return samples
 
     def find_samples(self) -> ImageFiles:
         conf = self.conf.image_conf

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, final
 
@@ -38,6 +39,9 @@ class SourceRows(RowInput):
 
     def records(self) -> int | None:
         return self._file().count
+
+    def data_files(self) -> Sequence[Path]:
+        return (self._file().path,)
 
     def cuts(self) -> tuple[int | str, ...]:
         return tuple(range(self.output.rank))

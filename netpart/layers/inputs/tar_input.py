@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 from typing import ClassVar, final
@@ -44,8 +45,10 @@ class TarInput(ImagesInput):
 
     def find_samples(self) -> TarImages:
         conf = self.conf.tar_conf
-        paths = [path for name in conf.path for path in self._matches(name)]
-        return TarImages(paths, TarForm(conf.label, conf.json_field, conf.mask))
+        return TarImages(self.data_files(), TarForm(conf.label, conf.json_field, conf.mask))
+
+    def data_files(self) -> Sequence[DataPath]:
+        return [path for name in self.conf.tar_conf.path for path in self._matches(name)]
 
     def _matches(self, name: str) -> list[DataPath]:
         """The files that a name or glob of the job stands for; the name itself if there are none."""

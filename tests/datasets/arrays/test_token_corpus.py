@@ -53,6 +53,10 @@ def test_a_token_beyond_the_vocabulary_is_named(paths: list[Path]) -> None:
         tokens.check_below(59)
     with pytest.raises(DataError, match=r"b\.npy: token 10: expected a number from 0 to 29, got 30"):
         tokens.check_below(30)
+    tokens.check_below(59, 59)
+    for ignored in (-1, 58):
+        with pytest.raises(DataError, match=r"c\.bin: token 9: expected a number from 0 to 58, got 59"):
+            tokens.check_below(59, ignored)
 
 
 @pytest.mark.parametrize("token", [-1, 2**31])
