@@ -8,6 +8,7 @@ from secrets import token_bytes
 
 from netpart.choices import AES_GCM, AUTO, CIPHERS, CUDA_IPC, CURVE, LOCAL, MEMORY, PLAIN, SEALS, SHM, YES, ZEROMQ
 from netpart.errors import ConfigError
+from netpart.launch.control.framing import printable_text
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.seal_keys import SECRET_BYTES, WireSecret, leaves_host
 from netpart.transport.sealing import missing_cipher
@@ -80,7 +81,7 @@ def cipher_refusal(secret: WireSecret | None, address: str, offered: Sequence[st
     """Why a worker that reaches the run at ``address`` and offers these ciphers cannot take part; "" if it can."""
     if secret is None or secret.cipher in offered or not secret.covers(address):
         return ""
-    got = ", ".join(offered) or "none: an older netpart"
+    got = ", ".join(map(printable_text, offered)) or "none: an older netpart"
     return f"expected a worker that can seal tensors with {secret.cipher}, got {got}; {INSTALL}, or run with --seal no"
 
 
@@ -90,7 +91,7 @@ def sealing_mistake(secret: WireSecret | None, address: str, cipher: str) -> str
     if cipher == wanted:
         return ""
     hint = "install the same netpart on all hosts"
-    return f"expected tensors sealed with {wanted or 'nothing'}, got {cipher[:20] or 'plain ones'}; {hint}"
+    return f"expected tensors sealed with {wanted or 'nothing'}, got {printable_text(cipher) or 'plain ones'}; {hint}"
 
 
 def describe_sealing(secret: WireSecret | None, addresses: Iterable[str], hosts: Iterable[str]) -> str:
