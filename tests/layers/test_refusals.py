@@ -56,6 +56,13 @@ REFUSED: list[tuple[str, str, tuple[Spec, ...], tuple[str | int, ...]]] = [
     ("kAttention", "", (IMAGE, Spec((4, 3, 8, 7)), IMAGE), ("srclayers", 1)),
     ("kAttention", "", (IMAGE, IMAGE, Spec((4, 3, 7, 8))), ("srclayers", 2)),
     ("kAttention", "attention_conf { causal: true }", (IMAGE, *[Spec((4, 3, 7, 8))] * 2), ("attention_conf", "causal")),
+    ("kAttention", "", (IMAGE, IMAGE), ("srclayers",)),
+    ("kAttention", "", (IMAGE, IMAGE, IMAGE, LABEL, LABEL), ("srclayers",)),
+    ("kAttention", "", (IMAGE, IMAGE, IMAGE, LABEL), ("srclayers", 3)),
+    ("kAttention", "", (IMAGE, IMAGE, IMAGE, Spec((4, 3), INT)), ("srclayers", 3)),
+    ("kAttention", "", (IMAGE, IMAGE, IMAGE, Spec((), RECORD)), ("srclayers", 3)),
+    ("kAttention", "attention_conf { dropout_ratio: 1 }", (IMAGE,) * 3, ("attention_conf", "dropout_ratio")),
+    ("kAttention", "attention_conf { dropout_ratio: -0.1 }", (IMAGE,) * 3, ("attention_conf", "dropout_ratio")),
     ("kEmbedding", f"embedding_conf {{ vocab_size: 9 }} {W}", (ROWS,), ("srclayers", 0)),
     ("kEmbedding", f"embedding_conf {{ }} {W}", (LABEL,), ("embedding_conf", "vocab_size")),
     (
