@@ -61,8 +61,8 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
-    for classes in _label_classes(net, node):
-        node.layer.check_labels(classes)
+    for output, classes in _label_classes(net, node):
+        (node.layer.check_labels if output else node.layer.check_tokens)(classes)
 
 
 def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
@@ -77,10 +77,11 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
                 )
 
 
-def _label_classes(net: Net, node: Node) -> list[int]:
-    """Number of classes of each layer that reads the labels of ``node``."""
+def _label_classes(net: Net, node: Node) -> list[tuple[int, int]]:
+    """(output, number of classes) of each layer that reads tokens (output 0) or labels (output 1) of ``node``."""
     return [
-        reader.layer.classes
+        (source.output, reader.layer.classes)
         for reader in net.nodes
-        if reader.layer.classes and any(s.node == node.index and net.spec(s).dtype == INT for s in reader.sources)
+        for source in reader.sources
+        if reader.layer.classes and source.node == node.index and net.spec(source).dtype == INT
     ]

@@ -217,6 +217,10 @@ class Layer(ABC):
         """Raise DataError for a label of this input that is not below ``classes``, as far as labels are known before
         the first step."""
 
+    def check_tokens(self, classes: int) -> None:
+        """Do ``check_labels`` for the data of this input, where they are whole numbers; by default the same check."""
+        self.check_labels(classes)
+
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""
         return tuple(range(self.output.rank))
