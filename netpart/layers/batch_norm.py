@@ -92,7 +92,7 @@ class BatchNorm(Layer):
 
     @property
     def pools(self) -> bool:
-        """True if the parts of a channel combine their moments: in training, unless it is frozen or bn_mode is LOCAL."""
+        """True if the parts of a channel combine their moments: in training, unless frozen or with bn_mode LOCAL."""
         return self.measures and not self.local
 
     def is_self_sufficient(self, placement: Placement) -> bool:

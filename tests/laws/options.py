@@ -75,8 +75,8 @@ LAYERS: dict[str, Options] = {
         "bm_conf.frozen": BOTH, "param": (0, 1, 2, 3, 4),
     },
     "kAttention": {
-        "attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0), "attention_conf.dropout_ratio": (None, 0.3, 0.2, None),
-        "attention_conf.pad_value": (None, 1),
+        "attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0), "attention_conf.pad_value": (None, 1),
+        "attention_conf.dropout_ratio": (None, 0.3, 0.2, None),
     },
     "kMatmul": {"matmul_conf.transpose_a": (False, True), "matmul_conf.transpose_b": (False, False, True, True)},
     "kPositions": {},

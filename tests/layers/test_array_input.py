@@ -101,7 +101,9 @@ def test_tokens_are_the_whole_numbers_of_the_file(kind: str, prefetching: str, f
 
 
 def test_tokens_that_are_none_are_refused(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"x\.npy: expected tokens, which are whole numbers, got float64; save x\.astype"):
+    with pytest.raises(
+        DataError, match=r"x\.npy: expected tokens, which are whole numbers, got float64; save x\.astype"
+    ):
         layer(folder, 'path: "x.npy" tokens: true')
     np.save(folder / "tokens.npy", TOKENS + (1 << 40))
     with pytest.raises(DataError, match=r"row 0, element \[0\]: expected a token from -2147483648 to .*; use 32 bits"):

@@ -62,10 +62,11 @@ class FusedAttention(CudaVerbs):
 
     def flag_keys(self, a: AttentionArguments, hidden: LaunchScratch | None) -> Launchable | None:
         """The launch that fills ``hidden``; None without a mask."""
-        if hidden is None:
+        mask = a.mask
+        if mask is None:
             return None
-        name = "hide_numbers" if a.mask.dtype == self.dtype else "hide_tokens"
-        return self.bound("attention.cu", name, a.mask.size, hidden, strided_view(a.mask), int(a.pad), int(a.mask.size))
+        name = "hide_numbers" if mask.dtype == self.dtype else "hide_tokens"
+        return self.bound("attention.cu", name, mask.size, hidden, strided_view(mask), int(a.pad), int(mask.size))
 
     def _turns(self, a: AttentionArguments) -> list[Array]:
         """The rotations of q and k, an array (rows, columns) with the real and imaginary part of each pair; or None."""

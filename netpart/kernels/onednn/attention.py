@@ -74,20 +74,20 @@ class Attention(reference.Attention, OneDnnVerbs):
             if a.mask is None:
                 add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
             else:
-                self._add_masked_softmax(calls, a, weights)
+                self._add_masked_softmax(calls, a.mask[:, : block.keys], a.pad, weights)
             add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
 
-    def _add_masked_softmax(self, calls: Calls, a: AttentionArguments, weights: Array) -> None:
+    def _add_masked_softmax(self, calls: Calls, mask: Array, pad: int, weights: Array) -> None:
         """Append weights = their softmax, without the keys that have ``pad`` in the mask; 0 if no key is left."""
         xp = self.xp
-        mask = mask_of_keys(a.mask[:, : weights.shape[-1]], weights.ndim)
+        mask = mask_of_keys(mask, weights.ndim)
         padding = xp.empty(mask.shape, bool)
         # Not -inf: without any key, the softmax would be 0 / 0.
         lowest = float(xp.finfo(self.dtype).min)
         p_rk = matmul_memory(weights)
 
         def hide(value: float) -> None:
-            xp.equal(mask, a.pad, out=padding)
+            xp.equal(mask, pad, out=padding)
             xp.copyto(weights, value, where=padding)
 
         calls.then(lambda: hide(lowest))
