@@ -60,6 +60,9 @@ class Attention(Layer):
             got = f"{mask[0].dtype} {mask[0].shape}"
             hint = "name the layer with the tokens, or with 0 for each key that is padding"
             raise fault(self, f"a mask (batch, keys) = {shape}", got, hint, "srclayers", 3)
+        if not mask and self.conf.attention_conf.HasField("pad_value"):
+            hint = "name the layer with the tokens as the fourth of srclayers, or omit pad_value"
+            raise fault(self, "a mask for pad_value", "none", hint, "attention_conf", "pad_value")
 
     def _check_ratio(self) -> float:
         ratio = float(self.conf.attention_conf.dropout_ratio)

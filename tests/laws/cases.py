@@ -144,11 +144,11 @@ def attention(draw: st.DrawFn, name: str) -> Case:
     lead, (queries, keys, width, values) = draw(shapes(1, 3, 3)), draw(shapes(4, 4))
     causal = draw(st.booleans())
     keys = queries if causal else keys
-    drops, pad = draw(st.sampled_from([0, 0.4])), draw(st.integers(0, 2))
-    more = f"scale: {draw(st.sampled_from([0, 2]))} dropout_ratio: {drops} pad_value: {pad}"
+    masks = draw(st.sampled_from([(), (Spec((lead[0], keys), INT),), (Spec((lead[0], keys)),)]))
+    pad = f"pad_value: {draw(st.integers(0, 2))}" if masks else ""
+    more = f"scale: {draw(st.sampled_from([0, 2]))} dropout_ratio: {draw(st.sampled_from([0, 0.4]))} {pad}"
     conf = f"attention_conf {{ causal: {str(causal).lower()} {more} }}"
     pairs = (queries, width), (keys, width), (keys, values)
-    masks = draw(st.sampled_from([(), (Spec((lead[0], keys), INT),), (Spec((lead[0], keys)),)]))
     return Case(name, conf, (*(Spec((*lead, *pair)) for pair in pairs), *masks))
 
 

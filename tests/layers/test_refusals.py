@@ -61,6 +61,7 @@ REFUSED: list[tuple[str, str, tuple[Spec, ...], tuple[str | int, ...]]] = [
     ("kAttention", "", (IMAGE, IMAGE, IMAGE, LABEL), ("srclayers", 3)),
     ("kAttention", "", (IMAGE, IMAGE, IMAGE, Spec((4, 3), INT)), ("srclayers", 3)),
     ("kAttention", "", (IMAGE, IMAGE, IMAGE, Spec((), RECORD)), ("srclayers", 3)),
+    ("kAttention", "attention_conf { pad_value: 1 }", (IMAGE,) * 3, ("attention_conf", "pad_value")),
     ("kAttention", "attention_conf { dropout_ratio: 1 }", (IMAGE,) * 3, ("attention_conf", "dropout_ratio")),
     ("kAttention", "attention_conf { dropout_ratio: -0.1 }", (IMAGE,) * 3, ("attention_conf", "dropout_ratio")),
     ("kEmbedding", f"embedding_conf {{ vocab_size: 9 }} {W}", (ROWS,), ("srclayers", 0)),
