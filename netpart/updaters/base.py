@@ -23,14 +23,9 @@ from typing import Any, ClassVar, NamedTuple
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import StepNumbers, UpdateFormula
 from netpart.kernels.verbs import array_blocks
-<<<<<<< HEAD
-from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.proto.updater_pb2 import LRGenProto, UpdaterProto
 from netpart.updaters.checks import check_field, check_fraction, check_not_negative, check_outside_root
 from netpart.updaters.moments import update_average
-=======
-from netpart.proto.updater_pb2 import LRGenProto, UpdaterProto
-from netpart.updaters.checks import check_field, check_fraction, check_not_negative
->>>>>>> dstop
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
