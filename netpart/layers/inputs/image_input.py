@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 from netpart.data.images.image_files import ImageFiles, read_image_table
+from netpart.data.remote.url_path import url_settings
 from netpart.layers.inputs.images import ImagesInput
-from netpart.layers.inputs.stores import local_path
+from netpart.layers.inputs.stores import data_path
 from netpart.spec import Spec
 
 
@@ -21,7 +22,7 @@ class ImageInput(ImagesInput):
         conf = self.conf.image_conf
         self.masked = bool(conf.masks)
         # A folder has one label per image; it is not listed before that is necessary.
-        self.several = not (conf.path and local_path(self, conf.path, self.field, "path").is_dir())
+        self.several = not (conf.path and data_path(self, conf.path, self.field, "path").is_dir())
         return super().infer()
 
     def class_names(self) -> tuple[str, ...]:
@@ -30,5 +31,7 @@ class ImageInput(ImagesInput):
 
     def find_samples(self) -> ImageFiles:
         conf = self.conf.image_conf
-        masks = local_path(self, conf.masks, self.field, "masks") if conf.masks else None
-        return ImageFiles(read_image_table(local_path(self, conf.path, self.field, "path"), conf.classes, masks))
+        masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
+        path = data_path(self, conf.path, self.field, "path")
+        settings = url_settings(self.data_cache)
+        return ImageFiles(read_image_table(path, conf.classes, masks, settings), settings)
