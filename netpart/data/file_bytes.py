@@ -11,7 +11,6 @@ from netpart.data.byte_source import ByteSource
 from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
 
-
 SETTLED = 2.0
 """Seconds after its last change from which on the time of a file tells its versions apart: file systems round it."""
 

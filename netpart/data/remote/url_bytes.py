@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from threading import RLock
 from weakref import finalize
 
 from netpart.data.byte_source import ByteSource
 from netpart.data.remote.attempts import request_repeatedly
-from netpart.data.remote.block_cache import BLOCK, BlockCache, cache_key, default_folder, is_intact
+from netpart.data.remote.block_cache import BLOCK, BlockCache, cache_key, is_intact, open_block_cache
 from netpart.data.remote.file_systems import Fetch, FileFacts, checked_range, find_file_facts, open_ranges
 from netpart.data.remote.url_path import UrlPath
 
@@ -119,16 +118,7 @@ def request_file_facts(url: UrlPath) -> FileFacts:
 
 def _open_cache(url: UrlPath) -> BlockCache | None:
     """The cache of a URL; None if its job wants none, or if the data is in the memory of this process."""
-    settings = url.settings
-    if not settings.room or url.protocol == "memory":
-        return None
-    return _shared_cache(settings.folder or default_folder(), settings.room)
-
-
-@cache
-def _shared_cache(folder: Path, room: int) -> BlockCache:
-    """One cache for all files of this process: its count of what was written keeps the bound."""
-    return BlockCache(folder, room)
+    return None if url.protocol == "memory" else open_block_cache(url.settings)
 
 
 def _close_all(opened: OrderedDict[int, int]) -> None:

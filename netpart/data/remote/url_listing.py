@@ -12,7 +12,6 @@ from netpart.data.remote.file_systems import FileFacts, FolderEntry, file_system
 from netpart.data.remote.url_path import UrlPath
 from netpart.errors import DataError
 
-
 AT_ONCE = 16
 """Folders that are listed at the same time."""
 

@@ -37,6 +37,7 @@ class FileServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, str]] = []
         self.failed = 0
         self.closing = threading.Event()
+        self.arrived = threading.Event()
         self._random = Random(5)
 
     @property
@@ -59,6 +60,7 @@ class HttpHandler(BaseHTTPRequestHandler):
     """GET and HEAD with ranges."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else an answer in two pieces waits for the client
     server: FileServer
 
     def do_HEAD(self) -> None:
@@ -69,6 +71,7 @@ class HttpHandler(BaseHTTPRequestHandler):
 
     def answer(self, body: bool) -> None:
         self.server.requests.append((self.command, self.headers.get("Range", "")))
+        self.server.arrived.set()
         content = self.server.files.get(unquote(urlsplit(self.path).path))
         fault = self.server.fault()
         if self.failed(fault) or content is None:
