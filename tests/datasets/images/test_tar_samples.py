@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netpart.data.byte_source import ByteSource
 from netpart.data.images import tar_samples
 from netpart.data.images.tar_images import TarImages
 from netpart.data.images.tar_samples import TarForm
-from netpart.data.remote.block_cache import CHECK
+from netpart.data.remote.block_cache import CHECK, open_block_cache
 from netpart.data.remote.url_path import DataPath, UrlSettings, parse_url
 from tests.datasets.remote.servers import file_server
 from tests.datasets.samples import photos
@@ -34,7 +35,7 @@ def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     scanned = list[str]()
     scan = tar_samples.scan_tar_samples
 
-    def count_scan(file: tar_samples.ByteSource, form: TarForm) -> tar_samples.TarSamples:
+    def count_scan(file: ByteSource, form: TarForm) -> tar_samples.TarSamples:
         scanned.append(str(file.path))
         return scan(file, form)
 
@@ -116,7 +117,7 @@ def test_a_damaged_index_is_made_anew(
 def test_a_foreign_index_is_made_anew(tar: Path, tmp_path: Path, scans: list[str]) -> None:
     """It has the right checksum, and spans that leave the file, or another form."""
     first = samples(tar, tmp_path)
-    cache = tar_samples.open_block_cache(settings(tmp_path))
+    cache = open_block_cache(settings(tmp_path))
     assert cache is not None
     header, body = kept(tmp_path)
     key = header.parent.name

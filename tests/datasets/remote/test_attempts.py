@@ -24,7 +24,7 @@ print(found.exception())
 
 
 def test_a_process_does_not_wait_for_a_server_that_fails(web: FileServer) -> None:
-    """Its thread that reads ahead is in a pause between two requests, of five seconds at last, and it would go on for 300."""
+    """Its thread that reads ahead is in a pause between two requests, and would go on for 300 seconds."""
     web.mode, web.files["/a"] = "busy", b"x"
     command = [sys.executable, "-c", READER, f"http://{web.address}/a"]
     reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
