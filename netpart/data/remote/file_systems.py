@@ -22,6 +22,8 @@ _LIBRARIES = {
     "hdfs": "requests",
     "webhdfs": "requests",
 }
+_READ = ("AWS_", "GOOGLE_", "HADOOP_", "NETRC", "STORAGE_EMULATOR_HOST")
+"""First letters of the environment variables that file systems read when they are made."""
 Fetch = Callable[[int, int], bytes]
 """(first byte, last byte excluded) -> these bytes; raises any exception of its libraries."""
 
@@ -125,14 +127,19 @@ def _path_in_system(url: UrlPath) -> str:
 
 
 def _file_system(url: UrlPath) -> Any:
-    """The file system of fsspec for ``url``, one per process, protocol and host."""
+    """The file system of fsspec for ``url``, one per process, protocol, host and environment."""
     host = url.host
     of_host = url.protocol in ("hdfs", "webhdfs")
-    return _open_file_system(url.protocol, host.hostname if of_host else None, host.port, url.settings.deadline)
+    # A file system keeps the servers and credentials of its environment, which a notebook may set later.
+    environment = tuple(sorted(item for item in os.environ.items() if item[0].startswith(_READ)))
+    name = host.hostname if of_host else None
+    return _open_file_system(url.protocol, name, host.port, url.settings.deadline, environment)
 
 
 @cache
-def _open_file_system(protocol: str, host: str | None, port: int | None, deadline: float) -> Any:
+def _open_file_system(
+    protocol: str, host: str | None, port: int | None, deadline: float, environment: tuple[tuple[str, str], ...]
+) -> Any:
     import_libraries(protocol)
     fsspec = import_module("fsspec")
     common: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
@@ -140,6 +147,9 @@ def _open_file_system(protocol: str, host: str | None, port: int | None, deadlin
         return fsspec.filesystem(protocol, **common, **_http_options(deadline))
     if protocol == "s3":
         return _open_s3(fsspec, common, deadline)
+    if protocol == "gs":
+        # Not the class that gcsfs registers: that one asks for the kind of the bucket, by another protocol, each time.
+        return import_module("gcsfs.core").GCSFileSystem(**common)
     if protocol in ("hdfs", "webhdfs"):
         return _open_webhdfs(fsspec, host, port or WEBHDFS_PORT, deadline)
     return fsspec.filesystem(protocol, **common)
@@ -181,5 +191,7 @@ def _import_remote(library: str, protocol: str) -> Any:
     try:
         return import_module(library)
     except ImportError as error:
-        package = "gcsfs" if library == "gcsfs" else "'netpart[remote]'"
-        raise NetpartError(f"{protocol}://: expected {library}, got {error}; `pip install {package}`") from error
+        extra = "gs" if library == "gcsfs" else "remote"
+        raise NetpartError(
+            f"{protocol}://: expected {library}, got {error}; `pip install 'netpart[{extra}]'`"
+        ) from error

@@ -205,6 +205,37 @@ def s3_server(files: dict[str, bytes]) -> Iterator[str]:
         server.stop()
 
 
+@contextmanager
+def gs_server(files: dict[str, bytes]) -> Iterator[str]:
+    """A server of Google Cloud Storage with ``files`` (by "/bucket/key") during the block; returns its address."""
+    from gcp_storage_emulator.server import create_server
+
+    server = create_server("127.0.0.1", 0, in_memory=True)
+    server.start()
+    port = server._api._httpd.server_address[1]
+    try:
+        client = HTTPConnection("127.0.0.1", port)
+        for bucket in {path.split("/")[1] for path in files}:
+            _request(client, "POST", "/storage/v1/b?project=p", json.dumps({"name": bucket}).encode())
+        for path, content in files.items():
+            _, bucket, name = path.split("/", 2)
+            _request(
+                client, "POST", f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={quote(name, '')}", content
+            )
+        client.close()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.stop()
+
+
+def _request(client: HTTPConnection, method: str, path: str, content: bytes) -> None:
+    kind = "application/octet-stream" if "uploadType" in path else "application/json"
+    client.request(method, path, content, {"Content-Type": kind})
+    answer = client.getresponse()
+    answer.read()
+    assert answer.status == 200, answer.reason
+
+
 def _fill(host: str, port: int, files: dict[str, bytes]) -> None:
     """Make the buckets and put the files."""
     client = HTTPConnection(host, port)
