@@ -26,7 +26,7 @@ class FileBytes(ByteSource):
         self._file = open_file(path)
         status = os.fstat(self._file.fileno())
         self.size = status.st_size
-        self.version = _file_version(status)
+        self.version = _local_version(status)
         finalize(self, self._file.close)
 
     def read(self, start: int, stop: int) -> bytes:
@@ -54,7 +54,7 @@ class FileBytes(ByteSource):
             ) from error
 
 
-def _file_version(status: os.stat_result) -> str:
+def _local_version(status: os.stat_result) -> str:
     """What tells the versions of a file apart; "" for one that changed just now, as it may do so again unnoticed."""
     if abs(time.time() - status.st_mtime) < SETTLED:
         return ""

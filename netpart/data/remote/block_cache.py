@@ -143,7 +143,7 @@ def is_intact(descriptor: int, length: int) -> bool:
 
 def open_block_cache(settings: UrlSettings) -> BlockCache | None:
     """The cache of a job; None if it wants none. Raises DataError if its folder cannot be used."""
-    return _shared_cache(settings.folder or default_folder(), settings.room) if settings.room else None
+    return _shared_cache(settings.folder or _default_folder(), settings.room) if settings.room else None
 
 
 @cache
@@ -152,7 +152,7 @@ def _shared_cache(folder: Path, room: int) -> BlockCache:
     return BlockCache(folder, room)
 
 
-def default_folder() -> Path:
+def _default_folder() -> Path:
     """The folder of the cache, if the job names none."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart", "data")
 

@@ -32,7 +32,7 @@ class UrlBytes(ByteSource):
     def __init__(self, url: UrlPath, facts: FileFacts | None = None) -> None:
         super().__init__(url)
         self._url = url
-        self.size, self.version = facts or request_file_facts(url)
+        self.size, self.version = facts or _request_file_facts(url)
         self._fetch: Fetch | None = None
         self._key = cache_key(url.address, self.size, self.version)
         # Without a version a later file of the same size would be taken for this one.
@@ -111,7 +111,7 @@ class UrlBytes(ByteSource):
         return min(BLOCK, self.size - block * BLOCK)
 
 
-def request_file_facts(url: UrlPath) -> FileFacts:
+def _request_file_facts(url: UrlPath) -> FileFacts:
     """Ask a server for the size and version of a file. Raises as UrlBytes does."""
     return request_repeatedly(url, "the size of a file", partial(find_file_facts, url))
 

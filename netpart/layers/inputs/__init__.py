@@ -10,5 +10,6 @@ __all__ = [
     "shard_data",
     "source_rows",
     "text",
+    "token_input",
     "windows",
 ]
