@@ -114,7 +114,8 @@ class Net(NotebookDisplay):
         for node in self.nodes:
             # Labels and records carry no gradient, so parameters above an integer input do not count.
             float_sources = [s.node for s in node.sources if self.spec(s).dtype == FLOAT]
-            trains = bool(node.params) or any(above[s] for s in float_sources)
+            learns = any(not spec.read_only for spec in node.layer.params)
+            trains = learns or any(above[s] for s in float_sources)
             above[node.index] = trains and node.layer.has_gradient
         for node in reversed(self.nodes):
             below[node.index] |= node.layer.is_loss

@@ -63,8 +63,11 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
-    for classes, ignored in _label_classes(net, node):
-        node.layer.check_labels(classes, ignored)
+    for output, classes, ignored in _label_classes(net, node):
+        if output:
+            node.layer.check_labels(classes, ignored)
+        else:
+            node.layer.check_tokens(classes)
 
 
 def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
@@ -79,10 +82,12 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
                 )
 
 
-def _label_classes(net: Net, node: Node) -> list[tuple[int, int | None]]:
-    """Number of classes, and the ignored label, of each layer that reads the labels of ``node``."""
+def _label_classes(net: Net, node: Node) -> list[tuple[int, int, int | None]]:
+    """(output, number of classes, ignored label) of each layer that reads tokens (output 0) or labels (output 1) of
+    ``node``."""
     return [
-        (reader.layer.classes, reader.layer.ignored_label)
+        (source.output, reader.layer.classes, reader.layer.ignored_label)
         for reader in net.nodes
-        if reader.layer.classes and any(s.node == node.index and net.spec(s).dtype == INT for s in reader.sources)
+        for source in reader.sources
+        if reader.layer.classes and source.node == node.index and net.spec(source).dtype == INT
     ]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.op import Array, Box
+from netpart.kernels.op import Array, Box, Clock
+from netpart.kernels.philox import UniformDraws
 
 
 class MomentNormArguments(NamedTuple):
@@ -127,6 +128,15 @@ class NormaliseArguments(NamedTuple):
     centred: bool  # False: the mean counts as 0, as in RMS normalisation
 
 
+class AttentionDropout(NamedTuple):
+    """Dropout of the weights of ``attention``, with the arguments of ``dropout``."""
+
+    weights: Array  # the shape of p = (..., T, S), output, kept for the gradient: p · its random factors
+    draw: UniformDraws
+    ratio: float
+    clock: Clock
+
+
 class AttentionArguments(NamedTuple):
     """Arguments of ``attention``, and of ``attention_gradient`` in addition to the gradients: T queries, S keys."""
 
@@ -141,6 +151,9 @@ class AttentionArguments(NamedTuple):
         None,
         None,
     )  # with ``turns_rows``: angles as in ``rotate``, first to rotate q and k by
+    mask: Array | None = None  # (B, S) or None: the keys whose number is ``pad`` are not read
+    pad: int = 0
+    dropout: AttentionDropout | None = None  # or None: y is computed from p itself
 
 
 class LrnFactors(NamedTuple):

@@ -227,6 +227,10 @@ class Layer(ABC):
     def check_micro_batches(self, count: int) -> None:  # noqa: B027 - most layers take any rows
         """Raise ConfigError if the layer needs the whole mini-batch at once, instead of ``count`` pieces of it."""
 
+    def check_tokens(self, classes: int) -> None:
+        """Do ``check_labels`` for the data of this input, where they are whole numbers; by default the same check."""
+        self.check_labels(classes)
+
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""
         return tuple(range(self.output.rank))

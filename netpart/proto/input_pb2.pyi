@@ -142,7 +142,7 @@ class TarProto(_message.Message):
     def __init__(self, path: _Optional[_Iterable[str]] = ..., label: _Optional[str] = ..., json_field: _Optional[str] = ..., mask: _Optional[str] = ...) -> None: ...
 
 class ArrayProto(_message.Message):
-    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels", "target")
+    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels", "target", "tokens")
     PATH_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     LABEL_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -158,6 +158,7 @@ class ArrayProto(_message.Message):
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
     path: str
     data: str
     label_path: str
@@ -173,7 +174,8 @@ class ArrayProto(_message.Message):
     shape: _containers.RepeatedScalarFieldContainer[int]
     labels: int
     target: bool
-    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ..., target: bool = ...) -> None: ...
+    tokens: bool
+    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ..., target: bool = ..., tokens: bool = ...) -> None: ...
 
 class TokenProto(_message.Message):
     __slots__ = ("files", "element", "window", "batchsize", "held_out")

@@ -182,12 +182,16 @@ class MatmulProto(_message.Message):
     def __init__(self, transpose_a: bool = ..., transpose_b: bool = ...) -> None: ...
 
 class AttentionProto(_message.Message):
-    __slots__ = ("causal", "scale")
+    __slots__ = ("causal", "scale", "dropout_ratio", "pad_value")
     CAUSAL_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
+    DROPOUT_RATIO_FIELD_NUMBER: _ClassVar[int]
+    PAD_VALUE_FIELD_NUMBER: _ClassVar[int]
     causal: bool
     scale: float
-    def __init__(self, causal: bool = ..., scale: _Optional[float] = ...) -> None: ...
+    dropout_ratio: float
+    pad_value: int
+    def __init__(self, causal: bool = ..., scale: _Optional[float] = ..., dropout_ratio: _Optional[float] = ..., pad_value: _Optional[int] = ...) -> None: ...
 
 class RotaryProto(_message.Message):
     __slots__ = ("base",)
@@ -252,7 +256,7 @@ class DropoutProto(_message.Message):
     def __init__(self, dropout_ratio: _Optional[float] = ...) -> None: ...
 
 class BMProto(_message.Message):
-    __slots__ = ("bn_mode", "epsilon", "momentum")
+    __slots__ = ("bn_mode", "epsilon", "momentum", "frozen")
     class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SYNC: _ClassVar[BMProto.Mode]
@@ -262,10 +266,12 @@ class BMProto(_message.Message):
     BN_MODE_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     MOMENTUM_FIELD_NUMBER: _ClassVar[int]
+    FROZEN_FIELD_NUMBER: _ClassVar[int]
     bn_mode: BMProto.Mode
     epsilon: float
     momentum: float
-    def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ...) -> None: ...
+    frozen: bool
+    def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ..., frozen: bool = ...) -> None: ...
 
 class SoftmaxProto(_message.Message):
     __slots__ = ("num_softmax_per_instance", "axis")

@@ -68,7 +68,9 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
         return found
 
     x = [numbers(s.shape, k) if s.dtype == FLOAT else labels(s.shape, k) for k, s in enumerate(layer.inputs)]
-    return LayerData(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
+    # A running variance, which is a moment about a mean, is positive.
+    w = [np.abs(numbers(p.shape)) if p.running and p.running.mean else numbers(p.shape) for p in layer.params]
+    return LayerData(x, w, numbers(layer.output.shape))
 
 
 @dataclass

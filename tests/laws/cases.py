@@ -152,9 +152,12 @@ def attention(draw: st.DrawFn, name: str) -> Case:
     lead, (queries, keys, width, values) = draw(shapes(1, 3, 3)), draw(shapes(4, 4))
     causal = draw(st.booleans())
     keys = queries if causal else keys
-    conf = f"attention_conf {{ causal: {str(causal).lower()} scale: {draw(st.sampled_from([0, 2]))} }}"
+    masks = draw(st.sampled_from([(), (Spec((lead[0], keys), INT),), (Spec((lead[0], keys)),)]))
+    pad = f"pad_value: {draw(st.integers(0, 2))}" if masks else ""
+    more = f"scale: {draw(st.sampled_from([0, 2]))} dropout_ratio: {draw(st.sampled_from([0, 0.4]))} {pad}"
+    conf = f"attention_conf {{ causal: {str(causal).lower()} {more} }}"
     pairs = (queries, width), (keys, width), (keys, values)
-    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+    return Case(name, conf, (*(Spec((*lead, *pair)) for pair in pairs), *masks))
 
 
 @st.composite
@@ -356,7 +359,8 @@ def label_sums(draw: st.DrawFn, name: str) -> Case:
 
 @st.composite
 def batch_norm(draw: st.DrawFn, name: str, half: str = "") -> Case:
-    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 }} {params(draw(st.integers(0, 4)))}"
+    frozen = str(not half and draw(st.booleans())).lower()
+    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 frozen: {frozen} }} {params(draw(st.integers(0, 4)))}"
     return Case(name, conf, (Spec(draw(shapes(extent=3))),), half)
 
 

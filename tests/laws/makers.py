@@ -173,6 +173,7 @@ def batch_norm(s: Sketch, source: str) -> str | None:
     conf, shape = s.conf("kBM", source), s.shape(source)
     s.option(conf, "bm_conf.epsilon")
     s.option(conf, "bm_conf.momentum")
+    s.option(conf, "bm_conf.frozen")
     count = s.count_of(conf, 4)
     for _ in range(min(count, 2)):
         s.param(conf, "norm", shape[1:2], 0.5)
@@ -194,10 +195,16 @@ def attention(s: Sketch, source: str) -> str | None:
     like = [x for x in others if (*s.shape(x)[:-2], s.shape(x)[-1]) == (*shape[:-2], shape[-1])]
     keys = s.pick([source, *like])
     values = s.pick([keys, *(x for x in others if s.shape(x)[:-1] == s.shape(keys)[:-1])])
-    conf = s.conf("kAttention", source, keys, values)
+    masks = [x for x in token_inputs(s) if s.shape(x) == (s.shape(keys)[0], s.shape(keys)[-2])]
+    mask = masks[:1] if s.spot or s.chance(2) else []
+    conf = s.conf("kAttention", source, keys, values, *mask)
     s.option(conf, "attention_conf.causal", lambda causal: not causal or s.shape(keys)[-2] == shape[-2])
     s.option(conf, "attention_conf.scale")
-    return s.add(conf, any(x in s.tied for x in conf.srclayers))
+    s.option(conf, "attention_conf.dropout_ratio")
+    if mask:
+        s.option(conf, "attention_conf.pad_value")
+    zeros = bool(mask) or conf.attention_conf.dropout_ratio > 0
+    return s.add(conf, zeros or any(x in s.tied for x in conf.srclayers))
 
 
 def matmul(s: Sketch, source: str) -> str | None:
@@ -240,9 +247,14 @@ def class_token(s: Sketch, source: str) -> str | None:
     return s.add(conf, True)
 
 
+def token_inputs(s: Sketch) -> list[str]:
+    """The inputs with tokens."""
+    return [name for name, layer in s.layers.items() if layer.is_input and layer.output.dtype == INT]
+
+
 def embedding(s: Sketch, source: str) -> str | None:
     """Of tokens, which only an input has: equal tokens have equal vectors."""
-    tokens = [name for name, layer in s.layers.items() if layer.is_input and layer.output.dtype == INT]
+    tokens = token_inputs(s)
     if not tokens:
         return None
     conf = s.conf("kEmbedding", tokens[0])

@@ -34,7 +34,7 @@ MAXIMA = ("kPooling", "kGlobalPooling")
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
 READS = {
     **dict.fromkeys((*SPATIAL, "kImagePreprocess", "kConcate", "kSlice", "cut"), INPUTS[:1]),
-    "kEmbedding": ("kSyntheticTokens",),
+    "kEmbedding": ("kSyntheticTokens",), "kAttention": (INPUTS[0], "kSyntheticTokens", "kSyntheticTokens"),
     **dict.fromkeys(("kSoftmaxLoss", "kAccuracy", "kBinaryLoss"), (*INPUTS[3:], INPUTS[0])),
 }  # fmt: skip
 """The inputs of what is in the spotlight, turn by turn, where these are not any."""

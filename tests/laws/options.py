@@ -72,9 +72,12 @@ LAYERS: dict[str, Options] = {
     "kGroupNorm": {**NORM, "norm_conf.groups": (1, 2, None), "param": (0, 1, 2)},
     "kBM": {
         "type": ("kBM", "kCudnnBM"), "bm_conf.epsilon": (0.3, 0.1), "bm_conf.momentum": (0.9, 0.5, None),
-        "param": (0, 1, 2, 3, 4),
+        "bm_conf.frozen": BOTH, "param": (0, 1, 2, 3, 4),
     },
-    "kAttention": {"attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0)},
+    "kAttention": {
+        "attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0), "attention_conf.pad_value": (None, 1),
+        "attention_conf.dropout_ratio": (None, 0.3, 0.2, None),
+    },
     "kMatmul": {"matmul_conf.transpose_a": (False, True), "matmul_conf.transpose_b": (False, False, True, True)},
     "kPositions": {},
     "kRotary": {"rotary_conf.base": (10.0, None)},

@@ -23,15 +23,16 @@ INT32 = np.iinfo(np.int32)
 
 class ArrayRows(RowSource):
     """Row r of a step is the row of ``data`` that ``order`` gives, in ``shape`` and scaled; its labels are that row of
-    ``label``.
+    ``label``. Without ``scaling`` they are tokens: whole numbers, which fill int32.
 
     With ``targets`` the labels are numbers of any kind, on one axis.
-    Raises DataError for an element or target that is not a finite number of the dtype to fill, and for a label beyond
+    Raises DataError for an element or target that is not a finite number of the dtype to fill, and for a token or a
+    label beyond
     32 bits.
     """
 
     def __init__(
-        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling,
+        self, data: RowArray, label: RowArray | None, order: RecordOrder, scaling: RowScaling | None,
         shape: Shape | None = None, targets: bool = False,
     ) -> None:  # fmt: skip
         self.shape: Shape = data.shape[1:] if shape is None else shape
@@ -59,6 +60,10 @@ class ArrayRows(RowSource):
 
     def _fill_data(self, records: NDArray[np.int64], crop: tuple[slice, ...], out: NDArray[Any]) -> None:
         values = _gather_rows(self._data, records).reshape(len(out), *self.shape)[(slice(None), *crop)]
+        if self._scaling is None:
+            _require_tokens(self._data.place, records, values)
+            out[...] = values
+            return
         # A number that is too large for the dtype becomes infinite, which is an error here and no warning of NumPy's.
         with np.errstate(over="ignore", invalid="ignore"):
             self._scaling.apply(values, crop, out)
@@ -133,6 +138,32 @@ def require_labels_fit(data: RowArray, label: RowArray, targets: bool = False) -
     if len(label) != len(data):
         wanted = f"labels of {len(data)} rows, as {data.place} has"
         raise DataError(f"{label.place}: expected {wanted}, got {len(label)}; save both arrays anew")
+
+
+def check_tokens_below(data: RowArray, vocabulary: int) -> None:
+    """Raise DataError for a token that is not from 0 to ``vocabulary`` − 1. Of very many tokens some blocks are
+    read."""
+    for lo, hi in scan_blocks(len(data), prod(data.shape[1:])):
+        _require_tokens(data.place, np.arange(lo, hi), data.rows(lo, hi), 0, vocabulary - 1)
+
+
+def _require_tokens(
+    place: str, records: NDArray[np.int64], values: NDArray[Any], low: int = INT32.min, most: int = INT32.max
+) -> None:
+    """Raise DataError for an element of ``values``, the rows ``records``, that is not from ``low`` to ``most``."""
+    wrong = (values < low) | (values > most)
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"row {records[at[0]]}, element {list(at[1:])}"
+        hint = "use 32 bits" if low < 0 else "set vocab_size of the embedding to the tokenizer's, or correct the array"
+        raise DataError(f"{place}: {where}: expected a token from {low} to {most}, got {values[at]}; {hint}")
+
+
+def require_whole_numbers(data: RowArray) -> None:
+    """Raise DataError unless ``data`` has whole numbers."""
+    if data.dtype.kind not in LABEL_KINDS:
+        hint = "save x.astype('int32'), or omit array_conf.tokens"
+        raise DataError(f"{data.place}: expected tokens, which are whole numbers, got {data.dtype}; {hint}")
 
 
 def consecutive_runs(records: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.arrays.array_file import open_array
-from netpart.data.arrays.numpy_header import MAGIC
+from netpart.data.arrays.numpy_header import MAGIC, open_npy_array
 from netpart.data.arrays.row_array import RowArray, StoredArray, scan_blocks
 from netpart.data.byte_source import ByteSource
 from netpart.data.corpus import OPENED
@@ -80,7 +79,7 @@ def _open_tokens(path: DataPath, element: np.dtype[Any]) -> RowArray:
         raise DataError(f"{path}: expected a file of tokens, got {os_error_text(error)}; {HINT}") from error
     if file.read(0, min(len(MAGIC), file.size)) != MAGIC:
         return _open_raw_tokens(file, path, element)
-    tokens = open_array(path)
+    tokens = open_npy_array(file, str(path))
     if len(tokens.shape) != 1 or tokens.dtype.kind not in "iu":
         got = f"{tokens.dtype} of shape {tokens.shape}"
         raise DataError(f"{path}: expected tokens, whole numbers on one axis, got {got}; save x.ravel()")

@@ -11,5 +11,6 @@ __all__ = [
     "shard_data",
     "source_rows",
     "text",
+    "token_input",
     "windows",
 ]

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.arrays.array_file import open_array
-from netpart.data.arrays.array_rows import ArrayRows, check_labels_below, label_shape, require_labels_fit
+from netpart.data.arrays.array_rows import (
+    ArrayRows,
+    check_labels_below,
+    check_tokens_below,
+    label_shape,
+    require_labels_fit,
+    require_whole_numbers,
+)
 from netpart.data.arrays.row_array import RowArray
 from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.record_order import RecordOrder
@@ -26,6 +33,8 @@ from netpart.layers.inputs.stores import data_path, draw_skip
 from netpart.spec import INT, Region, Shape, Spec
 
 NPY = ".npy"
+SCALING = "mean_value", "std_value", "mean_file", "std_file"
+"""The fields of array_conf by which rows are scaled."""
 
 
 @final
@@ -33,7 +42,8 @@ class ArrayInput(RowInput):
     """Outputs data (batch, *row) and, if array_conf names labels, label (batch), (batch, labels) or (batch, places).
     With target: true these are numbers to predict: target (batch, labels), of one label (batch, 1).
 
-    Rows are (element - mean) / std. A part reads its own rows, and computes with its region of them.
+    Rows are (element - mean) / std, or the whole numbers of the file if array_conf says that they are tokens. A part
+    reads its own rows, and computes with its region of them.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kArrayInput",)
@@ -45,13 +55,21 @@ class ArrayInput(RowInput):
         conf = self.conf.array_conf
         self.labelled = bool(conf.label or conf.label_path)
         at_least(self, 0, conf.random_skip, self.field, "random_skip")
+        if conf.tokens:
+            self._refuse_scaled_tokens()
         if conf.target and not self.labelled:
             hint = "name them with label_path or label"
             raise fault(self, "the targets of its rows", "none", hint, self.field, "target")
         data, *label = super().infer()
+        data = Spec(data.shape, INT) if conf.tokens else data
         if conf.target:
             return data, self.set_targets(math.prod(self.places))
         return (data, *(Spec((spec.shape[0], *self.places), INT) for spec in label))
+
+    def _refuse_scaled_tokens(self) -> None:
+        for name in SCALING:
+            if self.conf.array_conf.HasField(name):
+                raise fault(self, "tokens as they are", f"a {name}", f"omit {name} or tokens", self.field, name)
 
     def sample(self) -> Shape:
         conf = self.conf.array_conf
@@ -73,7 +91,10 @@ class ArrayInput(RowInput):
         """The array of the rows. Raises DataError if it cannot be read."""
         conf = self.conf.array_conf
         path = data_path(self, conf.path, self.field, "path")
-        return open_array(path, conf.data, [conf.label] if conf.label and not conf.label_path else [])
+        found = open_array(path, conf.data, [conf.label] if conf.label and not conf.label_path else [])
+        if conf.tokens:
+            require_whole_numbers(found)
+        return found
 
     def label(self) -> RowArray | None:
         """The array of the labels; None if the conf names none. Raises DataError if it does not fit the rows."""
@@ -110,6 +131,9 @@ class ArrayInput(RowInput):
         if label is not None:
             check_labels_below(label, classes, ignored)
 
+    def check_tokens(self, classes: int) -> None:
+        check_tokens_below(self.data(), classes)
+
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.array_conf
         data, shape = self.data(), self.output.shape[1:]
@@ -119,7 +143,8 @@ class ArrayInput(RowInput):
         stream = philox.stream_key(seed, self.name, "shuffle")
         shuffled = (lambda epoch: philox.draw_permutation(stream, epoch, len(data))) if conf.shuffle else None
         order = RecordOrder(len(data), batch, draw_skip(self, conf.random_skip, seed), shuffled)
-        rows = ArrayRows(data, self.label(), order, self.scaling(shape), shape, conf.target)
+        scaling = None if conf.tokens else self.scaling(shape)
+        rows = ArrayRows(data, self.label(), order, scaling, shape, conf.target)
         return PrefetchedRows(rows) if conf.prefetching else rows
 
     def scaling(self, shape: Shape) -> RowScaling:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data import corpus
+from netpart.data import corpus, open_bytes
 from netpart.data.arrays.token_corpus import TokenCorpus
+from netpart.data.file_bytes import FileBytes
 from netpart.errors import DataError
 
 U2, U4 = np.dtype("<u2"), np.dtype("<u4")
@@ -39,6 +40,19 @@ def test_few_files_are_open_at_once(paths: list[Path], monkeypatch: pytest.Monke
     monkeypatch.setattr("netpart.data.arrays.token_corpus.OPENED", 1)
     assert corpus.OPENED > 1
     assert TokenCorpus(paths, U2).read(0, 60).tolist() == list(range(60))
+
+
+def test_each_file_is_opened_once(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = list[object]()
+
+    class Counted(FileBytes):
+        def __init__(self, path: Path) -> None:
+            opened.append(path)
+            super().__init__(path)
+
+    monkeypatch.setattr(open_bytes, "FileBytes", Counted)
+    assert len(TokenCorpus(paths, U2).read(0, 60)) == 60
+    assert opened == paths
 
 
 def test_a_raw_file_may_have_four_bytes_a_token(tmp_path: Path) -> None:
