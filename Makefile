@@ -21,9 +21,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: with more than one BLAS thread each, they would wait for cores.
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OMP_NUM_THREADS := 1
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export OPENBLAS_NUM_THREADS := 1
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners: export MKL_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OMP_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OPENBLAS_NUM_THREADS := 1
+test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export MKL_NUM_THREADS := 1
 # Tests of one file share fixtures, compiled kernels and imports, so each core starts with a contiguous share of the tests
 # and takes tests from other cores when its own are done.
 ON_ALL_CORES := -n auto --dist worksteal
@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -179,6 +179,9 @@ bench-gpu-bridges: $(GPU_PEERS) ## time the transports of tensors between two wo
 
 bench-bridges: $(PEERS) ## compare bridges and all-reduces of one host with memcpy, ZeroMQ, gloo and MPI
 	$(PEERS_BIN)/python -m benchmarks.bridges
+
+bench-sealing: env ## compare sealed links with plain ones, over a veth pair and at 1 Gb/s; needs root and iproute2
+	$(BIN)/python -m benchmarks.sealing $(ARGS)
 
 bench-simulator: env ## compare simulated steps of two workers with real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)

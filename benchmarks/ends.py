@@ -24,16 +24,18 @@ PATIENCE = 60
 
 
 class End:
-    """One end: the ``transport`` of rank 0 or 1, bound at ``address``, and the step of each channel; ``large`` is the
-    bytes of a large message."""
+    """One end: the ``transport`` of rank 0 or 1, bound to ``listen``, and the step of each channel.
 
-    def __init__(self, transport: Transport, large: int) -> None:
+    ``address`` is where the peer connects; ``large`` is the bytes of a large message.
+    """
+
+    def __init__(self, transport: Transport, large: int, listen: str = "ipc") -> None:
         self.transport, self.steps = transport, dict.fromkeys(CHANNELS, 0)
         nbytes = {"large": large, "small": SMALL, "large done": 0, "small back": SMALL}
         for name, (channel, sender) in CHANNELS.items():
             if sender != transport.rank:
                 transport.expect(channel, sender, (nbytes[name],), np.uint8)
-        self.address = transport.bind("ipc")
+        self.address = transport.bind(listen)
 
     def send(self, name: str, array: Any) -> None:
         """Send the next message of a channel."""

@@ -27,7 +27,8 @@ SCHEDULES = {"1f1b": ONE_F_ONE_B, "gpipe": GPIPE, "delayed": DELAYED}
 """Orders of forward and backward passes: the option -> its name in the language. Backward first, with as many
 micro-batches in flight as keep a team busy; all forward passes first; forward of a mini-batch together with backward of
 an earlier one."""
-SHARDING = AUTO, "yes", "no"
+YES, NO = "yes", "no"
+SHARDING = AUTO, YES, NO
 DIRECT, DOUBLING, RING, TREE = ALGORITHMS = "direct", "doubling", "ring", "tree"
 """Algorithms of collectives, in order of preference: of two with the same predicted cost the earlier one is used."""
 NCCL = "nccl"
@@ -45,5 +46,11 @@ LOCAL, THREADS, MPI, JOIN = "local", "threads", "mpi", "join"
 """The launchers of netpart; netpart.families has where they live."""
 MEMORY, ZEROMQ, SHM, CUDA_IPC = "memory", "zeromq", "shm", "cuda-ipc"
 """The transports of netpart, with "mpi". The launchers threads and mpi have one each, which no option chooses."""
+AES_GCM, CURVE = CIPHERS = "aes-256-gcm", "curve"
+"""How tensors are sealed: each frame by netpart, or connections by ZeroMQ, which is slow and needs no package."""
+PLAIN = "plain"
+"""What a run reports if tensors leave this host and are not sealed."""
+SEALS = AUTO, YES, NO
+"""Which links are sealed: those that leave loopback; all that go through a socket; none."""
 LOCAL_LAUNCHERS = LOCAL, THREADS
 """Launchers whose workers are all on this host, and that need no other program."""

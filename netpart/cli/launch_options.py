@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netpart.choices import AUTO, SEALS
 from netpart.cli.common import add_transport_option, parse_count
 from netpart.cli.threads import add_threads_option
 from netpart.cli.worker import add_meeting_options
@@ -34,6 +35,10 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
     )
     add_transport_option(parser)
     parser.add_argument(
+        "--seal", choices=SEALS, default=AUTO, help="which links between workers are encrypted and authenticated. auto:"
+        " those that leave loopback; yes: also those of sockets within a host; no: none (default: auto)",
+    )  # fmt: skip
+    parser.add_argument(
         "--listen", metavar="tcp://HOST:PORT", help="address at which workers of other hosts join; see docs/hosts.md"
     )
     parser.add_argument(
@@ -60,4 +65,4 @@ def launch_choice(args: argparse.Namespace, setting: RunSetting) -> LaunchChoice
     """How the workers of a run are launched, by its options and its ``setting``."""
     from netpart.launch.run import LaunchChoice
 
-    return LaunchChoice(setting.launcher, args.transport, setting.meeting, args.hosts, tuple(args.listener))
+    return LaunchChoice(setting.launcher, args.transport, setting.meeting, args.hosts, tuple(args.listener), args.seal)

@@ -144,5 +144,5 @@ def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summa
     with event_printer(job.proto.train_steps) as listener:
         return run_job(
             job, launcher=setting.launcher, listener=listener, workspace=args.workspace, meeting=setting.meeting,
-            hosts=args.hosts, transport=args.transport, listeners=args.listener,
+            hosts=args.hosts, transport=args.transport, listeners=args.listener, seal=args.seal,
         )  # fmt: skip

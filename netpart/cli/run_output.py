@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.choices import TRAIN
+from netpart.choices import AES_GCM, CURVE, PLAIN, TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
@@ -88,11 +88,19 @@ def event_line(event: Event) -> str:
     if event.phase != TRAIN:
         played = f"phase {event.phase} after step {event.first_step}"
     who = event.cluster or plural_text(event.workers, "worker")
+    through = THROUGH.get(event.transport, event.transport) + _sealing_text(event)
     return (
         f"{event.name}: {who} on {devices}, {event.kernels}, {threads}; "
         f"batch {event.batch}, {played}; memory {memory}; "
-        f"tensors through {THROUGH.get(event.transport, event.transport)}{_idle_workers_text(event)}"
+        f"tensors through {through}{_idle_workers_text(event)}"
     )
+
+
+def _sealing_text(event: Started) -> str:
+    """How links are sealed; "" if none leaves this host unsealed."""
+    if event.sealing == CURVE:
+        return ", sealed with CURVE (slow; `pip install 'netpart[secure]'` on all hosts for AES-256-GCM)"
+    return {AES_GCM: ", sealed with AES-256-GCM", PLAIN: ", NOT sealed"}.get(event.sealing, "")
 
 
 def _judged_line(event: Judged) -> str:

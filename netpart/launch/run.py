@@ -23,6 +23,7 @@ from netpart.launch.control.cores import oversubscription_warning, requested_thr
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
 from netpart.launch.control.process_limits import check_process_limits
+from netpart.launch.control.seal_choice import choose_seal
 from netpart.launch.control.signals import interrupt_on_signals
 from netpart.launch.control.transport_choice import choose_transport
 from netpart.launch.control.worker_devices import assign_devices, requested_places, resolve_devices
@@ -53,7 +54,7 @@ REPORT_EVERY = 20
 def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
-    transport: str = "auto", listeners: Sequence[str] = (),
+    transport: str = "auto", listeners: Sequence[str] = (), seal: str = "auto",
 ) -> Summary:  # fmt: skip
     """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
@@ -61,7 +62,8 @@ def run_job(
     waits at ``meeting`` for workers of other hosts. "mpi" lets mpiexec start the workers, on this host or on the hosts
     of the host file ``hosts``; they connect to this host at ``meeting`` (default: the address from which packets to
     them leave). ``transport``: how processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses
-    shared memory where possible. ``listener`` receives every event. So do the listeners of
+    shared memory where possible. ``seal``: which links are sealed: "auto" those that leave loopback, "yes" all that go
+    through a socket, "no" none. ``listener`` receives every event. So do the listeners of
     ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
     checkpoints, metrics.jsonl and logs.
 
@@ -70,7 +72,7 @@ def run_job(
     workers that would deadlock; WorkerFailed when a worker fails; TrainingDiverged; and SignalInterrupt (a
     KeyboardInterrupt), with the step, for a signal that would end this process.
     """
-    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners))
+    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal)
     count = job.worker_count if workers is None else workers
     choice.check(cluster_of(job.proto, count).size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
@@ -89,6 +91,7 @@ class LaunchChoice:
     meeting: Meeting | None = None
     hosts: Path | None = None
     listeners: tuple[str, ...] = ()
+    seal: str = AUTO
 
     def check(self, size: int) -> None:
         """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""
@@ -108,7 +111,7 @@ def play_partition(
 
     ``resumed``: metrics.jsonl continues an earlier run. Raises what ``run_job`` raises.
     """
-    options = settle_choices(cut, options, choice.launcher, choice.transport)
+    options = settle_choices(cut, options, choice.launcher, choice.transport, choice.seal)
     record = RunRecord(options.workspace, listener, options.first_step, resumed)
     try:
         # RunRecord holds the workspace's lock by now, so no other run is still writing the partial files removed here.
@@ -126,17 +129,17 @@ def play_partition(
         record.close()
 
 
-def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport: str) -> RunOptions:
-    """Replace every "auto" of a run: kernels, transport and collectives; return ``options`` with the choices.
+def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport: str, seal: str = AUTO) -> RunOptions:
+    """Replace every "auto" of a run: kernels, transport, sealing and collectives; return ``options`` with the choices.
 
     Kernels and collectives are also written into ``cut.job``, which every worker receives with its plan. So this must
-    come before the workers start. Raises ConfigError for a transport that the run cannot have.
+    come before the workers start. Raises ConfigError for a transport that the run cannot have or seal.
     """
     kernels = str(record_kernel_choice(cut.job))
     places = _local_devices(options, cut, launcher)
     chosen = choose_transport(transport, launcher, places)
     settle_collectives(cut, places)
-    return replace(options, kernels=kernels, transport=chosen)
+    return replace(options, kernels=kernels, transport=chosen, seal=choose_seal(seal, chosen, launcher))
 
 
 def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:

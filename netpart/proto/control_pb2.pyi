@@ -7,14 +7,16 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class JoinProto(_message.Message):
-    __slots__ = ("rank", "host", "version")
+    __slots__ = ("rank", "host", "version", "seal")
     RANK_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    SEAL_FIELD_NUMBER: _ClassVar[int]
     rank: int
     host: str
     version: str
-    def __init__(self, rank: _Optional[int] = ..., host: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+    seal: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, rank: _Optional[int] = ..., host: _Optional[str] = ..., version: _Optional[str] = ..., seal: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class JoinedProto(_message.Message):
     __slots__ = ("rank", "refused", "ticket")
@@ -39,7 +41,7 @@ class HelloProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., pid: _Optional[int] = ..., token: _Optional[bytes] = ..., version: _Optional[str] = ...) -> None: ...
 
 class ReadyProto(_message.Message):
-    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator", "host", "core")
+    __slots__ = ("rank", "address", "memory_bytes", "device", "spoken", "threads", "communicator", "host", "core", "seal")
     RANK_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +51,7 @@ class ReadyProto(_message.Message):
     COMMUNICATOR_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     CORE_FIELD_NUMBER: _ClassVar[int]
+    SEAL_FIELD_NUMBER: _ClassVar[int]
     rank: int
     address: str
     memory_bytes: int
@@ -58,7 +61,8 @@ class ReadyProto(_message.Message):
     communicator: _containers.RepeatedCompositeFieldContainer[CommunicatorProto]
     host: str
     core: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., host: _Optional[str] = ..., core: _Optional[_Iterable[int]] = ...) -> None: ...
+    seal: str
+    def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., device: _Optional[str] = ..., spoken: _Optional[_Iterable[_Union[SpokenProto, _Mapping]]] = ..., threads: _Optional[int] = ..., communicator: _Optional[_Iterable[_Union[CommunicatorProto, _Mapping]]] = ..., host: _Optional[str] = ..., core: _Optional[_Iterable[int]] = ..., seal: _Optional[str] = ...) -> None: ...
 
 class CommunicatorProto(_message.Message):
     __slots__ = ("rank", "id")
@@ -121,7 +125,7 @@ class AddressProto(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., address: _Optional[str] = ...) -> None: ...
 
 class WelcomeProto(_message.Message):
-    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "judged", "base_lr")
+    __slots__ = ("plan", "run_id", "folder", "seed", "device", "deadline", "restore", "first_step", "writes", "report_every", "restore_updater", "transport", "workers", "restore_suffix", "trace", "seal", "seal_secret", "seal_generation", "seal_everywhere", "judged", "base_lr")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FOLDER_FIELD_NUMBER: _ClassVar[int]
@@ -137,6 +141,10 @@ class WelcomeProto(_message.Message):
     WORKERS_FIELD_NUMBER: _ClassVar[int]
     RESTORE_SUFFIX_FIELD_NUMBER: _ClassVar[int]
     TRACE_FIELD_NUMBER: _ClassVar[int]
+    SEAL_FIELD_NUMBER: _ClassVar[int]
+    SEAL_SECRET_FIELD_NUMBER: _ClassVar[int]
+    SEAL_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    SEAL_EVERYWHERE_FIELD_NUMBER: _ClassVar[int]
     JUDGED_FIELD_NUMBER: _ClassVar[int]
     BASE_LR_FIELD_NUMBER: _ClassVar[int]
     plan: bytes
@@ -154,21 +162,37 @@ class WelcomeProto(_message.Message):
     workers: int
     restore_suffix: str
     trace: bool
+    seal: str
+    seal_secret: bytes
+    seal_generation: int
+    seal_everywhere: bool
     judged: _containers.RepeatedScalarFieldContainer[str]
     base_lr: float
-    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ...) -> None: ...
+    def __init__(self, plan: _Optional[bytes] = ..., run_id: _Optional[bytes] = ..., folder: _Optional[str] = ..., seed: _Optional[int] = ..., device: _Optional[str] = ..., deadline: _Optional[float] = ..., restore: _Optional[str] = ..., first_step: _Optional[int] = ..., writes: _Optional[_Iterable[int]] = ..., report_every: _Optional[int] = ..., restore_updater: _Optional[str] = ..., transport: _Optional[str] = ..., workers: _Optional[int] = ..., restore_suffix: _Optional[str] = ..., trace: bool = ..., seal: _Optional[str] = ..., seal_secret: _Optional[bytes] = ..., seal_generation: _Optional[int] = ..., seal_everywhere: bool = ..., judged: _Optional[_Iterable[str]] = ..., base_lr: _Optional[float] = ...) -> None: ...
 
 class BeatProto(_message.Message):
-    __slots__ = ("rank", "phase", "step", "doing")
+    __slots__ = ("rank", "phase", "step", "doing", "refused")
     RANK_FIELD_NUMBER: _ClassVar[int]
     PHASE_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     DOING_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
     rank: int
     phase: str
     step: int
     doing: str
-    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ...) -> None: ...
+    refused: _containers.RepeatedCompositeFieldContainer[RefusedProto]
+    def __init__(self, rank: _Optional[int] = ..., phase: _Optional[str] = ..., step: _Optional[int] = ..., doing: _Optional[str] = ..., refused: _Optional[_Iterable[_Union[RefusedProto, _Mapping]]] = ...) -> None: ...
+
+class RefusedProto(_message.Message):
+    __slots__ = ("peer", "count", "reason")
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    peer: int
+    count: int
+    reason: str
+    def __init__(self, peer: _Optional[int] = ..., count: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class ReportProto(_message.Message):
     __slots__ = ("rank", "phase", "step", "batches", "sum")
@@ -239,18 +263,20 @@ class CountProto(_message.Message):
     def __init__(self, channel: _Optional[_Iterable[int]] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class FinishedProto(_message.Message):
-    __slots__ = ("rank", "count", "header_bytes", "train_seconds", "step_seconds")
+    __slots__ = ("rank", "count", "header_bytes", "train_seconds", "step_seconds", "refused")
     RANK_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
     HEADER_BYTES_FIELD_NUMBER: _ClassVar[int]
     TRAIN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     STEP_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
     rank: int
     count: _containers.RepeatedCompositeFieldContainer[CountProto]
     header_bytes: int
     train_seconds: float
     step_seconds: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, rank: _Optional[int] = ..., count: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., header_bytes: _Optional[int] = ..., train_seconds: _Optional[float] = ..., step_seconds: _Optional[_Iterable[float]] = ...) -> None: ...
+    refused: _containers.RepeatedCompositeFieldContainer[RefusedProto]
+    def __init__(self, rank: _Optional[int] = ..., count: _Optional[_Iterable[_Union[CountProto, _Mapping]]] = ..., header_bytes: _Optional[int] = ..., train_seconds: _Optional[float] = ..., step_seconds: _Optional[_Iterable[float]] = ..., refused: _Optional[_Iterable[_Union[RefusedProto, _Mapping]]] = ...) -> None: ...
 
 class ClockProto(_message.Message):
     __slots__ = ("seconds",)

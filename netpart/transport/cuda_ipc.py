@@ -174,7 +174,7 @@ __all__ = ["CudaIpcTransport"]
 
 def open_transport(endpoint: Endpoint) -> ShmTransport:
     """The transport of one worker; ShmTransport if the worker computes on the CPU."""
-    rank, run_id, workers, devices, xp = endpoint
+    rank, run_id, workers, devices, xp, _ = endpoint
     if not devices[rank].partition(":")[2]:
         return ShmTransport(rank, run_id, workers)
     return CudaIpcTransport(rank, run_id, workers, xp, _near_ranks(xp, devices, rank))

@@ -39,6 +39,10 @@ class _ExpectedStream:
     def nbytes(self) -> int:
         return prod(self.shape) * self.dtype.itemsize
 
+    @property
+    def promised(self) -> tuple[int, Shape, np.dtype[Any]]:
+        return self.peer, self.shape, self.dtype
+
     def add(self, step: int, array: Array) -> None:
         self.waiting.append((step, array))
         self.newest = step
@@ -70,6 +74,17 @@ class Mailbox:
     def ahead(self) -> int:
         """Messages that may wait on all channels together."""
         return sum(stream.ahead for stream in self._streams.values())
+
+    @property
+    def peers(self) -> list[int]:
+        """The ranks of which something was promised, in ascending order."""
+        return sorted({stream.peer for stream in self._streams.values()})
+
+    def matching_ahead(self, header: FrameHeader) -> int:
+        """How many messages of its channel may be in flight, if ``header`` is as promised but for its step; else 0."""
+        stream = self._streams.get(header.channel)
+        matches = stream is not None and (header.source, header.shape, header.dtype) == stream.promised
+        return stream.ahead if stream is not None and matches else 0
 
     def expect(self, channel: Channel, peer: int, shape: Shape, dtype: np.dtype[Any], ahead: int = WINDOW) -> None:
         """Promise that ``channel`` brings ``dtype`` arrays of ``shape`` from rank ``peer``, one per step.
@@ -105,7 +120,7 @@ class Mailbox:
         stream = self._streams.get(header.channel)
         if stream is None:
             return "expected nothing on this channel; all workers must play programs of one plan"
-        if (header.source, header.shape, header.dtype) != (stream.peer, stream.shape, stream.dtype):
+        if (header.source, header.shape, header.dtype) != stream.promised:
             return f"expected {stream}; all workers must play programs of one plan"
         if header.step <= stream.newest:
             return f"expected a step after {stream.newest}, which came already"

@@ -9,7 +9,8 @@
 | the user, on ipc | an address in the abstract namespace has no owner: the kernel reports the user that connects |
 
 The number of frames in a message cannot be limited. So no peer may send a message before it has shown a secret: over
-tcp a CURVE key (launch/control/secure_link.py) or a password (``require_password``), on ipc its user id.
+tcp a CURVE key (launch/control/secure_link.py, ``require_curve_key``) or a password (``require_password``), on ipc its
+user id.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from threading import Thread
 from typing import Any
 
 import zmq
+from zmq.utils.z85 import encode
 
 Socket = zmq.Socket[bytes]
 
@@ -66,6 +68,22 @@ def show_password(socket: Socket, password: bytes) -> None:
     """Make ``socket`` show ``password`` when it connects; to be called before it does."""
     socket.plain_username = NAME
     socket.plain_password = password
+
+
+def require_curve_key(socket: Socket, secret: bytes) -> None:
+    """Encrypt ``socket`` by CURVE with the key ``secret`` (32 bytes); to be called before it is bound.
+
+    Only peers that know its public half can connect. Nobody can learn that from the handshake.
+    """
+    socket.curve_secretkey = encode(secret)
+    socket.curve_server = True
+
+
+def show_curve_key(socket: Socket, secret: bytes) -> None:
+    """Connect ``socket`` only to the holder of the CURVE key ``secret``; to be called before it connects."""
+    # CURVE needs a pair of the client too. A random one suffices: who knows the other's public key is of this run.
+    socket.curve_publickey, socket.curve_secretkey = zmq.curve_keypair()
+    socket.curve_serverkey = zmq.curve_public(encode(secret))
 
 
 def require_password(context: zmq.Context[Any], socket: Socket, password: bytes) -> None:

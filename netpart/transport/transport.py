@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -14,13 +15,14 @@ import numpy.typing as npt
 from netpart.errors import TransportError
 from netpart.transport.frames import Array, Channel
 from netpart.transport.mailbox import WINDOW, Mailbox
+from netpart.transport.seal_keys import WireSecret
 
 
 class Endpoint(NamedTuple):
     """The rank that opens a transport: worker ``rank`` of ``workers``, in the run with the secret ``run_id`` (8 bytes).
 
     ``devices`` are those of all ranks, "cpu" or "cuda:N", or () if unknown; ``xp`` is the array module of this rank's
-    device.
+    device. ``secret`` is how links are sealed, None if they are plain.
     """
 
     rank: int
@@ -28,6 +30,15 @@ class Endpoint(NamedTuple):
     workers: int
     devices: Sequence[str] = ()
     xp: Any = np
+    secret: WireSecret | None = None
+
+
+@dataclass(frozen=True)
+class RefusedFrames:
+    """How many frames were dropped, and why the latest of them was."""
+
+    count: int = 0
+    reason: str = ""
 
 
 class Transport(ABC):
@@ -40,6 +51,9 @@ class Transport(ABC):
 
     slots_for_all = False
     """True if every channel has memory of its own for the whole run, reserved before the first step."""
+
+    opens_frames = False
+    """True if what arrives may be sealed, so that it is decrypted into memory of its own."""
 
     xp: Any = np
     """The array module of what ``allocate`` returns."""
@@ -55,7 +69,11 @@ class Transport(ABC):
         self.counts: dict[Channel, int] = {}
         """Payload bytes sent, by channel."""
         self.header_bytes = 0
-        """Bytes of headers sent."""
+        """Bytes of headers and tags sent."""
+        self.cipher = ""
+        """How what arrives here is sealed: a member of ``netpart.choices.CIPHERS``, or "" if it is plain."""
+        self.refused: dict[int, RefusedFrames] = {}
+        """Frames that were dropped, by the rank that they claim to be from; -1 if they claim none of this run."""
 
     @property
     def arrivals(self) -> int:
@@ -166,6 +184,12 @@ class Transport(ABC):
     def _count(self, channel: Channel, payload: int, header: int) -> None:
         self.counts[channel] = self.counts.get(channel, 0) + payload
         self.header_bytes += header
+
+    def _refuse(self, peer: int, reason: str) -> None:
+        """Count a frame that was dropped."""
+        # The heartbeat's thread reads this meanwhile: each value is replaced as a whole.
+        earlier = self.refused.get(peer, RefusedFrames())
+        self.refused[peer] = RefusedFrames(earlier.count + 1, reason)
 
     def _stranger(self, peer: int) -> TransportError:
         """The error for a message to a rank that this one is not connected to."""

@@ -6,7 +6,8 @@
 ZeroMQ's own thread, which does not need the Python interpreter, receives while the worker computes. So a send never
 waits for the receiver's worker, which takes in what has come when it looks. The mailbox bounds what may accumulate. A
 peer that sends more than was agreed waits in TCP once the queue is full: QUEUES times the messages that may be in
-flight. Over tcp a peer shows the run id before its first frame is read (sockets.py).
+flight. Over tcp a peer shows a secret before its first frame is read (sockets.py). Links may be sealed: frame by frame
+(sealing.py), or as connections of CURVE.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TypeVar, cast
 import numpy as np
 import zmq
 
+from netpart.choices import AES_GCM
 from netpart.errors import TransportError
 from netpart.transport.frames import (
     HEADER,
@@ -34,14 +36,10 @@ from netpart.transport.frames import (
     pack_header,
     read_frame_header,
 )
-from netpart.transport.sockets import (
-    HANDSHAKE_BYTES,
-    bind_socket,
-    connect_socket,
-    limited_socket,
-    require_password,
-    show_password,
-)
+from netpart.transport.link_guard import LinkGuard
+from netpart.transport.seal_keys import WireSecret
+from netpart.transport.sealing import NOBODY, TAG_BYTES, FrameOpener, LinkSealer, RefusedFrame
+from netpart.transport.sockets import HANDSHAKE_BYTES, bind_socket, connect_socket, limited_socket
 from netpart.transport.transport import WINDOW, Endpoint, Transport
 
 HEARTBEAT, LOST = 1000, 5000
@@ -86,7 +84,8 @@ class ZeroMQTransport(Transport):
     Order of calls: ``expect`` for all that may arrive, ``bind``, ``connect`` once the peers' addresses are known, then
     ``send`` and ``receive``, ``close``. ``largest`` is the largest payload in bytes, needed if ``expect`` is called
     after ``bind``; ``linger`` is the seconds that ``close`` waits for frames to leave. inproc addresses need one
-    ``context`` for all ranks. ``dropped`` counts frames that are not of this run; ``last_dropped`` is the last reason.
+    ``context`` for all ranks. ``secret`` is how links are sealed: a link is, if that covers the receiver's address.
+    ``dropped`` counts frames that are not of this run; ``last_dropped`` is the last reason.
     """
 
     def __init__(
@@ -97,6 +96,7 @@ class ZeroMQTransport(Transport):
         largest: int = 0,
         linger: float = 1.0,
         context: zmq.Context[_Socket] | None = None,
+        secret: WireSecret | None = None,
     ) -> None:
         super().__init__(rank)
         if len(run_id) != RUN_ID_BYTES:
@@ -107,6 +107,10 @@ class ZeroMQTransport(Transport):
         self._linger = int(linger * 1000)
         self._context = context or zmq.Context()
         self._own_context = context is None
+        self._links = LinkGuard(rank, run_id, secret)
+        self.opens_frames = secret is not None and secret.cipher == AES_GCM
+        self._sealers: dict[int, LinkSealer | None] = {}
+        self._opener: FrameOpener | None = None
         self._pushes: dict[int, _Socket] = {}
         self._slots: dict[int, deque[_SendSlot]] = {}
         self._pull: _Socket | None = None
@@ -126,8 +130,9 @@ class ZeroMQTransport(Transport):
         largest = HEADER.size + self.mailbox.limit + SLACK
         queue = QUEUES * self.mailbox.ahead + SPARE
         pull = self._socket(zmq.PULL, wanted, largest, queue)
-        if wanted.startswith("tcp:"):
-            require_password(self._context, pull, self._password)
+        self.cipher = self._links.cipher(wanted)
+        self._opener = self._links.opener(self.mailbox, wanted)
+        self._links.guard(self._context, pull, wanted)
         self.address = self._open(pull, bind_socket, wanted)
         self._pull = pull
         return self.address
@@ -142,22 +147,26 @@ class ZeroMQTransport(Transport):
                 wanted = f"one address of rank {peer}"
                 raise TransportError(f"rank {self.rank}: expected {wanted}, got {address} as well; connect once to it")
             push = self._socket(zmq.PUSH, address, HANDSHAKE_BYTES, 0)
-            if address.startswith("tcp:"):
-                show_password(push, self._password)
+            self._links.introduce(push, peer, address)
             self._open(push, connect_socket, address)
             self._pushes[peer] = push
+            self._sealers[peer] = self._links.sealer(peer, address)
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self.mailbox.check()
         if peer not in self._pushes:
             raise self._stranger(peer)
         header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
-        packed = pack_header(header, self._run_id)
-        slot = self._slot(array.nbytes)
-        slot.frame[: HEADER.size] = packed
-        np.copyto(frame_payload(slot.frame, header), array)
+        sealer = self._sealers[peer]
+        extra = HEADER.size + (TAG_BYTES if sealer else 0)
+        slot = self._slot(extra + array.nbytes)
+        if sealer:
+            sealer.seal(slot.frame, header, array)
+        else:
+            slot.frame[: HEADER.size] = pack_header(header, self._run_id)
+            np.copyto(frame_payload(slot.frame, header), array)
         slot.tracker = self._pushes[peer].send(slot.frame, copy=False, track=True)
-        self._count(channel, array.nbytes, HEADER.size)
+        self._count(channel, array.nbytes, extra)
 
     def close(self) -> None:
         self.mailbox.close()
@@ -168,11 +177,13 @@ class ZeroMQTransport(Transport):
             push.close(self._linger)
         self._pushes.clear()
         self._slots.clear()
+        self._sealers.clear()
+        self._opener = None
         if self._own_context:
             self._context.term()
 
     def _slot(self, nbytes: int) -> _SendSlot:
-        """The oldest slot for a payload of ``nbytes``, or a new one; all channels share the slots of one size.
+        """The oldest slot for a frame of ``nbytes``, or a new one; all channels share the slots of one size.
 
         As senders await receivers, few slots suffice and this seldom waits: ZeroMQ has released the oldest one, or is
         about to.
@@ -181,13 +192,9 @@ class ZeroMQTransport(Transport):
         if slots and slots[0].is_free(PATIENCE if len(slots) > WINDOW else 0):
             slot = slots.popleft()
         else:
-            slot = _SendSlot(memoryview(bytearray(HEADER.size + nbytes)))
+            slot = _SendSlot(memoryview(bytearray(nbytes)))
         slots.append(slot)
         return slot
-
-    @property
-    def _password(self) -> bytes:
-        return self._run_id.hex().encode()
 
     def _socket(self, kind: int, address: str, largest: int, queue: int) -> _Socket:
         socket = limited_socket(self._context, kind, largest, queue)
@@ -219,17 +226,25 @@ class ZeroMQTransport(Transport):
 
     def _arrived(self, frame: memoryview) -> None:
         try:
-            header = read_frame_header(frame, self._run_id)
+            header, array = self._read_frame(frame)
         except ForeignFrame as error:
             self.dropped = self.dropped + 1
             self.last_dropped = str(error)
+            self._refuse(error.peer if isinstance(error, RefusedFrame) else NOBODY, self.last_dropped)
         except TransportError as error:
             self.mailbox.fail(f"rank {self.rank}: {error}")
         else:
             if self.mailbox.accepts(header):
-                self.mailbox.put(header, frame_payload(frame, header))
+                self.mailbox.put(header, array)
+
+    def _read_frame(self, frame: memoryview) -> tuple[FrameHeader, Array]:
+        """The header and the tensor of a frame. Raises ForeignFrame, or TransportError for a broken frame."""
+        if self._opener:
+            return self._opener.open(frame)
+        header = read_frame_header(frame, self._run_id)
+        return header, frame_payload(frame, header)
 
 
 def open_transport(endpoint: Endpoint) -> ZeroMQTransport:
     """The transport of one worker."""
-    return ZeroMQTransport(endpoint.rank, endpoint.run_id)
+    return ZeroMQTransport(endpoint.rank, endpoint.run_id, secret=endpoint.secret)

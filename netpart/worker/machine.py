@@ -12,7 +12,13 @@ from netpart.errors import MemoryRefused
 from netpart.kernels.op import Array, Clock
 from netpart.program.arena import align_to_arena
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
-from netpart.program.messages.wire_memory import mapped_bytes, peer_read_buffers, peer_written_buffers, wire_bytes
+from netpart.program.messages.wire_memory import (
+    mapped_bytes,
+    opened_bytes,
+    peer_read_buffers,
+    peer_written_buffers,
+    wire_bytes,
+)
 from netpart.program.program import WorkerProgram
 from netpart.spec import FLOAT, RECORD, Shape, extent
 from netpart.units import bytes_text
@@ -45,7 +51,8 @@ class Machine:
         self.kernels = program.kernels(xp, self.dtype, program.precision)
         self.clock = Clock()
         shares = transport is not None and transport.slots_for_all
-        self.wire_bytes = wire_bytes(program, shares)
+        opens = transport is not None and transport.opens_frames
+        self.wire_bytes = wire_bytes(program, shares) + (opened_bytes(program) if opens else 0)
         self.mapped_bytes = mapped_bytes(program) if shares else 0
         self.workspace_bytes = 0
         self.refuse_unless_fits(program.total_bytes)

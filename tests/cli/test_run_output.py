@@ -19,6 +19,18 @@ def test_the_first_line_tells_what_tensors_go_through(transport: str, words: str
     assert event_line(started) == f"{expected}tensors through {words}"
 
 
+@pytest.mark.parametrize(
+    ("sealing", "told"),
+    [
+        ("", ""), ("aes-256-gcm", ", sealed with AES-256-GCM"), ("plain", ", NOT sealed"),
+        ("curve", ", sealed with CURVE (slow; `pip install 'netpart[secure]'` on all hosts for AES-256-GCM)"),
+    ],
+)  # fmt: skip
+def test_the_first_line_tells_how_tensors_are_sealed(sealing: str, told: str) -> None:
+    job = "net", 2, 10, 0, 32, ("cpu",) * 2, (1024,) * 2, "zeromq", "reference kernels", (1, 1)
+    assert event_line(Started(*job, sealing=sealing)).endswith(f"tensors through ZeroMQ{told}")
+
+
 def test_workers_that_take_more_than_their_host_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("netpart.worker.memory_limit.host_memory_limit", lambda: 4096)
     for memory, told in (((2048, 2048), False), ((2048, 2049), True)):

@@ -12,7 +12,8 @@ from netpart.launch.member.control_client import BEAT_SECONDS
 from netpart.launch.teams import team
 from netpart.program.instructions import PHASE_CODES, Way
 from netpart.proto.control_pb2 import ControlProto
-from netpart.transport.frames import DTYPES, HEADER, MAGIC, VERSION
+from netpart.transport.frames import COUNTER_BITS, DTYPES, HEADER, MAGIC, SEALED, VERSION
+from netpart.transport.sealing import TAG_BYTES
 from netpart.verify import difference, report
 from netpart.worker.flow_control import WINDOW
 from tests.house.tree import ROOT
@@ -48,6 +49,16 @@ def test_the_header_of_a_frame() -> None:
     assert struct.calcsize(layout) == int(re.findall(r"a header of (\d+) bytes", WIRE)[0])
     one = struct.Struct(layout).pack(*(bytes(1) if SIZES[row[1]].endswith("s") else 7 for row in rows[:-1]), *range(8))
     assert len(HEADER.unpack(one)) == len(rows) + 7
+
+
+def test_a_sealed_frame() -> None:
+    """Its table is the second one of this form."""
+    rows = {row[2]: row for row in table(WIRE.partition("## Sealed links")[2], "offset")}
+    assert rows["version"][3] == str(SEALED)
+    assert rows["message"][:2] == ["6", f"{COUNTER_BITS // 8} bytes"]
+    assert rows["channel"][:2] == [str(6 + COUNTER_BITS // 8), f"{8 - COUNTER_BITS // 8} bytes"]
+    assert rows["payload"][0] == str(HEADER.size)
+    assert rows["tag"][:2] == [f"{HEADER.size} + nbytes", f"{TAG_BYTES} bytes"]
 
 
 def test_what_the_fields_of_the_header_may_be() -> None:

@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 import zmq
 
+from netpart.choices import AES_GCM, CURVE
 from netpart.errors import TransportError
 from netpart.transport.cuda_ipc import CudaIpcTransport
 from netpart.transport.frames import Array, Channel
 from netpart.transport.memory import MemoryHub
 from netpart.transport.mpi import MpiTransport
+from netpart.transport.seal_keys import WireSecret
 from netpart.transport.shm import ShmTransport
 from netpart.transport.transport import Transport
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.cuda.module import emulated
 
+RUN = b"law-7run"
 DEADLINE = 30.0
 """Seconds after which a message that should have come never will."""
 
@@ -37,12 +40,14 @@ def memory(n: int, promise: Promise) -> Iterator[list[Transport]]:
         transport.close()
 
 
-def zeromq(scheme: str) -> Group:
+def zeromq(scheme: str, cipher: str = "") -> Group:
     @contextmanager
     def group(n: int, promise: Promise) -> Iterator[list[Transport]]:
         with zmq.Context() as context, ExitStack() as stack:
             shared = context if scheme == "inproc" else None
-            ranks = [stack.enter_context(ZeroMQTransport(r, b"law-7run", context=shared)) for r in range(n)]
+            secret = WireSecret(cipher, bytes(32), RUN, everywhere=True) if cipher else None
+            made = (ZeroMQTransport(rank, RUN, context=shared, secret=secret) for rank in range(n))
+            ranks = [stack.enter_context(transport) for transport in made]
             promise([*ranks])
             addresses = {transport.rank: transport.bind(scheme) for transport in ranks}
             for transport in ranks:
@@ -55,7 +60,7 @@ def zeromq(scheme: str) -> Group:
 @contextmanager
 def shm(n: int, promise: Promise) -> Iterator[list[Transport]]:
     with ExitStack() as stack:
-        ranks = [stack.enter_context(ShmTransport(rank, b"law-7run", n)) for rank in range(n)]
+        ranks = [stack.enter_context(ShmTransport(rank, RUN, n)) for rank in range(n)]
         promise([*ranks])
         addresses = {transport.rank: transport.bind() for transport in ranks}
         for transport in ranks:
@@ -68,7 +73,7 @@ class OnDevice(CudaIpcTransport):
 
     def __init__(self, rank: int, n: int, xp: Any) -> None:
         self.stream = xp.cuda.Stream(non_blocking=True)
-        super().__init__(rank, b"law-7run", n, xp, range(n))
+        super().__init__(rank, RUN, n, xp, range(n))
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         with self.stream:
@@ -97,7 +102,7 @@ def mpi(n: int, promise: Promise) -> Iterator[list[Transport]]:
     """All ranks in one process of MPI, whose messages to itself they tell apart by their tags."""
     from mpi4py import MPI
 
-    ranks: list[Transport] = [MpiTransport(rank, b"law-7run", MPI.COMM_SELF) for rank in range(n)]
+    ranks: list[Transport] = [MpiTransport(rank, RUN, MPI.COMM_SELF) for rank in range(n)]
     promise(ranks)
     addresses = {transport.rank: transport.bind("") for transport in ranks}
     for transport in ranks:
@@ -117,6 +122,8 @@ GROUPS: dict[str, Group] = {
     "shm": shm,
     "zeromq-inproc": zeromq("inproc"),
     "zeromq-ipc": zeromq("ipc"),
+    "zeromq-sealed": zeromq("tcp", AES_GCM),
+    "zeromq-curve": zeromq("tcp", CURVE),
     "zeromq-tcp": zeromq("tcp"),
 }
 

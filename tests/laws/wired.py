@@ -17,7 +17,9 @@ from tests.laws.groups import DEADLINE, GROUPS, Group, release
 
 WIRES = ("shm", "zeromq-ipc")
 """What processes of one host exchange tensors through: --transport shm and zeromq."""
-every_wire = pytest.mark.parametrize("wire", [GROUPS[name] for name in WIRES], ids=WIRES)
+SEALED = pytest.param(GROUPS["zeromq-sealed"], id="zeromq-sealed", marks=pytest.mark.thorough)
+"""Between hosts."""
+every_wire = pytest.mark.parametrize("wire", [*(pytest.param(GROUPS[name], id=name) for name in WIRES), SEALED])
 
 
 class Wired(Ensemble):

@@ -8,6 +8,7 @@ __all__ = [
     "framing",
     "nccl_choice",
     "process_limits",
+    "seal_choice",
     "seats",
     "secure_link",
     "signals",

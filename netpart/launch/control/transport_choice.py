@@ -8,6 +8,7 @@ from netpart.choices import AUTO, CPU, CUDA_IPC, LOCAL, MEMORY, MPI, SHM, THREAD
 from netpart.errors import ConfigError
 from netpart.families import TRANSPORTS
 from netpart.kernels.device import array_module
+from netpart.launch.control.seal_choice import read_secret
 from netpart.launch.control.worker_devices import resolve_devices
 from netpart.proto.control_pb2 import WelcomeProto
 from netpart.transport.transport import Endpoint, Transport
@@ -47,4 +48,4 @@ def make_transport(welcome: WelcomeProto, rank: int) -> Transport:
     devices = resolve_devices(welcome.device.split(",")) if welcome.transport == CUDA_IPC else []
     xp, _ = array_module(devices[rank] if devices else CPU)
     open_transport = TRANSPORTS.get(welcome.transport, who="--transport")
-    return open_transport(Endpoint(rank, welcome.run_id, welcome.workers, devices, xp))
+    return open_transport(Endpoint(rank, welcome.run_id, welcome.workers, devices, xp, read_secret(welcome)))

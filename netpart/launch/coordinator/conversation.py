@@ -15,20 +15,22 @@ from numpy.typing import NDArray
 
 from netpart.checkpoint.steps import list_checkpoints, updater_file
 from netpart.choices import RESULT, TRAIN
-from netpart.errors import TrainingDiverged
+from netpart.errors import TrainingDiverged, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.graph.partition_codec import encode_partition
 from netpart.launch.control.communication_codec import decode_communications
 from netpart.launch.control.framing import refuse_garbled
+from netpart.launch.control.seal_choice import UNSEALED, SealChoice, describe_sealing, sealing_mistake, write_secret
 from netpart.launch.control.worker_devices import assign_devices
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
 from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
+from netpart.launch.coordinator.refusal_book import RefusalBook
 from netpart.launch.coordinator.result_book import ResultBook
 from netpart.launch.coordinator.verdict_book import VerdictBook
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Hearer, Measured, Saved, Started, Updated
+from netpart.launch.report.events import Hearer, Measured, Noticed, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
 from netpart.program.messages.deadlock_check import check_deadlocks
 from netpart.proto.control_pb2 import ClockProto, ControlProto, RegionProto
@@ -47,7 +49,7 @@ class RunOptions:
     ``resumed``: the run continues the run whose newest checkpoint is ``restore``. ``averages``: parameters start from
     the averages stored next to ``restore``. ``trace``: the run only trains, and every worker reports its actions with
     their times. ``kernels``: the kernels of the job, in words. ``take`` receives the values of the partition's result
-    layer, if it has one.
+    layer, if it has one. ``seal``: how links are sealed.
     """
 
     folder: Path
@@ -64,6 +66,7 @@ class RunOptions:
     trace: bool = False
     kernels: str = ""
     take: TakeValues | None = None
+    seal: SealChoice = UNSEALED
 
 
 class Conversation:
@@ -93,6 +96,8 @@ class Conversation:
         self.results = ResultBook(partition) if options.take is not None else None
         self.started = self.moved = monotonic()
         self.run_id = secrets.token_bytes(8)
+        self.secret = options.seal.draw_secret(self.run_id)
+        self.refusals = RefusalBook(self.cluster, lambda text: listener(Noticed(text)))
 
     def hear(self, member: MemberRecord, kind: str, said: Any) -> None:
         """Handle a message of ``kind`` from a welcomed worker. A message without a handler is dropped."""
@@ -111,6 +116,7 @@ class Conversation:
         number = self.cluster.number_in_group(member.rank)
         w.plan = encode_partition(self.partition, number)
         w.run_id = self.run_id
+        write_secret(w, self.secret)
         w.folder = str(options.folder)
         w.device = ",".join(assign_devices(options.device.split(","), self.cluster))
         w.seed = options.seed
@@ -135,6 +141,8 @@ class Conversation:
         self.send(member, message)
 
     def on_ready(self, member: MemberRecord, ready: Any) -> None:
+        if mistake := sealing_mistake(self.secret, ready.address, ready.seal):
+            raise WorkerFailed(f"{self.cluster.name(member.rank)}: {mistake}")
         member.address = ready.address
         member.memory = ready.memory_bytes
         member.device = ready.device
@@ -165,6 +173,7 @@ class Conversation:
                 self.options.transport, self.options.kernels, tuple(m.threads for m in self.members),
                 str(self.cluster) if len(self.members) > self.cluster.workers else "",
                 find_oversubscribed_hosts(self.members), self.partition.idle_workers, self.partition.main_phase,
+                describe_sealing(self.secret, [m.address or "" for m in self.members], [m.host for m in self.members]),
             )
         )  # fmt: skip
 
@@ -187,6 +196,7 @@ class Conversation:
         if (beat.phase, beat.step, beat.doing) != (member.beat.phase, member.beat.step, member.beat.doing):
             self.moved = member.heard
         member.beat = beat
+        self.refusals.note(member.rank, beat.refused)
 
     def on_updates(self, member: MemberRecord, updates: Any) -> None:
         numbers = list(updates.number)
@@ -253,6 +263,7 @@ class Conversation:
 
     def on_finished(self, member: MemberRecord, finished: Any) -> None:
         member.finished = finished
+        self.refusals.note(member.rank, finished.refused, last=True)
 
 
 def _refuse_diverged_metrics(phase: str, step: int, metrics: dict[str, float]) -> None:

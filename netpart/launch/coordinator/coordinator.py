@@ -22,6 +22,7 @@ from netpart.errors import NetpartError, SignalInterrupt, TrainingDiverged, Work
 from netpart.graph.partition import Partition
 from netpart.launch.control.address import is_tcp_address
 from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_message, unpack_message
+from netpart.launch.control.seal_choice import cipher_refusal
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.secure_link import coordinator_keys, secure_server
 from netpart.launch.control.signals import defer_signals
@@ -64,6 +65,7 @@ class Coordinator:
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
         self.poller = zmq.Poller()
         self.leaving = False
+        self.address = ""
 
     def run(self, team: Team, address: str) -> list[MemberRecord]:
         """Start the team and serve it until every worker has finished; return the final record of each worker.
@@ -74,6 +76,7 @@ class Coordinator:
         signal that would end this process. Other errors carry a note about the latest checkpoint.
         """
         now = monotonic()
+        self.address = address
         self.watch = Watchdog(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
         self.blame = Blame(self.members, self.cluster, team)
         try:
@@ -259,7 +262,8 @@ class Coordinator:
             message = unpack_message(parts)
             if message.WhichOneof("message") != "join":
                 raise GarbledMessage(f"expected a request to join, got {message.WhichOneof('message')}")
-            return team.admit(message.join)
+            why = cipher_refusal(self.talk.secret, self.address, message.join.seal)
+            return JoinedProto(refused=why) if why else team.admit(message.join)
         except GarbledMessage as error:
             self.notice(f"a process that has the token was refused: {error}")
             return JoinedProto(refused=str(error))

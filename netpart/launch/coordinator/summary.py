@@ -56,6 +56,8 @@ def summarise_run(
         ],
         cluster=str(cluster) if cluster.size > cluster.workers else "",
         staleness=notes.staleness,
+        sealing=notes.sealing,
+        refused_frames=sum(row.count for m in members for row in m.finished.refused),
         stopped=_stop_text(notes),
         best=notes.best,
         best_checkpoint=notes.best_checkpoint,

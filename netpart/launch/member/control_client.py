@@ -24,8 +24,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, cast
 
@@ -37,8 +37,9 @@ from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, p
 from netpart.launch.control.seats import HEART, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
-from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.control_pb2 import ControlProto, RefusedProto
 from netpart.transport.sockets import connect_socket, limited_socket
+from netpart.transport.transport import RefusedFrames
 
 BEAT_SECONDS = 0.25
 VERDICT = "verdict"
@@ -51,12 +52,15 @@ class StopRequested(NetpartError):
 
 @dataclass
 class WorkerStatus:
-    """The current position of a worker, as its heartbeat reports it. The heartbeat thread may call ``doing`` at any
-    time."""
+    """The current position of a worker, and the frames that it has dropped, as its heartbeat reports them.
+
+    The heartbeat thread may call ``doing`` at any time.
+    """
 
     phase: str = ""
     step: int = 0
     doing: Callable[[], str] = lambda: "starting"
+    refused: Mapping[int, RefusedFrames] = field(default_factory=dict)
 
 
 class ControlClient:
@@ -163,6 +167,8 @@ class ControlClient:
             message.beat.phase = status.phase
             message.beat.step = status.step
             message.beat.doing = status.doing()
+            del message.beat.refused[:]
+            message.beat.refused.extend(encode_refused(status.refused))
             socket.send_multipart(pack_message(message))
             if self._ended.wait(BEAT_SECONDS):
                 break
@@ -181,6 +187,11 @@ class ControlClient:
         link = LinkMonitor(socket, monotonic()) if self.lost and is_tcp_address(self.address) else None
         connect_socket(socket, self.address)
         return socket, link
+
+
+def encode_refused(refused: Mapping[int, RefusedFrames]) -> list[RefusedProto]:
+    """Encode the frames that a worker has dropped; another thread may count more of them meanwhile."""
+    return [RefusedProto(peer=peer, count=row.count, reason=row.reason) for peer, row in tuple(refused.items())]
 
 
 def make_dealer(context: zmq.Context[Any], address: str, token: RunToken, name: bytes) -> zmq.Socket[bytes]:

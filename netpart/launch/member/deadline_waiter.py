@@ -9,6 +9,7 @@ from netpart.errors import WorkerFailed
 from netpart.launch.member.control_client import ControlClient
 from netpart.program.instructions import Way
 from netpart.proto.cluster import Cluster
+from netpart.units import plural_text
 from netpart.worker.wait_reasons import WaitReason
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class DeadlineWaiter:
             peer = self.cluster.name(waiting.peer)
             raise Overdue(
                 f"waited {self.waited:.1f} s for {waiting.name} (edge {waiting.channel.edge}) from {peer} in "
-                f"{waiting.phase} step {step}; check what worker {waiting.peer} does, or raise the "
-                "deadline with --set deadline=SECONDS"
+                f"{waiting.phase} step {step}{self._refused_text(waiting.peer)}; check what worker {waiting.peer} "
+                "does, or raise the deadline with --set deadline=SECONDS"
             )
         began = monotonic()
         if not self.transport.wait(min(LOOK_UP_SECONDS, left, waiting.look)):
@@ -60,3 +61,10 @@ class DeadlineWaiter:
         # One wait lasts about LOOK_UP_SECONDS. If the clock moved much further, this process was suspended, which is
         # not the peer's fault; so at most twice that time counts.
         self.waited += min(monotonic() - began, 2 * LOOK_UP_SECONDS)
+
+    def _refused_text(self, peer: int) -> str:
+        """The frames of ``peer`` that were dropped, one of which may be the one that is missed; "" if none was."""
+        refused = self.transport.refused.get(peer)
+        if refused is None:
+            return ""
+        return f"; {plural_text(refused.count, 'frame')} in its name were dropped: {refused.reason}"

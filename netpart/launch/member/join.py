@@ -25,6 +25,7 @@ from netpart.launch.control.address import (
 )
 from netpart.launch.control.framing import REFUSAL, GarbledMessage, pack_message, printable_text, unpack_message
 from netpart.launch.control.process_limits import check_process_limits
+from netpart.launch.control.seal_choice import known_ciphers, read_secret
 from netpart.launch.control.seats import KNOCK
 from netpart.launch.control.secure_link import LinkMonitor, public_key
 from netpart.launch.control.token import RunToken
@@ -84,7 +85,7 @@ def _play_joined_worker(
 
     def made(welcome: WelcomeProto) -> Transport:
         check_process_limits(welcome.workers)
-        return ZeroMQTransport(rank, welcome.run_id)
+        return ZeroMQTransport(rank, welcome.run_id, secret=read_secret(welcome))
 
     def lost() -> NoReturn:
         exit_at_once(
@@ -122,10 +123,11 @@ def request_seat(context: zmq.Context[Any], invitation: Invitation) -> tuple[int
 
 
 def _join_request(invitation: Invitation) -> ControlProto:
-    """The message that asks for a seat: this host, this netpart version, and the wanted rank if any."""
+    """The message that asks for a seat: this host, this netpart, how it can seal, and the wanted rank if any."""
     message = ControlProto()
     message.join.host = f"{socket.gethostname()}, process {os.getpid()}"
     message.join.version = installed_version()
+    message.join.seal.extend(known_ciphers())
     if invitation.rank is not None:
         message.join.rank = invitation.rank
     return message

@@ -16,7 +16,7 @@ from netpart.data.remote.attempts import stop_requests
 from netpart.errors import NetpartError
 from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
-from netpart.launch.member.control_client import ControlClient, StopRequested
+from netpart.launch.member.control_client import ControlClient, StopRequested, encode_refused
 from netpart.launch.member.loop import WorkerLoop
 from netpart.launch.member.prepare import prepare_loop
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
@@ -59,6 +59,7 @@ def run_member(
         except Exception as error:
             _tell_failure(control, error, log)
             return False
+        control.status.refused = transport.refused
         with transport:
             return _prepare_and_play(welcome, transport, control, listen, log, away)
     except StopRequested:
@@ -117,6 +118,7 @@ def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
     message.finished.train_seconds = loop.train_seconds
     message.finished.step_seconds.extend(loop.step_seconds)
     message.finished.header_bytes = loop.transport.header_bytes
+    message.finished.refused.extend(encode_refused(loop.transport.refused))
     for channel, count in loop.transport.counts.items():
         message.finished.count.add(channel=[int(c) for c in channel], bytes=count)
     control.send(message)

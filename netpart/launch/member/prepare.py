@@ -64,6 +64,7 @@ def prepare_loop(
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
     ready.threads = kernel_threads(os.environ)
+    ready.seal = transport.cipher
     ready.host = host_identity()
     ready.core.extend(os.sched_getaffinity(0))
     ready.spoken.extend(encode_communications(list_communications(program)))

@@ -48,7 +48,8 @@ class Started:
     ``kernels`` are the kernels of the job in words. ``threads`` is how many threads each worker's kernels use on a CPU.
     ``cluster`` describes the groups and servers, if there are several groups or any servers. ``crowds`` are the workers
     with too many threads. ``idle`` are the workers of a group that have nothing to compute. ``phase`` is the phase of
-    a run that does not train.
+    a run that does not train. ``sealing`` is the cipher of the links between workers, "plain" if links leave a host
+    without one, and "" if none leaves its host.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Started:
     crowds: tuple[OversubscribedHost, ...] = ()
     idle: tuple[int, ...] = ()
     phase: str = TRAIN
+    sealing: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ class Summary:
     layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
     servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
     before its last step, "" if it did not. ``best`` is the latest validation that ``best_checkpoint`` was written for:
-    its {metric, value, step}.
+    its {metric, value, step}. ``sealing`` is that of ``Started``. ``refused_frames`` counts frames that workers
+    dropped, as they were not of this run, or not authentic.
     """
 
     name: str
@@ -177,6 +180,8 @@ class Summary:
     classes: dict[str, list[str]] = field(default_factory=dict)
     cluster: str = ""
     staleness: Staleness | None = None
+    sealing: str = ""
+    refused_frames: int = 0
     stopped: str = ""
     best: dict[str, Any] = field(default_factory=dict)
     best_checkpoint: str = ""

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from netpart.errors import DataError, NetpartError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
-from netpart.launch.report.events import Event, Judged, Listener, Measured, Saved, Staleness, Updated
+from netpart.launch.report.events import Event, Judged, Listener, Measured, Saved, Staleness, Started, Updated
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -38,6 +38,7 @@ class RunRecord:
         self.updates: TextIO | None = None
         self.workspace = workspace
         self.checkpoint = ""
+        self.sealing = ""
         self.best_checkpoint = ""
         self.best: dict[str, Any] = {}
         self.stopped: Judged | None = None
@@ -65,6 +66,8 @@ class RunRecord:
             self.note_judged(event)
         if isinstance(event, Saved):
             self.note_saved(event)
+        if isinstance(event, Started):
+            self.sealing = event.sealing
         for listener in self.listeners:
             listener(event)
         if isinstance(event, Saved):

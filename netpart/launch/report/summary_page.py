@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from netpart.choices import PLAIN
 from netpart.units import bytes_text, plural_text, seconds_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "speed", f"{summary.samples_per_second:,.0f} samples/s"
     agree = "as predicted" if summary.bytes_counted == summary.bytes_predicted else "not as predicted"
     yield "moved", f"{summary.bytes_counted:,} bytes between workers; {summary.bytes_predicted:,} predicted: {agree}"
+    if summary.sealing:
+        yield "sealed", "no" if summary.sealing == PLAIN else summary.sealing
+    if summary.refused_frames:
+        yield "dropped", f"{summary.refused_frames:,} frames that were not of this run, or not authentic"
     yield "memory", ", ".join(map(bytes_text, summary.memory_bytes)) + " (worker by worker)"
     yield "devices", ", ".join(dict.fromkeys(summary.devices))
     if summary.staleness is not None:

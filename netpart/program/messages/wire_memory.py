@@ -94,15 +94,26 @@ def _message_bytes(program: WorkerProgram, start: CollectiveStart, index: int) -
     return elements * item_size(start.dtype, program.float_size)
 
 
-def _received_bytes(program: WorkerProgram, phase: Program) -> int:
-    """The most bytes that may wait to be taken in ``phase``."""
+def opened_bytes(program: WorkerProgram) -> int:
+    """The most bytes that sealed links need in addition to ``wire_bytes``.
+
+    Every channel has slots for messages that are decrypted: one more than may be in flight. To send an array with gaps,
+    its elements are first put in a row.
+    """
+    phases = program.phases.values()
+    rows = {n for phase in phases for n in _sent_sizes(program, phase)}
+    return sum(rows) + sum(_received_bytes(program, phase, spare=1) for phase in phases)
+
+
+def _received_bytes(program: WorkerProgram, phase: Program, spare: int = 0) -> int:
+    """The most bytes that may wait to be taken in ``phase``, with ``spare`` more messages on each channel."""
     received = (i for i in phase.instructions if isinstance(i, Receive))
-    total = sum((AHEAD + i.lag) * _view_bytes(program, i.target) for i in received)
+    total = sum((AHEAD + i.lag + spare) * _view_bytes(program, i.target) for i in received)
     for start in phase.collectives:
         most = messages_ahead(start.exchange, start.channel.way)
         place = start.exchange.place(program.worker)
         coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
-        total += most * sum(_message_bytes(program, start, index) for index in coming)
+        total += (most + spare) * sum(_message_bytes(program, start, index) for index in coming)
     return total
 
 

@@ -58,7 +58,12 @@ class Waiting:
     """A run in a thread that waits for the only worker that it has."""
 
     def __init__(
-        self, folder: Path, pool: ThreadPoolExecutor, context: zmq.Context[Any], token: RunToken | None
+        self,
+        folder: Path,
+        pool: ThreadPoolExecutor,
+        context: zmq.Context[Any],
+        token: RunToken | None,
+        seal: str = "auto",
     ) -> None:
         self.address = f"tcp://127.0.0.1:{free_port()}"
         self.events = Queue[Event]()
@@ -67,7 +72,7 @@ class Waiting:
         meeting = Meeting(self.address, token=token, wait=DEADLINE)
         self.end: Future[Summary] = pool.submit(
             run_job, read_job(mlp(folder, train_steps=1)), 1, launcher="join", listener=self.events.put,
-            workspace=self.folder, meeting=meeting,
+            workspace=self.folder, meeting=meeting, seal=seal,
         )  # fmt: skip
         self.until("Invited")
         if token is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from netpart.launch.report.events import Staleness, Summary
@@ -31,6 +32,14 @@ def test_a_notebook_shows_what_the_run_found() -> None:
     assert ["staleness", "0.50 on average, 2 at most, of 10 updates"] in rows
     assert ["train edge0", "100"] in rows
     assert ["8 more", str(sum(100 - k for k in range(12, 20)))] in rows
+
+
+def test_a_notebook_shows_how_links_were_sealed_and_what_was_dropped() -> None:
+    rows = cells(replace(SUMMARY, sealing="aes-256-gcm", refused_frames=1234))
+    assert ["sealed", "aes-256-gcm"] in rows
+    assert ["dropped", "1,234 frames that were not of this run, or not authentic"] in rows
+    assert ["sealed", "no"] in cells(replace(SUMMARY, sealing="plain"))
+    assert not {"sealed", "dropped"} & {row[0] for row in cells(SUMMARY) if row}
 
 
 def test_names_are_escaped() -> None:
