@@ -65,14 +65,37 @@ ALIASES = {
 
 
 def sliding(found: Any) -> Json:
-    """Kernel, stride and pad."""
+    """Kernel, stride and pad. Raises ValueError for windows that the peers do not have."""
+    if found.ends != found.pad or found.ceil_mode:
+        raise ValueError(f"expected windows with equal pads and extents rounded down, got {found}: translate it")
     return {"kernel": list(found.kernel), "stride": list(found.stride), "pad": list(found.pad)}
+
+
+def pooled(layer: Any) -> Json:
+    """The windows of a pooling, and its method. Raises ValueError for a mean without the border."""
+    if layer.method == "AVG" and not layer.counts_padding:
+        raise ValueError(f"{layer.name}: expected count_include_pad: true, got false: translate it")
+    return sliding(layer.sliding) | {"method": layer.method}
+
+
+def batch_norm(layer: Any) -> Json:
+    """Epsilon, and the share of the running statistics that stays. Raises ValueError for frozen ones."""
+    if layer.conf.bm_conf.frozen:
+        raise ValueError(f"{layer.name}: expected statistics of the batch, got frozen ones: translate them")
+    return {"epsilon": layer.epsilon, "keep": layer.conf.bm_conf.momentum}
+
+
+def attention(layer: Any) -> Json:
+    """Scale, and whether it is causal. Raises ValueError for a mask and for dropout."""
+    if len(layer.inputs) > 3 or layer.drops:
+        raise ValueError(f"{layer.name}: expected attention to all keys, got a mask or dropout: translate it")
+    return {"scale": layer.scale, "causal": layer.conf.attention_conf.causal}
 
 
 ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kConvolution": lambda layer: sliding(layer.sliding) | {"groups": layer.groups},
     "kTransposedConvolution": lambda layer: sliding(layer.small),
-    "kPooling": lambda layer: sliding(layer.sliding) | {"method": layer.method},
+    "kPooling": pooled,
     "kGlobalPooling": lambda layer: {"method": layer.method, "axes": list(range(2, layer.output.rank))},
     "kReLU": lambda layer: {},
     "kSTanh": lambda layer: {},
@@ -80,7 +103,7 @@ ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kLRN": lambda layer: {"size": layer.local_size, "factors": list(layer.factors)},
     "kInnerProduct": lambda layer: {"axis": layer.axis},
     "kDropout": lambda layer: {"ratio": layer.ratio},
-    "kBM": lambda layer: {"epsilon": layer.epsilon, "keep": layer.conf.bm_conf.momentum},
+    "kBM": batch_norm,
     "kLayerNorm": lambda layer: {"axes": len(layer.axes), "epsilon": layer.conf.norm_conf.epsilon},
     "kAdd": lambda layer: {},
     "kGate": lambda layer: {},
@@ -89,7 +112,7 @@ ARGUMENTS: dict[str, Callable[[Any], Json]] = {
     "kTranspose": lambda layer: {"order": list(layer.moved_axes)},
     "kEmbedding": lambda layer: {},
     "kRotary": lambda layer: {"base": layer.conf.rotary_conf.base, "shape": list(layer.output.shape[-2:])},
-    "kAttention": lambda layer: {"scale": layer.scale, "causal": layer.conf.attention_conf.causal},
+    "kAttention": attention,
     "kSoftmaxLoss": lambda layer: {"places": layer.places},
 }  # fmt: skip
 """By type: the arguments of a layer that a peer needs in addition to its sources and parameters."""

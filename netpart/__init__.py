@@ -4,6 +4,8 @@
     netpart.build(job)                  the uncut net; a notebook draws it
     netpart.partition(job, workers=3)   the net cut over 3 workers; a notebook draws it
     netpart.run(job, workers=3)         train it on 3 worker processes
+    netpart.evaluate(job)               test it from its newest checkpoint
+    netpart.predict(job, input=rows)    the classes of rows, from its newest checkpoint
 
 Every error that netpart raises on purpose is a NetpartError. Its subclasses ConfigError, DataError and WorkerFailed
 give more detail. Importing netpart imports nothing large: each function imports what it needs when it is called.
@@ -19,12 +21,17 @@ from netpart.graph.notebook_display import set_notebook_drawing
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from netpart.errors import ConfigError, DataError, NetpartError, WorkerFailed
     from netpart.graph.net import Net
     from netpart.graph.partition import Partition
     from netpart.launch.report.events import Listener, Summary
+    from netpart.launch.run import LaunchChoice
     from netpart.proto.reader import Job
+    from netpart.trained.array_source import Source
 
     __version__: str
     JobOrPath = Job | str | PathLike[str]
@@ -36,8 +43,10 @@ __all__ = [
     "WorkerFailed",
     "__version__",
     "build",
+    "evaluate",
     "load",
     "partition",
+    "predict",
     "run",
 ]
 
@@ -113,6 +122,80 @@ def run(
         job.proto.train_steps = _steps(steps)
     with job.explaining():
         return run_job(job, workers, launcher=launcher, listener=listener, workspace=folder)
+
+
+def evaluate(
+    job: JobOrPath, checkpoint: str | PathLike[str] | None = None, workers: int | None = None, *, phase: str = "test",
+    steps: int | None = None, launcher: str = "local", listener: Listener | None = None,
+    workspace: str | PathLike[str] | None = None,
+) -> Summary:  # fmt: skip
+    """Play the test or validation phase of ``job`` from ``checkpoint`` (default: the newest of its workspace).
+
+    Returns a Summary; its ``test`` or ``validation`` are the metrics, by names such as "loss/accuracy". ``steps`` is
+    the number of mini-batches (default: the job's test_steps or validate_steps). Nothing is trained, and no checkpoint
+    is written. The other arguments are those of ``run``; ``workspace`` is the folder of logs and metrics. Raises
+    ConfigError for a job without this phase, DataError for a checkpoint that is missing, damaged or of another net, and
+    what ``run`` raises.
+    """
+    from netpart.choices import TEST, VALIDATION
+    from netpart.errors import ConfigError
+    from netpart.launch.evaluate import EvaluatedPhase, evaluate_job
+
+    if phase not in (TEST, VALIDATION):
+        raise ConfigError("phase", f"{TEST} or {VALIDATION}", repr(phase), "pass one of them")
+    steps = None if steps is None else _steps(steps)
+    workers = _count(workers)
+    job, saved, choice, folder = _trained(_read(job), checkpoint, launcher, workspace)
+    played = EvaluatedPhase(phase, steps, workspace=folder)
+    with job.explaining():
+        return evaluate_job(job, saved, played, workers=workers, choice=choice, listener=listener)
+
+
+def predict(
+    job: JobOrPath, checkpoint: str | PathLike[str] | None = None, input: Source = None, workers: int | None = None, *,
+    layer: str = "", probabilities: bool = False, rows: int | None = None, launcher: str = "local",
+    listener: Listener | None = None, workspace: str | PathLike[str] | None = None,
+) -> NDArray[Any]:  # fmt: skip
+    """Return what the net of ``checkpoint`` (default: the newest of the workspace) computes for the rows of ``input``.
+
+    ``input``: a file or URL, as for ``netpart predict --input``; an array (rows, *sample) of the values that the net
+    reads; or None for the job's own test data. ``rows`` is the number of rows (default: all). The result, in the order
+    of the rows: classes, int32, (rows,) or (rows, *places); with ``probabilities`` (rows, classes) or (rows, *places,
+    classes); with ``layer`` the values of the first output of that layer, (rows, ...). Numbers have the dtype of the
+    job. The other arguments are those of ``run``. Raises ConfigError and DataError for an input, a layer or a
+    checkpoint that does not fit the job, and what ``run`` raises.
+    """
+    from netpart.errors import ConfigError
+    from netpart.trained.array_source import open_source
+    from netpart.trained.prediction import predict_array
+    from netpart.trained.prediction_job import PredictionRequest
+
+    if rows is not None and (rows := _whole("rows", rows)) < 1:
+        raise ConfigError("rows", "1 or more", str(rows), "pass another number")
+    workers = _count(workers)
+    job, saved, choice, folder = _trained(_read(job), checkpoint, launcher, workspace)
+    with job.explaining(), open_source(job, input) as source:
+        request = PredictionRequest(source, layer, rows)
+        return predict_array(
+            job, saved, request, probabilities, workers=workers, choice=choice, listener=listener, workspace=folder
+        )
+
+
+def _trained(
+    job: Job, checkpoint: str | PathLike[str] | None, launcher: str, workspace: str | PathLike[str] | None
+) -> tuple[Job, Path, LaunchChoice, Path | None]:
+    """The job in one group of workers, its checkpoint, how to launch it, and the folder of its logs."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from netpart.launch.report.workspace import newest_checkpoint
+    from netpart.launch.run import LaunchChoice
+    from netpart.proto.cluster import single_group_job
+
+    saved = newest_checkpoint(job.proto) if checkpoint is None else Path(checkpoint)
+    # Groups and servers are for training.
+    job = replace(job, proto=single_group_job(job.proto))
+    return job, saved, LaunchChoice(launcher), None if workspace is None else Path(workspace)
 
 
 def _count(workers: int | None) -> int | None:

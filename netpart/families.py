@@ -53,6 +53,7 @@ RATES: Registry[Callable[[LRGenProto], Schedule]] = Registry(
         "kFixedStep": "netpart.updaters.schedule:fixed_step_rate",
         "kCosine": "netpart.updaters.schedule:cosine_rate",
         "kOneCycle": "netpart.updaters.schedule:one_cycle_rate",
+        "kPlateau": "netpart.updaters.plateau:plateau_rate",
     },
 )
 """Learning-rate schedules by the name of their ChangeMethod; those of packages by the job's ``user_type``."""

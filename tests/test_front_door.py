@@ -35,7 +35,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_front_door_has_these_names_and_no_others() -> None:
     errors = ["ConfigError", "DataError", "NetpartError", "WorkerFailed"]
-    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", "build", "load", "partition", "run"]
+    verbs = ["build", "evaluate", "load", "partition", "predict", "run"]
+    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", *verbs]
     assert netpart.ConfigError is ConfigError
     assert all(hasattr(netpart, name) for name in netpart.__all__)
     assert not hasattr(netpart, "__path_to_nowhere__")

@@ -126,6 +126,9 @@ GROUPS: dict[str, dict[str, Example | None]] = {
     "Losses": {
         "kSoftmaxLoss": Example("", (Spec((8, 10)), LABELS)),
         "kEuclideanLoss": on(ROWS, ROWS),
+        "kL1Loss": on(ROWS, ROWS),
+        "kHuberLoss": on(ROWS, ROWS, conf="loss_conf { delta: 0.5 }"),
+        "kBinaryLoss": Example("loss_conf { positive_weight: 2 }", (Spec(ROWS), Spec(ROWS, INT))),
     },
     "Outputs": {
         "kAccuracy": Example("", (Spec((8, 10)), LABELS)),

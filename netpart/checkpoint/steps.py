@@ -9,12 +9,17 @@ from pathlib import Path
 from netpart.errors import DataError, clip_text, os_error_text
 
 _NAME = re.compile(r"step(\d{8,})\.safetensors", re.ASCII)
-_PARTIAL = re.compile(r"step\d{8,}\.(safetensors|updater)\.partial", re.ASCII)
+_PARTIAL = re.compile(r"(?:step\d{8,}|best)\.(safetensors|updater)\.partial", re.ASCII)
 
 
 def step_file(folder: Path, step: int) -> Path:
     """The path of a step's checkpoint, e.g. ``folder/step00000100.safetensors``."""
     return folder / f"step{step:08d}.safetensors"
+
+
+def best_file(folder: Path) -> Path:
+    """The path of the checkpoint of the best validation. It has no step in its name, so no run resumes from it."""
+    return folder / "best.safetensors"
 
 
 def updater_file(path: Path) -> Path:
@@ -44,12 +49,13 @@ def latest_checkpoint(folder: Path) -> Path | None:
 def remove_checkpoint(path: Path) -> None:
     """Remove a checkpoint, then its updater's state. Raises DataError if that is not allowed."""
     # In the other order, a crash in between would leave a checkpoint that seems to have no updater state.
-    for file in (path, updater_file(path)):
-        try:
-            file.unlink(missing_ok=True)
-        except OSError as error:
-            hint = "allow it, and go on with --resume"
-            raise DataError(f"{file}: expected to remove it, got {os_error_text(error)}; {hint}") from error
+    _remove_file(path)
+    remove_updater_file(path)
+
+
+def remove_updater_file(path: Path) -> None:
+    """Remove the updater's state of a checkpoint, if there is any. Raises DataError if that is not allowed."""
+    _remove_file(updater_file(path))
 
 
 def remove_partial_files(folder: Path) -> None:
@@ -58,6 +64,15 @@ def remove_partial_files(folder: Path) -> None:
         for path in _folder_files(folder):
             if _PARTIAL.fullmatch(path.name):
                 path.unlink()
+
+
+def _remove_file(file: Path) -> None:
+    """Remove ``file`` if it exists. Raises DataError if that is not allowed."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        hint = "allow it, and go on with --resume"
+        raise DataError(f"{file}: expected to remove it, got {os_error_text(error)}; {hint}") from error
 
 
 def _folder_files(folder: Path) -> list[Path]:

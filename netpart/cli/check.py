@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from netpart.errors import JobError
     from netpart.graph.partition import Partition
+    from netpart.measure.epoch_size import EpochSize
     from netpart.plan.price.group_traffic import GroupTraffic
     from netpart.plan.text import plan_table as plan
     from netpart.plan.text.plan_table import LayerRow, WorkerRow
@@ -41,8 +42,10 @@ def run_verb(args: argparse.Namespace) -> int:
     steps.
     """
     from netpart.cli.common import load_job
+    from netpart.cli.epoch_table import print_epoch_table
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
+    from netpart.measure.epoch_size import tabulate_epochs
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.price.group_traffic import predict_group_traffic
     from netpart.plan.text.advice import partition_warnings, recut_warnings
@@ -61,10 +64,12 @@ def run_verb(args: argparse.Namespace) -> int:
     table = tabulate_partition(cut)
     errors = [error.line() for error in failures]
     groups = predict_group_traffic(add_job_servers(cut))
+    epochs = tabulate_epochs(cut, [*failures, *absent])
     if args.json:
-        _print_check_json(table, warnings, errors, groups)
+        _print_check_json(table, epochs, warnings, errors, groups)
     else:
         _print_check_tables(table)
+        print_epoch_table(epochs)
         _print_messages("groups", [f"{groups}"] if groups else [])
         _print_messages("warning", warnings)
         _print_messages("error", errors)
@@ -103,12 +108,13 @@ def _failures_exit_code(failures: Sequence[Exception]) -> int:
 
 
 def _print_check_json(
-    table: plan.PlanTable, warnings: list[str], errors: list[str], groups: GroupTraffic | None
-) -> None:
+    table: plan.PlanTable, epochs: Sequence[EpochSize], warnings: list[str], errors: list[str],
+    groups: GroupTraffic | None,
+) -> None:  # fmt: skip
     """Print the tables, the warnings, the errors and the traffic between groups as one JSON object."""
     from dataclasses import asdict
 
-    found = {**asdict(table), "warnings": warnings, "errors": errors}
+    found = {**asdict(table), "inputs": [asdict(epoch) for epoch in epochs], "warnings": warnings, "errors": errors}
     found |= {"groups": asdict(groups)} if groups else {}
     print(json.dumps(found, indent=2, ensure_ascii=False))
 

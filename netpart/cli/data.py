@@ -1,4 +1,4 @@
-"""netpart data: makes the data sets that the jobs of the zoo read, and converts files of users."""
+"""netpart data: looks at the data of a job, makes the data sets of the zoo, and converts files of users."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from netpart.cli.common import parse_count, parse_positive
 from netpart.cli.data_conversion import add_conversion_parsers
+from netpart.cli.data_look import add_look_parser
 
-HELP = "make a data set in a format that jobs can read"
+HELP = "look at the data of a job, or make a data set in a format that jobs can read"
 DIGITS = "write the 1 797 handwritten digits of scikit-learn, enlarged to 28x28, as kvfile stores"
 PYTHON = "write the source of Python's standard library as one text file"
 PHANTOM = "generate a cohort of synthetic MRI scans of healthy and ill brains, as NIfTI files and tables"
@@ -25,6 +26,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the verb, its data sets and their folders."""
     parser: argparse.ArgumentParser = subparsers.add_parser("data", help=HELP, description=HELP)
     sets = parser.add_subparsers(metavar="SET", required=True)
+    add_look_parser(sets)
     digits = sets.add_parser("digits", help=DIGITS, description=DIGITS)
     digits.add_argument("folder", type=Path, metavar="DIR", help="folder to write the stores to, e.g. data/digits")
     digits.set_defaults(make=_make_digits)
@@ -81,7 +83,7 @@ def _parse_size(text: str) -> tuple[int, int]:
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Make the data set and print what was made. Returns 0."""
+    """Make the data set, or look at data, and print the result. Returns 0."""
     print(args.make(args))
     return 0
 

@@ -1,4 +1,4 @@
-"""The sets of `netpart data` that convert files of users to a kvfile: array, csv, kvfile."""
+"""The sets of `netpart data` that convert files of users: array, csv and kvfile to a kvfile, tar to tar files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ if TYPE_CHECKING:
 ARRAY = "convert an array of a .npy, .npz or HDF5 file to a kvfile, a record per row"
 CSV = "convert a CSV file to a kvfile, a record per line"
 KVFILE = "convert an LMDB store, of Caffe's or SINGA's records, to a kvfile"
+TAR = (
+    "copy the images of a folder, or of a list, to tar files in the form of WebDataset, without a change of their bytes"
+)
 BLOCK = 256
 """Lines per read."""
 
 
 def add_conversion_parsers(sets: Any) -> None:
-    """Add the sets array, csv and kvfile."""
+    """Add the sets array, csv, kvfile and tar."""
     array = _add_set(sets, "array", ARRAY, "the .npy, .npz or HDF5 file", _convert_array)
     array.add_argument("--data", default="", metavar="NAME", help="array of the rows in an .npz or HDF5 file")
     array.add_argument("--label", default="", metavar="NAME", help="array of the labels in an .npz or HDF5 file")
     array.add_argument("--label-file", type=Path, metavar="FILE", help="file of the labels (default: SOURCE)")
     _add_csv_options(_add_set(sets, "csv", CSV, "the CSV file", _convert_csv))
     _add_set(sets, "kvfile", KVFILE, "the folder or the file of the store", _convert_store)
+    _add_tar_parser(sets)
 
 
 def _add_set(sets: Any, name: str, text: str, source: str, make: Any) -> argparse.ArgumentParser:
@@ -34,6 +38,19 @@ def _add_set(sets: Any, name: str, text: str, source: str, make: Any) -> argpars
     parser.add_argument("target", type=Path, metavar="DEST", help="kvfile to write, e.g. data/train.bin")
     parser.set_defaults(make=make)
     return parser
+
+
+def _add_tar_parser(sets: Any) -> None:
+    tar = sets.add_parser("tar", help=TAR, description=TAR)
+    what = "folder with a folder of images per class, or CSV file `path,label` or `path,mask`"
+    tar.add_argument("source", type=Path, metavar="SOURCE", help=what)
+    tar.add_argument("target", type=Path, metavar="DEST", help="folder for the tar files, e.g. data/photos")
+    tar.add_argument("--masks", type=Path, metavar="DIR", help="folder with a mask for each image, instead of classes")
+    tar.add_argument("--classes", nargs="+", default=(), metavar="NAME", help="folders of the classes, in this order")
+    tar.add_argument(
+        "--shard-mib", type=parse_positive, default=256, metavar="MIB", help="size of a tar file (default: 256)"
+    )
+    tar.set_defaults(make=_convert_to_tar)
 
 
 def _add_csv_options(csv: argparse.ArgumentParser) -> None:
@@ -107,6 +124,16 @@ def _convert_store(args: argparse.Namespace) -> str:
     from netpart.data.make.record_copies import convert_lmdb
 
     return _made(args.target, convert_lmdb(args.source, args.target))
+
+
+def _convert_to_tar(args: argparse.Namespace) -> str:
+    """Copy images to tar files; return the line to print."""
+    from netpart.data.make.tar_shards import make_tar_shards
+    from netpart.units import plural_text
+
+    count, shards, classes = make_tar_shards(args.source, args.target, args.shard_mib << 20, args.classes, args.masks)
+    named = f"; classes from 0: {', '.join(classes)}" if classes else ""
+    return f"{args.target}: made {plural_text(shards, 'tar file')} of {plural_text(count, 'image')}{named}"
 
 
 def _made(target: Path, count: int) -> str:

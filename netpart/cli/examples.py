@@ -43,7 +43,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "diff": ("netpart diff graphs/mnist/conv.conf graphs/mnist/ring.conf --workers 3",),
     "explain": ("netpart explain graphs/mnist/conv.conf conv2 --workers 3",),
-    "data": ("netpart data digits data/digits", "netpart data phantom data/phantom --subjects 16 --spacing 8"),
+    "data": (
+        "netpart data look graphs/mnist/conv.conf -o out/rows.png",
+        "netpart data digits data/digits",
+        "netpart data phantom data/phantom --subjects 16 --spacing 8",
+    ),
     "zoo": ("netpart zoo", "netpart zoo mnist/conv", "netpart zoo gpt jobs"),
 }
 """Example command lines by verb."""

@@ -68,17 +68,18 @@ def _parse_map_path(text: str) -> Path:
 
 def run_verb(args: argparse.Namespace) -> int:
     """Explain one sample or all, print the result and write the files. Returns 0."""
-    from netpart.cli.sample import newest_checkpoint, use_one_core
+    from netpart.cli.sample import use_one_core
 
     _check_gradcam_options(args)
     # Before these imports load NumPy: its BLAS reads the number of threads once, when it is loaded.
     use_one_core()
+    from netpart.launch.report.workspace import newest_checkpoint
     from netpart.trained.gradcam import SampleExplainer
     from netpart.trained.pointing_game import TargetRegion
 
     job = load_job(args, provide=False)
     region = TargetRegion(args.region) if args.region else None
-    checkpoint = None if args.untrained else args.checkpoint or newest_checkpoint(args)
+    checkpoint = None if args.untrained else args.checkpoint or newest_checkpoint(job.proto)
     explainer = SampleExplainer(job, checkpoint, args.layer, args.method)
     if args.every and region:
         return _explain_every_scan(explainer, region, args.target)

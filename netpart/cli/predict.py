@@ -20,8 +20,8 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser("predict", help=HELP, description=HELP)
     add_evaluation_options(parser)
     parser.add_argument(
-        "--input", type=Path, metavar="SOURCE", help="rows to predict for: a file of the kind that the job's input"
-        " layer reads, or a NumPy file NAME.npy (rows, *sample) (default: the job's test data)",
+        "--input", metavar="SOURCE", help="rows to predict for: a file or URL of the kind that the job's input layer"
+        " reads, or a NumPy file NAME.npy (rows, *sample) (default: the job's test data)",
     )  # fmt: skip
     parser.add_argument(
         "--rows", type=parse_positive, metavar="N", help="predict for the first N rows (default: all of them)"
@@ -59,13 +59,15 @@ def _predict(args: argparse.Namespace, job: Any, setting: Any) -> Prediction:
     """Run the prediction and print its events."""
     from netpart.cli.evaluate import print_event
     from netpart.cli.launch_options import launch_choice
-    from netpart.cli.sample import newest_checkpoint
+    from netpart.launch.report.workspace import newest_checkpoint
     from netpart.trained.prediction import predict_rows
     from netpart.trained.prediction_files import PredictionOutput
     from netpart.trained.prediction_job import PredictionRequest
+    from netpart.trained.prediction_source import parse_source
 
-    request = PredictionRequest(args.input, args.layer, args.rows)
+    source = None if args.input is None else parse_source(job, args.input)
+    request = PredictionRequest(source, args.layer, args.rows)
     return predict_rows(
-        job, args.checkpoint or newest_checkpoint(args), request, PredictionOutput(args.output, args.all),
+        job, args.checkpoint or newest_checkpoint(job.proto), request, PredictionOutput(args.output, args.all),
         choice=launch_choice(args, setting), listener=print_event, workspace=args.workspace,
     )  # fmt: skip

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from netpart.choices import LOCAL_LAUNCHERS
 
 if TYPE_CHECKING:
+    from netpart.measure.data_waits import DataWait
     from netpart.measure.profile import ProfiledRun
     from netpart.measure.step_profile import LayerTime, StepProfile, WorkerMemory, WorkerTime
 
 HELP = "run some training steps on real workers, and show their time and memory by layer and by worker"
 LAYERS = ("layer", "type", ">forward", ">backward", ">update", ">share", ">FLOPs", ">GFLOP/s")
 WORKERS = (
-    ">worker", ">step", ">forward", ">backward", ">update", ">moving", ">talking", ">waiting", ">other",
+    ">worker", ">step", ">reading", ">forward", ">backward", ">update", ">moving", ">talking", ">waiting", ">other",
     ">travelling", ">overlapped",
 )  # fmt: skip
 LARGEST = 8
@@ -24,6 +25,7 @@ LARGEST = 8
 
 FOOTNOTE = """All times are medians over the steps. A layer's times are those of the worker that needs longest for it;
 its share is relative to the sum over all layers; GFLOP/s are those of one worker while it computes the layer.
+reading     waiting for rows of the data that were not read ahead, and copying them; of a layer it is forward
 moving      copying, adding and clearing within a worker
 talking     sending messages and reading received ones
 travelling  time for which messages to or from the worker were in flight
@@ -128,7 +130,18 @@ def _print_profile_tables(profile: StepProfile) -> None:
     print()
     parts = [f">{name}" for name in profile.memory[0].parts]
     TextTable((">worker", *parts, ">total"), [_worker_memory_cells(row) for row in profile.memory]).print()
-    print("", *(_peak_line(row) for row in profile.memory), "", FOOTNOTE, sep="\n")
+    peaks = [_peak_line(row) for row in profile.memory]
+    print("", *map(_data_wait_line, profile.data), *peaks, "", FOOTNOTE, sep="\n")
+    for wait in profile.data:
+        if wait.hint:
+            print(f"\nhint: {wait.share:.0%} of a step is the wait for rows of {wait.name}; {wait.hint}")
+
+
+def _data_wait_line(wait: DataWait) -> str:
+    """The line about the wait for rows of one input layer."""
+    from netpart.units import seconds_text
+
+    return f"{wait.name}: a step waits {seconds_text(wait.seconds)} for its rows, {wait.share:.1%} of the step"
 
 
 def _layer_time_cells(row: LayerTime, total: float) -> tuple[str, ...]:
@@ -143,7 +156,7 @@ def _layer_time_cells(row: LayerTime, total: float) -> tuple[str, ...]:
 
 def _worker_time_cells(row: WorkerTime) -> tuple[str, ...]:
     """The cells of one worker's row."""
-    busy = row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
+    busy = row.reading, row.forward, row.backward, row.update, row.moving, row.talking, row.waiting, row.other
     share = f"{row.overlapped / row.travelling:.0%}" if row.travelling else "-"
     return str(row.worker), _duration_text(row.step), *map(_duration_text, busy), _duration_text(row.travelling), share
 

@@ -12,7 +12,7 @@ from netpart.choices import TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
-    from netpart.launch.report.events import Event, Staleness, Started, Summary
+    from netpart.launch.report.events import Event, Judged, Staleness, Started, Summary
     from netpart.launch.report.speedup import Speedup
 
 THROUGH = {
@@ -60,13 +60,15 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
 
 def event_line(event: Event) -> str:
     """The line that reports one event."""
-    from netpart.launch.report.events import Invited, Joined, Measured, Noticed, Saved
+    from netpart.launch.report.events import Invited, Joined, Judged, Measured, Noticed, Saved
     from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
         speed = f"  {_training_speed(event)}" if event.phase == "train" else ""
         name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
         return f"{name} @ step {event.step}  {_metrics_line(event.metrics)}{speed}"
+    if isinstance(event, Judged):
+        return _judged_line(event)
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):
@@ -91,6 +93,13 @@ def event_line(event: Event) -> str:
         f"batch {event.batch}, {played}; memory {memory}; "
         f"tensors through {THROUGH.get(event.transport, event.transport)}{_idle_workers_text(event)}"
     )
+
+
+def _judged_line(event: Judged) -> str:
+    """The line that reports a decision after a validation."""
+    what = {"stop": "Stopped", "best": "Best", "rate": "Plateau"}.get(event.decides, event.decides)
+    value = "not reported" if event.value is None else _metric_text(event.value)
+    return f"{what} @ step {event.step}  {event.metric} = {value}: {event.reason}"
 
 
 def _idle_workers_text(event: Started) -> str:
@@ -162,10 +171,20 @@ def summary_text(summary: Summary) -> str:
         f" {summary.samples_per_second:,.0f} samples/s",
         "moved": f"{bytes_text(summary.bytes_counted)} between {members}, {agree} ({summary.bytes_predicted:,} bytes)",
         "staleness": staleness_text(summary.staleness) if summary.staleness else "",
+        "stopped": summary.stopped,
+        "best": _best_text(summary),
         "checkpoint": summary.checkpoint + (": initial values, as no step was trained" if untrained else ""),
     }
     lines = [f"{name:>10}  {text}" for name, text in rows.items() if text]
     return "\n".join([*lines, *(confusion_text(name, table) for name, table in summary.tables.items())])
+
+
+def _best_text(summary: Summary) -> str:
+    """The best validation of the run and its checkpoint; "" if there is none."""
+    best = summary.best
+    if not best or best["value"] is None:
+        return ""
+    return f"{best['metric']} = {_metric_text(best['value'])} at step {best['step']}: {summary.best_checkpoint}"
 
 
 def evaluation_text(summary: Summary) -> str:

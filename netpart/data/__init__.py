@@ -11,6 +11,7 @@ __all__ = [
     "atomic_file",
     "corpus",
     "crop_images",
+    "open_bytes",
     "prefetched_rows",
     "record_order",
     "repeated_rows",

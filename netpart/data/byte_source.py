@@ -15,9 +15,13 @@ AHEAD = 1 << 12
 
 
 class ByteSource(ABC):
-    """An open file. ``size`` is its size in bytes when it was opened; ``path`` names it in messages."""
+    """An open file. ``size`` is its size in bytes when it was opened; ``path`` names it in messages.
+
+    ``version`` differs between two contents of one path; "" if nothing tells them apart.
+    """
 
     size: int
+    version: str = ""
     stride: ClassVar[int] = BLOCK
     """Bytes per read of ``blocks``."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from weakref import finalize
 
 from netpart.data.byte_source import ByteSource
 from netpart.errors import DataError, os_error_text
 from netpart.files import open_file
+
+SETTLED = 2.0
+"""Seconds after its last change from which on the time of a file tells its versions apart: file systems round it."""
 
 
 class FileBytes(ByteSource):
@@ -20,7 +24,9 @@ class FileBytes(ByteSource):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._file = open_file(path)
-        self.size = os.fstat(self._file.fileno()).st_size
+        status = os.fstat(self._file.fileno())
+        self.size = status.st_size
+        self.version = _local_version(status)
         finalize(self, self._file.close)
 
     def read(self, start: int, stop: int) -> bytes:
@@ -46,3 +52,10 @@ class FileBytes(ByteSource):
             raise DataError(
                 f"{place}: expected {count} more, got {os_error_text(error)}; copy the file anew"
             ) from error
+
+
+def _local_version(status: os.stat_result) -> str:
+    """What tells the versions of a file apart; "" for one that changed just now, as it may do so again unnoticed."""
+    if abs(time.time() - status.st_mtime) < SETTLED:
+        return ""
+    return f"{status.st_dev} {status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.parallel_copy import copy_in_pieces
 from netpart.spec import Region, Shape, contains, extent, whole_region
 
 Data: TypeAlias = NDArray[Any] | None
-Labels: TypeAlias = NDArray[np.int32] | None
+Labels: TypeAlias = NDArray[Any] | None
+"""Labels, int32, or targets, of the dtype of the data."""
 
 
 class RowOutputs(NamedTuple):
@@ -44,9 +44,9 @@ class RowSource(ABC):
     ) -> None:  # fmt: skip
         """Fill rows ``lo`` to ``hi`` (excluded) of the global mini-batch of ``step``; None: not wanted.
 
-        ``data_out``: (hi − lo, *box); ``label_out``: (hi − lo, *labels of the box) int32. ``box``: the region of the
-        row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has another shape,
-        DataError for rows that cannot be read, or that have no labels although they are wanted.
+        ``data_out``: (hi − lo, *box); ``label_out``: (hi − lo, *labels of the box), int32 or targets. ``box``: the
+        region of the row's axes that ``data_out`` holds, by default all. Raises ValueError if the box or an output has
+        another shape, DataError for rows that cannot be read, or that have no labels although they are wanted.
         """
         box = whole_region(self.shape) if box is None else box
         if len(box) != len(self.shape) or not contains(whole_region(self.shape), box):

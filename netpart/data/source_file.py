@@ -1,18 +1,19 @@
-"""Rows of a file of plain elements: a NumPy file (.npy), or bytes that are tokens."""
+"""Rows of a NumPy file (.npy), or of a file of plain elements: bytes, or tokens of several bytes."""
 
 from __future__ import annotations
 
 import io
 import tokenize
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.file_bytes import FileBytes
+from netpart.data.byte_source import ByteSource
+from netpart.data.open_bytes import open_bytes
 from netpart.data.record_order import RecordOrder
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.errors import DataError, MissingData, os_error_text
 from netpart.spec import Region, Shape, relative_slices, whole_region
@@ -21,25 +22,29 @@ HEADER_BYTES = 1 << 16
 """Bytes in which the header of a NumPy file must end. NumPy's own headers have 128."""
 MAGIC = b"\x93NUMPY"
 SUFFIX = ".npy"
+BYTE: np.dtype[Any] = np.dtype(np.uint8)
 TOKENS = 1 << 31
 """A token is a whole number from 0 to before this."""
 
 
 class SourceFile:
-    """The rows of a NumPy file (rows, *sample), or those of ``shape`` in a file of bytes if that is given.
+    """The rows of a NumPy file (rows, *sample), or those of ``shape`` in a file of plain elements if that is given.
 
-    A last row of bytes that is not full is padded with byte 0. ``integers``: the rows must be tokens. Raises DataError
-    for a file that is missing, empty, too short or of another kind, and for a NumPy file of objects.
+    A last row of plain elements, which have the type ``element``, is padded with 0 if it is not full. ``integers``: the
+    rows must be tokens. Raises DataError for a file that is missing, empty, too short or of another kind, and for a
+    NumPy file of objects.
     """
 
-    def __init__(self, path: Path, shape: Shape = (), integers: bool = False) -> None:
+    def __init__(
+        self, path: DataPath, shape: Shape = (), integers: bool = False, element: np.dtype[Any] = BYTE
+    ) -> None:
         self.path = path
-        self._bytes = _open_bytes(path)
-        self.dtype: np.dtype[Any] = np.dtype(np.uint8)
+        self._bytes = _open_rows(path)
+        self.dtype = element
         self._start = 0
         self._integers = integers
         if shape:
-            self.shape, self.count = shape, -(-self._bytes.size // prod(shape))
+            self.shape, self.count = shape, self._count_plain_rows(shape)
         else:
             self._read_header()
         if self.count < 1:
@@ -57,6 +62,14 @@ class SourceFile:
                 f"{self.path}: row {number}: expected tokens from 0 to {TOKENS - 1}, got {wrong}; change it"
             )
         return values
+
+    def _count_plain_rows(self, shape: Shape) -> int:
+        """The number of rows of plain elements, a last one that is not full included."""
+        size = self.dtype.itemsize
+        if self._bytes.size % size:
+            hint = "set token_conf.element to the type with which it was written, or write it anew"
+            self._refuse(f"tokens of {size} bytes each", f"{self._bytes.size} bytes", hint)
+        return -(-self._bytes.size // (prod(shape) * size))
 
     def _read_header(self) -> None:
         """Find shape, dtype and start of the elements of a NumPy file, and check that they are all there."""
@@ -115,10 +128,10 @@ class SourceFileRows(RowSource):
                 out.data[i] = self._file.row(row)[crop]
 
 
-def _open_bytes(path: Path) -> FileBytes:
+def _open_rows(path: DataPath) -> ByteSource:
     """Open the file at ``path``. Raises DataError."""
     try:
-        return FileBytes(path)
+        return open_bytes(path)
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a file of rows, got nothing there; correct --input") from None
     except OSError as error:

@@ -5,6 +5,7 @@ __all__ = [
     "graph",
     "holdings",
     "ineffective_settings",
+    "judged_metrics",
     "net",
     "notebook_display",
     "partition",

@@ -80,6 +80,7 @@ def _build_nodes(
         with faults.collecting(), locate_errors(_layer_path(i), conf, read):
             read += parts.sources(i, conf, built)
             made = _build_node(len(nodes), conf, phase, read, shared, _layer_path(i), folder, rows, data_cache)
+            _refuse_lost_targets(made, nodes)
             found = parts.of(made)
             # One layer can yield several nodes: a kSlice is one node for each of its parts that a layer reads.
             nodes += found
@@ -273,6 +274,24 @@ def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.read_output(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def _refuse_lost_targets(node: Node, nodes: Sequence[Node]) -> None:
+    """Raise ConfigError if ``node`` names, for its target, a layer that passes on data of an input without its targets.
+
+    The data would be the target then, without a word.
+    """
+    for k, source in enumerate(node.sources[: len(node.conf.srclayers)]):
+        if node.layer.read_output(k) == "target" and _drops_targets(nodes[source.node], nodes):
+            got = f"{node.conf.srclayers[k]}, which passes on the data alone"
+            hint = "name the input layer here, or omit its target: true"
+            raise ConfigError(node.name, "a layer with targets", got, hint, at=("srclayers", k))
+
+
+def _drops_targets(node: Node, nodes: Sequence[Node]) -> bool:
+    """True for a layer that passes on labels, but not the targets that a source of it has."""
+    above = [nodes[source.node] for source in node.sources] if type(node.layer).carries_labels(node.conf) else []
+    return any("target" in each.layer.output_names or _drops_targets(each, nodes) for each in above)
 
 
 def _label_output(source: Node) -> Source | None:

@@ -65,9 +65,9 @@ class Node:
 class Net(NotebookDisplay):
     """The layer DAG of one phase. ``rows`` is the mini-batch size by which its losses are normalised.
 
-    ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two
-    (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which a pass inserted a
-    total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
+    ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two, or by three if the
+    index is there twice (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which
+    a pass inserted a total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
     """
 
     name: str
@@ -114,7 +114,8 @@ class Net(NotebookDisplay):
         for node in self.nodes:
             # Labels and records carry no gradient, so parameters above an integer input do not count.
             float_sources = [s.node for s in node.sources if self.spec(s).dtype == FLOAT]
-            trains = bool(node.params) or any(above[s] for s in float_sources)
+            learns = any(not spec.read_only for spec in node.layer.params)
+            trains = learns or any(above[s] for s in float_sources)
             above[node.index] = trains and node.layer.has_gradient
         for node in reversed(self.nodes):
             below[node.index] |= node.layer.is_loss

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from netpart.choices import PHASES, TRAIN
 from netpart.errors import ConfigError, FaultList
-from netpart.graph.build import build_net, layer_field_errors
+from netpart.graph.build import build_net, layer_field_errors, locate_errors
 from netpart.graph.graph import Graph
 from netpart.graph.holdings import Bucket, Holding, ServerPiece
 from netpart.graph.invariants import check_graph
@@ -210,10 +210,13 @@ def _cut_micro_batches(
 
 
 def _check_micro_batches(net: Net, count: int) -> None:
-    """Raise ConfigError for micro-batches of a net with a layer that slices or joins rows of the batch.
+    """Raise ConfigError for micro-batches of a net with a layer that needs the whole mini-batch.
 
-    Such a layer would make other rows from a micro-batch than from the whole mini-batch.
+    A layer that slices or joins rows of the batch would make other rows from a micro-batch than from the mini-batch.
     """
+    for each in net.nodes if count > 1 else ():
+        with locate_errors(each.at, each.conf):
+            each.layer.check_micro_batches(count)
     node = next((node for node in net.nodes if node.layer.makes_rows), None)
     if count > 1 and node is not None:
         at = ("neuralnet", "micro_batches")

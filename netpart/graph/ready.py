@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from netpart import initialisers
 from netpart.errors import ConfigError, FaultList, JobError, combine_faults
 from netpart.graph.build import locate_errors
+from netpart.graph.judged_metrics import find_judging_faults
 from netpart.proto.phase import PHASE_VALUES
 from netpart.spec import INT
 from netpart.updaters import build_updater
@@ -47,7 +48,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
 
 
 def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
-    """Faults that keep a run of ``partition`` from training: no number of steps, no loss."""
+    """Faults that keep a run of ``partition`` from training: no number of steps, no loss, nothing to judge by."""
     job = partition.job
     net = partition.graph.net
     if not job.HasField("train_steps"):
@@ -56,13 +57,17 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
     if (job.train_steps > 0 or not job.HasField("train_steps")) and not any(n.layer.is_loss for n in net.nodes):
         hint = "add a kSoftmaxLoss or kEuclideanLoss; with --steps 0 a run only saves initial values"
         yield ConfigError("neuralnet", "a loss to train by", "none", hint, at=("neuralnet",))
+    yield from find_judging_faults(partition)
 
 
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
-    for classes in _label_classes(net, node):
-        node.layer.check_labels(classes)
+    for output, classes, ignored in _label_classes(net, node):
+        if output:
+            node.layer.check_labels(classes, ignored)
+        else:
+            node.layer.check_tokens(classes)
 
 
 def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> None:
@@ -77,10 +82,12 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
                 )
 
 
-def _label_classes(net: Net, node: Node) -> list[int]:
-    """Number of classes of each layer that reads the labels of ``node``."""
+def _label_classes(net: Net, node: Node) -> list[tuple[int, int, int | None]]:
+    """(output, number of classes, ignored label) of each layer that reads tokens (output 0) or labels (output 1) of
+    ``node``."""
     return [
-        reader.layer.classes
+        (source.output, reader.layer.classes, reader.layer.ignored_label)
         for reader in net.nodes
-        if reader.layer.classes and any(s.node == node.index and net.spec(s).dtype == INT for s in reader.sources)
+        for source in reader.sources
+        if reader.layer.classes and source.node == node.index and net.spec(source).dtype == INT
     ]

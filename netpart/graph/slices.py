@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from netpart.proto.job_pb2 import LayerProto
 
 
+LABELS = "label", "target"
+"""Outputs of input layers that are not data."""
+
+
 class SliceReading(NamedTuple):
     """One read of a kSlice: ``reader`` names ``source`` as number ``k`` of its srclayers, for output ``wanted``."""
 
@@ -145,7 +149,7 @@ def _ancestor_indices(nodes: Sequence[Node], built: Iterable[Node]) -> set[int]:
         if (index := left.pop()) not in found:
             found.add(index)
             sources = by_index[index].sources
-            left += [s.node for s in sources if by_index[s.node].layer.output_names[s.output] != "label"]
+            left += [s.node for s in sources if by_index[s.node].layer.output_names[s.output] not in LABELS]
     return found
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from netpart.kernels.activation import Kind
-from netpart.kernels.op import Array, Box
+from netpart.kernels.op import Array, Box, Clock
+from netpart.kernels.philox import UniformDraws
 
 
 class MomentNormArguments(NamedTuple):
@@ -127,6 +128,15 @@ class NormaliseArguments(NamedTuple):
     centred: bool  # False: the mean counts as 0, as in RMS normalisation
 
 
+class AttentionDropout(NamedTuple):
+    """Dropout of the weights of ``attention``, with the arguments of ``dropout``."""
+
+    weights: Array  # the shape of p = (..., T, S), output, kept for the gradient: p · its random factors
+    draw: UniformDraws
+    ratio: float
+    clock: Clock
+
+
 class AttentionArguments(NamedTuple):
     """Arguments of ``attention``, and of ``attention_gradient`` in addition to the gradients: T queries, S keys."""
 
@@ -141,6 +151,9 @@ class AttentionArguments(NamedTuple):
         None,
         None,
     )  # with ``turns_rows``: angles as in ``rotate``, first to rotate q and k by
+    mask: Array | None = None  # (B, S) or None: the keys whose number is ``pad`` are not read
+    pad: int = 0
+    dropout: AttentionDropout | None = None  # or None: y is computed from p itself
 
 
 class LrnFactors(NamedTuple):
@@ -151,19 +164,3 @@ class LrnFactors(NamedTuple):
     alpha: float
     beta: float
     knorm: float
-
-
-class ClassLossArguments(NamedTuple):
-    """Arguments of ``class_loss``: the softmax loss of some of all classes, from the figures of every block of them."""
-
-    x: Array  # (B, ..., C), the scores of C of the classes
-    label: Array  # (B, ...), int32
-    f: Array  # (B, ..., K, figures), those of all K blocks, as ``class_blocks`` wrote them
-    y: Array  # the shape of x, output: the probabilities
-    metrics: Array | None  # (2,) or (3,), sums that the loss is added to; None: the part of other classes reports it
-    owned: Array | None  # bool, the shape of label, or None: the labels that count in the metrics; None: all
-    classes: int  # the number of all classes
-    topk: int  # a hit: the label is among the topk largest scores
-    scale: float  # factor of the loss
-    positions: int  # labels of a row
-    smoothing: float  # the share of the label's probability that is spread over all classes

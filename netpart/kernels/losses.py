@@ -2,100 +2,19 @@
 
 from __future__ import annotations
 
+from netpart.kernels.label_weights import LabelFactors
 from netpart.kernels.metric_sums import MetricSums, unowned_mask
-from netpart.kernels.op import Array, Op, chain_ops
+from netpart.kernels.op import Array, Op
 from netpart.kernels.ranking import Ranking
-from netpart.kernels.softmax import Softmax
+from netpart.kernels.softmax_loss import SoftmaxLosses
 from netpart.kernels.verbs import NOTHING, as_matrix
 
 
-class Losses(Softmax):
+class Losses(SoftmaxLosses):
     """x (B, ..., *F), label int32 (B, ...), owned bool (B, ...) or None; n classes = prod F.
 
     A row has ``positions`` with a label each, on this part or on others: each counts as 1 / ``positions`` of a row.
     """
-
-    def softmax_loss(
-        self, x: Array, label: Array, y: Array, metrics: Array, owned: Array | None, topk: int, scale: float,
-        positions: int = 1, smoothing: float = 0.0,
-    ) -> Op:  # fmt: skip
-        """y (B, ..., n) = softmax(x); metrics (2,) += [Σ -log p_label · scale, hits].
-
-        -log p_label = (max x - x_label) + log Σ exp(x - max x), and the sum is 1 / max y. So it stays exact where the
-        label's y underflows to 0 (Goodfellow et al., Deep Learning, 2016, section 6.2.2.3).
-        A third element of ``metrics``, if there is one, is the first in bits.
-        With ``smoothing`` s, log p_label becomes (1 - s) · log p_label + s · mean log p over all classes
-        (Szegedy et al., Rethinking the Inception Architecture, 2016, section 7). A hit is a row whose label is
-        among the ``topk`` largest x (ties: the lower class first).
-        ``run`` raises DataError if a label is not a class.
-        """
-        if not x.size:
-            return NOTHING
-        xp = self.xp
-        x_bn = as_matrix(x, label.ndim)
-        y_bn = as_matrix(y, label.ndim)
-        column = ((label.size, 1), self.dtype)
-        ranking = Ranking(self, label, x_bn.shape[1], topk)
-        report = MetricSums(self, metrics, owned, label.size, positions)
-
-        def run(picked: Array, top: Array, value: Array, total: Array, *scratch: Array) -> None:
-            ranking.hits(x_bn, picked, value, *scratch)
-            report.add(1, value, total)
-            ranking.best(x_bn, top, *scratch)
-            xp.subtract(top, picked, out=picked)
-            if smoothing:
-                self._smooth(x_bn, top, picked, smoothing, *scratch[-2:])
-            # ``best`` left the index of the maximum in the scratch: this reads y there, which is 1 / Σ exp.
-            ranking.take(y_bn, top, *scratch)
-            xp.log(top, out=top)
-            xp.subtract(picked, top, out=picked)
-            xp.multiply(picked, scale, out=value)
-            report.add(0, value, total)
-            report.in_bits()
-
-        smoothed = [(x_bn.shape, self.dtype), column] if smoothing else []
-        loss = Op(run, [column, column, *report.scratch, *ranking.scratch, *smoothed])
-        return chain_ops(self.softmax(x_bn, y_bn), loss)
-
-    def _smooth(self, x_bn: Array, top: Array, picked: Array, smoothing: float, below: Array, mean: Array) -> None:
-        """Mixes the mean of top - x over all classes into ``picked``, which holds top - x of the label."""
-        xp = self.xp
-        xp.subtract(top, x_bn, out=below)
-        xp.sum(below, axis=1, keepdims=True, out=mean)
-        xp.multiply(mean, smoothing / x_bn.shape[1], out=mean)
-        xp.multiply(picked, 1 - smoothing, out=picked)
-        xp.add(picked, mean, out=picked)
-
-    def softmax_loss_gradient(
-        self, y: Array, label: Array, dx: Array, owned: Array | None, factor: float, smoothing: float = 0.0,
-        among: tuple[int, int] | None = None,
-    ) -> Op:  # fmt: skip
-        """Overwrites dx = (y - (1 - s) · onehot(label) - s / n) · factor where it is owned, and 0 elsewhere.
-
-        s is ``smoothing``. ``among``: the number of the first class of y and n, that of all classes; None: y has all.
-        """
-        if not dx.size:
-            return NOTHING
-        xp = self.xp
-        y_bn = as_matrix(y, label.ndim)
-        dx_bn = as_matrix(dx, label.ndim)
-        foreign = unowned_mask(self, owned, label.size)
-        first, n = among or (0, y_bn.shape[1])
-        classes = xp.arange(first, first + y_bn.shape[1], dtype="int32")
-        labels = label.reshape(-1, 1)
-
-        def run(onehot: Array) -> None:
-            xp.equal(classes, labels, out=onehot)
-            xp.copyto(dx_bn, onehot)
-            if smoothing:
-                xp.multiply(dx_bn, 1 - smoothing, out=dx_bn)
-                xp.add(dx_bn, smoothing / n, out=dx_bn)
-            xp.subtract(y_bn, dx_bn, out=dx_bn)
-            xp.multiply(dx_bn, factor, out=dx_bn)
-            if foreign is not None:
-                xp.copyto(dx_bn, 0, where=foreign)
-
-        return Op(run, [(y_bn.shape, bool)])
 
     def euclidean_loss(self, x: Array, t: Array, y: Array, metrics: Array, owned: Array | None) -> Op:
         """y = x - t; metrics (1,) += Σ y² over the owned rows."""
@@ -132,21 +51,26 @@ class Losses(Softmax):
         return Op(run)
 
     def accuracy(
-        self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None, positions: int = 1
-    ) -> Op:
+        self, x: Array, label: Array, metrics: Array, topk: int, owned: Array | None, positions: int = 1,
+        ignored: int | None = None,
+    ) -> Op:  # fmt: skip
         """metrics (1,) += the owned rows whose label is among the ``topk`` largest of x.
 
-        ``run`` raises DataError if a label is not a class.
+        With ``ignored``, metrics (2,) += [those of the rows that have another label, the number of these].
+        ``run`` raises DataError if a label that counts is not a class.
         """
         if not x.size:
             return NOTHING
         x_bn = as_matrix(x, label.ndim)
-        report = MetricSums(self, metrics, owned, label.size, positions)
-        ranking = Ranking(self, label, x_bn.shape[1], topk)
+        factors = LabelFactors(self, label, None, ignored)
+        report = MetricSums(self, metrics, owned, label.size, positions, factors)
+        ranking = Ranking(self, factors.known, x_bn.shape[1], topk, ignored)
 
         def run(picked: Array, value: Array, total: Array, *scratch: Array) -> None:
+            factors.read()
             ranking.hits(x_bn, picked, value, *scratch)
             report.add(0, value, total)
+            report.count(1, value, total)
 
         return Op(run, [((len(x_bn), 1), self.dtype), *report.scratch, *ranking.scratch])
 

@@ -9,6 +9,8 @@ from math import prod
 from types import EllipsisType
 from typing import Literal
 
+import numpy as np
+
 from netpart.kernels.op import Array, Op, Window
 from netpart.kernels.verbs import NOTHING, Verbs
 from netpart.spec import Shape
@@ -63,6 +65,14 @@ def padding_windows(inputs: Shape, outputs: Shape, window: Window) -> list[Box]:
         rest = [slice(None)] * (len(inputs) - axis - 1)
         boxes += [(..., side, *rest) for side in (slice(0, first), slice(stop, m)) if side.start < side.stop]
     return boxes
+
+
+def element_counts(inputs: Shape, outputs: Shape, window: Window) -> Array:
+    """For each window, the number of its elements that are not padding: an array of shape ``outputs``."""
+    found = np.zeros(outputs, np.int64)
+    for tap in window_taps(inputs, outputs, window):
+        found[tap.outputs] += 1
+    return found
 
 
 class Pooling(Verbs):

@@ -14,8 +14,10 @@ class Ranking:
     arrays for counting.
     """
 
-    def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int) -> None:
+    def __init__(self, verbs: Verbs, label: Array, classes: int, topk: int, ignored: int | None = None) -> None:
+        """``ignored``: the label that counts for nothing, which ``label`` does not contain; named in errors only."""
         xp = verbs.xp
+        self.ignored = ignored
         shape = (label.size, classes)
         self.xp = xp
         self.label = label
@@ -30,7 +32,7 @@ class Ranking:
 
     def hits(self, scores: Array, picked: Array, value: Array, *scratch: Array) -> None:
         """Write the label's score to ``picked`` (B, 1), and 1 or 0 for a hit to ``value`` (B, 1). A NaN is no hit."""
-        check_labels(self.label, len(self.classes))
+        check_labels(self.label, len(self.classes), self.ignored)
         self.xp.add(self.starts, self.label.reshape(-1), out=scratch[0])
         self.take(scores, picked, *scratch)
         if self.alone:
@@ -73,17 +75,18 @@ class Ranking:
         xp.clip(value, 0, 1, out=value)
 
 
-def check_labels(label: Array, classes: int) -> None:
-    """Raise DataError unless every label, at least one, is a class."""
+def check_labels(label: Array, classes: int, ignored: int | None = None) -> None:
+    """Raise DataError unless every label, at least one, is a class. ``ignored`` is named in the error as legal too."""
     if int(label.view("uint32").max()) >= classes:  # one pass: negative labels are large as uint32
         low = int(label.min())
         high = int(label.max())
-        raise DataError(describe_bad_label(low if low < 0 else high, classes))
+        raise DataError(describe_bad_label(low if low < 0 else high, classes, ignored))
 
 
-def describe_bad_label(label: int, classes: int) -> str:
+def describe_bad_label(label: int, classes: int, ignored: int | None = None) -> str:
     """The error text for ``label``."""
+    also = "" if ignored is None else f" or {ignored}, which is ignored"
     return (
-        f"label: expected classes 0 to {classes - 1}, got {label}; "
+        f"label: expected classes 0 to {classes - 1}{also}, got {label}; "
         "check the store's labels, or give the layer below the loss as many outputs as there are classes"
     )

@@ -10,10 +10,12 @@ from netpart.kernels.combine import Combine
 from netpart.kernels.confusion import Confusion
 from netpart.kernels.convolution import Convolution
 from netpart.kernels.dropout import Dropout
+from netpart.kernels.element_losses import ElementLosses
 from netpart.kernels.embedding import Embedding
 from netpart.kernels.feed import Feed
 from netpart.kernels.global_pooling import GlobalPooling
 from netpart.kernels.inner_product import InnerProduct
+from netpart.kernels.label_weights import LabelWeights
 from netpart.kernels.losses import Losses
 from netpart.kernels.lrn import LocalResponseNormalization
 from netpart.kernels.matmul import Matmul
@@ -42,9 +44,11 @@ class Kernels(
     Attention,
     Rotary,
     Embedding,
+    ElementLosses,
     Activation,
     Dropout,
     Losses,
+    LabelWeights,
     Confusion,
     Softmax,
     Vocabulary,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from netpart.kernels.op import Array, Op
@@ -37,9 +38,42 @@ class Softmax(Verbs):
 
         return Op(run, [((len(y_gf), 1), self.dtype)])
 
+    def softmax_along(self, x: Array, y: Array, axis: int) -> Op:
+        """y = exp(x) / Σ exp(x) along ``axis``. Along the last axis ``softmax`` with groups is faster."""
+        if not y.size:
+            return NOTHING
+        xp = self.xp
+        x_oni, y_oni = axis_between(x, axis), axis_between(y, axis)
+        return Op(lambda peak: _write_probabilities(xp, x_oni, y_oni, peak), [(_one_along(x_oni), self.dtype)])
+
+    def softmax_along_gradient(self, y: Array, dy: Array, dx: Array, axis: int) -> Op:
+        """Overwrite dx = y · (dy - Σ dy·y along ``axis``)."""
+        if not dx.size:
+            return NOTHING
+        xp = self.xp
+        y_oni, dy_oni, dx_oni = (axis_between(a, axis) for a in (y, dy, dx))
+
+        def run(total: Array) -> None:
+            xp.multiply(dy_oni, y_oni, out=dx_oni)
+            xp.sum(dx_oni, axis=1, keepdims=True, out=total)
+            xp.subtract(dy_oni, total, out=dx_oni)
+            xp.multiply(dx_oni, y_oni, out=dx_oni)
+
+        return Op(run, [(_one_along(y_oni), self.dtype)])
+
+
+def axis_between(a: Array, axis: int) -> Array:
+    """A view (outer, n, inner) of ``a``, where n is the extent of ``axis``."""
+    return as_matrix(a, axis).reshape(-1, a.shape[axis], prod(a.shape[axis + 1 :]))
+
+
+def _one_along(a: Array) -> tuple[int, int, int]:
+    """The shape of ``a`` (outer, n, inner) with n = 1."""
+    return len(a), 1, a.shape[2]
+
 
 def _write_probabilities(xp: Any, x_gf: Array, y_gf: Array, peak: Array) -> None:
-    """Write the softmax of each row of ``x_gf`` to ``y_gf``; ``peak`` (rows, 1) is scratch."""
+    """Write the softmax along axis 1 of ``x_gf`` to ``y_gf``; ``peak``, of extent 1 on that axis, is scratch."""
     xp.max(x_gf, axis=1, keepdims=True, out=peak)
     xp.subtract(x_gf, peak, out=y_gf)
     xp.exp(y_gf, out=y_gf)

@@ -99,6 +99,8 @@ def _evaluation_job(job: JobProto, played: EvaluatedPhase, step: int) -> JobProt
     copy.updater.CopyFrom(UpdaterProto(type=UpdaterType.kSGD, learning_rate=rate))
     copy.train_steps = step
     copy.resume = False
+    copy.ClearField("early_stop")
+    copy.ClearField("checkpoint_best")
     if played.batches is not None:
         setattr(copy, STEP_FIELDS[played.phase], played.batches)
     return copy

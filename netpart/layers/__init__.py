@@ -20,7 +20,10 @@ INSTEAD = {
 }
 """Types of the language that netpart does not compute -> the type to use instead, the same or similar."""
 ARRAY_NUMBERS, ARRAY_TOKENS = "array of numbers", "array of tokens"
-INTERNAL = dict.fromkeys((ARRAY_NUMBERS, ARRAY_TOKENS), "netpart.layers.inputs.source_rows:SourceRows")
+TOKENS_OF_2, TOKENS_OF_4 = "tokens of 2 bytes", "tokens of 4 bytes"
+INTERNAL = dict.fromkeys(
+    (ARRAY_NUMBERS, ARRAY_TOKENS, TOKENS_OF_2, TOKENS_OF_4), "netpart.layers.inputs.source_rows:SourceRows"
+)
 """Types of layers that netpart itself puts into a job, as user_type -> the class. No page lists them."""
 UNSAID = "kUserLayer"
 """The default of LayerProto.type: the type of a layer whose job sets none."""

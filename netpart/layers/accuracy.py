@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import at_least, check_sources, fault, float_source, label_axes
+from netpart.layers.label_rules import COUNTED, mean_figures, read_argsort_ignored
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
@@ -21,7 +23,7 @@ class Accuracy(Layer):
     """Output (batch, ..., topk): the classes of the largest predictions, best first. It has no gradient.
 
     There may be one label for each position of a row, as for kSoftmaxLoss. A row then counts as the share of its
-    positions that are correct.
+    positions that are correct. Positions whose label is ignore_index are not counted.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAccuracy",)
@@ -37,6 +39,9 @@ class Accuracy(Layer):
         if self.topk > self.classes:
             expected = f"topk up to the {self.classes} classes"
             raise fault(self, expected, str(self.topk), "write a smaller topk", "argsort_conf", "topk")
+        self.ignored_label = read_argsort_ignored(self)
+        if self.ignored_label is not None:
+            self.metrics = (*self.metrics, COUNTED)
         return (Spec((*prediction.shape[: self.places], self.topk), INT),)
 
     @classmethod
@@ -56,5 +61,9 @@ class Accuracy(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         positions = prod(self.inputs[1].shape[1:])
-        count = kernels.accuracy(call.x[0], call.x[1], call.metrics, self.topk, call.owned, positions)
-        return chain_ops(count, kernels.largest(call.x[0], call.y[0]))
+        (x, label) = call.x
+        count = kernels.accuracy(x, label, call.metrics, self.topk, call.owned, positions, self.ignored_label)
+        return chain_ops(count, kernels.largest(x, call.y[0]))
+
+    def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
+        return mean_figures(self.metrics, sums, rows)

@@ -6,7 +6,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from netpart.kernels import flops
-from netpart.kernels.arguments import BatchNormaliseArguments, BatchNormArguments, BatchNormGradientArguments
+from netpart.kernels.arguments import (
+    BatchNormaliseArguments,
+    BatchNormArguments,
+    BatchNormGradientArguments,
+    MomentNormGradientArguments,
+)
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import fault, one_source
 from netpart.layers.layer import Layer, LayerExpansion, MemoryOrder, ParamSpec, RunningStatistic
@@ -29,7 +34,8 @@ class BatchNorm(Layer):
 
     A param block gives the weight, a second one the bias; a third and fourth name the running statistics. A part
     whose channels are not all there needs all of them; a pass expands the layer then, so that only moments travel.
-    With bn_mode LOCAL a part normalises with its own statistics and needs nothing from others.
+    With bn_mode LOCAL a part normalises with its own statistics and needs nothing from others. A frozen layer uses the
+    running statistics in training, too: it is an affine function of each element, and the statistics stay as they are.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
@@ -38,7 +44,7 @@ class BatchNorm(Layer):
     rereads = "x"
     fuses_activation: ClassVar[bool] = True
     fuses_back: ClassVar[bool] = True
-    inner_prefix: ClassVar[str] = "moments"
+    inner_prefix = "moments"
 
     def infer(self) -> tuple[Spec, ...]:
         from netpart.proto.neuron_pb2 import BMProto
@@ -46,6 +52,8 @@ class BatchNorm(Layer):
         conf = self.conf.bm_conf
         source = one_source(self)
         self.local = conf.bn_mode == BMProto.LOCAL
+        self.measures = self.training and not conf.frozen
+        """True if it normalises by the statistics of the batch, which the running ones follow."""
         self.epsilon = conf.epsilon
         if not 0 <= conf.momentum <= 1:
             hint = "it is the share of the running statistics that stays at each step"
@@ -76,18 +84,19 @@ class BatchNorm(Layer):
         keep = self.conf.bm_conf.momentum
         elements = prod(self.output.shape[2:])
         centre = f"{self.name}/{mean.name or RUNNING[0]}"
+        fixed = self.conf.bm_conf.frozen
         return (
-            ParamSpec(RUNNING[0], shape, mean, None, shape, RunningStatistic(keep, elements)),
-            ParamSpec(RUNNING[1], shape, variance, None, shape, RunningStatistic(keep, elements, centre)),
+            ParamSpec(RUNNING[0], shape, mean, None, shape, RunningStatistic(keep, elements), fixed),
+            ParamSpec(RUNNING[1], shape, variance, None, shape, RunningStatistic(keep, elements, centre), fixed),
         )
 
     @property
     def pools(self) -> bool:
-        """True in training unless bn_mode is LOCAL: the parts of a channel then combine their moments."""
-        return self.training and not self.local
+        """True if the parts of a channel combine their moments: in training, unless frozen or with bn_mode LOCAL."""
+        return self.measures and not self.local
 
     def is_self_sufficient(self, placement: Placement) -> bool:
-        if self.training and self.local and not placement.exact:
+        if self.measures and self.local and not placement.exact:
             hint = "cut it into parts that do not overlap, or write bn_mode: SYNC"
             raise fault(self, "disjoint parts with bn_mode: LOCAL", "some that overlap", hint, "bm_conf", "bn_mode")
         alone = all(self._seen(s.region) == s.region for s in placement.shards)
@@ -109,13 +118,16 @@ class BatchNorm(Layer):
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         own = flops.elementwise_flops(size(region))
-        seen = flops.elementwise_flops(size(self._seen(region))) if self.training else 0
-        return Cost(seen + own, (seen + 2 * own,), own * (len(self.params) - 2))
+        affine = own * (len(self.params) - 2)
+        if not self.measures:
+            return Cost(own, (own,), affine)
+        seen = flops.elementwise_flops(size(self._seen(region)))
+        return Cost(seen + own, (seen + 2 * own,), affine)
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         channels = extent(region[1:2])
         moments = (1, *channels, 2)
-        kept = ((moments, FLOAT), (moments, FLOAT), (channels, FLOAT), (channels, FLOAT)) if self.training else ()
+        kept = ((moments, FLOAT), (moments, FLOAT), (channels, FLOAT), (channels, FLOAT)) if self.measures else ()
         return (channels, FLOAT), *kept
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
@@ -123,7 +135,7 @@ class BatchNorm(Layer):
         (x, y) = (call.x[0], call.y[0])
         (rstd, *kept) = call.aux
         w, b = (*affine, None, None)[:2]
-        if not self.training:
+        if not self.measures:
             given = BatchNormaliseArguments(x, s, variance, w, b, y, rstd, self.epsilon, call.activation)
             return kernels.batch_normalise(given)
         m, _, mean, variance = kept
@@ -135,21 +147,32 @@ class BatchNorm(Layer):
         )  # fmt: skip
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
+        return self._through_moments(kernels, call) if self.measures else self._past_moments(kernels, call)
+
+    def _past_moments(self, kernels: Kernels, call: Call) -> Op:
+        """The gradient where mean and variance are constants: those of an affine function of each element."""
+        (x, dy, rstd) = (call.x[0], call.dy[0], call.aux[0])
+        (*affine, s, variance) = call.w
+        w, b = (*affine, None, None)[:2]
+        dw, db = (*call.dw[:-2], None, None)[:2]
+        arguments = MomentNormGradientArguments(
+            x=x, m=None, mean=s, variance=variance, w=w, rstd=rstd, dy=dy, dm=None, dw=dw, db=db,
+            dx=wanted_gradient(call.dx, 0), epsilon=self.epsilon,
+        )  # fmt: skip
+        # The mask of the relu has to be in dy before the sums over dy are taken.
+        masked = [kernels.batch_norm_relu(x, s, rstd, w, b, dy)] if call.through_activation else []
+        return chain_ops(*masked, kernels.moment_norm_gradient(arguments))
+
+    def _through_moments(self, kernels: Kernels, call: Call) -> Op:
         (*affine, s, _) = call.w
         (*gradients, dmean, dvariance) = call.dw
-        dy = call.dy[0]
-        (rstd, *kept) = call.aux
-        x = call.x[0]
-        dx = wanted_gradient(call.dx, 0)
+        (rstd, m, dm, mean, variance) = call.aux
         (w, b), dw, db = (*affine, None, None)[:2], *(*gradients, None, None)[:2]
-        if not self.training:
-            ops = [kernels.batch_norm_parameters(x, s, rstd, dy, dw, db)]
-            return chain_ops(*ops, *([] if dx is None else [kernels.batch_normalise_gradient(rstd, w, dy, dx)]))
-        m, dm, mean, variance = kept
         share = self._count(call) / (call.rows * prod(self.output.shape[2:]))
         arguments = BatchNormGradientArguments(
-            x=x, s=s, m=m, mean=mean, variance=variance, w=w, rstd=rstd, dy=dy, dm=dm, dw=dw, db=db, dx=dx,
-            own=self._own(call), epsilon=self.epsilon, b=b, through=call.through_activation,
+            x=call.x[0], s=s, m=m, mean=mean, variance=variance, w=w, rstd=rstd, dy=call.dy[0], dm=dm, dw=dw, db=db,
+            dx=wanted_gradient(call.dx, 0), own=self._own(call), epsilon=self.epsilon, b=b,
+            through=call.through_activation,
         )  # fmt: skip
         return chain_ops(kernels.batch_norm_gradient(arguments), kernels.moments_share(m, share, dmean, dvariance))
 

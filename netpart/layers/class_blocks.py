@@ -10,8 +10,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar, final
 
 from netpart.kernels import flops
+from netpart.kernels.block_figures import class_bounds, count_block_figures
 from netpart.kernels.op import Op
-from netpart.kernels.vocabulary import class_bounds, count_block_figures
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.proto.layer_pb2 import LayerType
@@ -19,6 +19,7 @@ from netpart.spec import Region, Spec, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
+    from netpart.layers.softmax_loss import SoftmaxLoss
 
 MOST = 64
 """Largest number of blocks. There are fewer if their figures would be more numbers than the classes themselves. The
@@ -34,13 +35,14 @@ class ClassBlocks(Layer):
 
     has_gradient: ClassVar[bool] = False
 
-    def __init__(self, loss: Layer, name: str, topk: int) -> None:
-        """``loss`` is the softmax loss to summarise, ``topk`` the number of largest classes that its metric uses."""
+    def __init__(self, loss: SoftmaxLoss, name: str) -> None:
+        """``loss`` is the softmax loss to summarise."""
         from netpart.proto.job_pb2 import LayerProto
 
-        self.topk = topk
+        self.topk = loss.topk
+        self.weights = loss.weights
         conf = LayerProto(name=name, type=LayerType.kUserLayer, user_type="ClassBlocks", srclayers=loss.conf.srclayers)
-        super().__init__(conf, loss.inputs, training=loss.training)
+        super().__init__(conf, loss.inputs[:2], training=loss.training)
 
     def infer(self) -> tuple[Spec, ...]:
         *places, classes = self.inputs[0].shape
@@ -68,4 +70,5 @@ class ClassBlocks(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         lo, hi = call.region[-2]
-        return kernels.class_blocks(call.x[0], call.x[1], call.y[0], self.bounds[lo : hi + 1], self.topk)
+        bounds = self.bounds[lo : hi + 1]
+        return kernels.class_blocks(call.x[0], call.x[1], call.y[0], bounds, self.topk, self.weights)

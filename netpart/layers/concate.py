@@ -26,7 +26,7 @@ class Concate(Layer):
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
     confs: ClassVar[tuple[str, ...]] = ("concate_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
-    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    output_names: tuple[str, ...] = ("data", "label")
     rereads = ""
 
     @classmethod

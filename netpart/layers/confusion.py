@@ -14,6 +14,7 @@ from netpart.kernels import flops
 from netpart.kernels.confusion import BINS
 from netpart.kernels.op import Op, chain_ops
 from netpart.layers.checks import check_sources, fault, float_source, label_axes
+from netpart.layers.label_rules import read_argsort_ignored
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.spec import INT, Region, Spec, size
@@ -32,10 +33,12 @@ class Confusion(Layer):
 
     Reports the accuracy and, for two classes, sensitivity and specificity (class 1 is positive) and the area under the
     ROC curve. The area comes from histograms of the log-odds: scores closer than 1/32 may count as equal. All figures
-    are computed from counts, so they do not depend on the cut. A figure without any row is omitted.
+    are computed from counts, so they do not depend on the cut. A figure without any row is omitted. Rows whose label is
+    ignore_index are not counted.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConfusion",)
+    confs: ClassVar[tuple[str, ...]] = ("argsort_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the scores", "the labels")
@@ -45,6 +48,10 @@ class Confusion(Layer):
             hint = "name the layer below the loss"
             raise fault(self, f"scores (batch, up to {MOST} classes)", got, hint, "srclayers", 0)
         label_axes(self, 1, scores)
+        if self.conf.argsort_conf.topk != 1:
+            got, hint = str(self.conf.argsort_conf.topk), "remove it, or use kAccuracy"
+            raise fault(self, "no topk, as a confusion is of the largest score", got, hint, "argsort_conf", "topk")
+        self.ignored_label = read_argsort_ignored(self)
         self.classes = scores.shape[1]
         classes = range(scores.shape[1])
         self.metrics = tuple(f"{a} as {b}" for a, b in product(classes, classes))
@@ -67,7 +74,12 @@ class Confusion(Layer):
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (x, label), y = call.x, call.y[0]
-        return chain_ops(kernels.largest(x, y), kernels.confusion(x, y, label, call.metrics, call.owned))
+        count = kernels.confusion(x, y, label, call.metrics, call.owned, self.ignored_label)
+        return chain_ops(kernels.largest(x, y), count)
+
+    @property
+    def figure_names(self) -> tuple[str, ...]:
+        return ("accuracy", "sensitivity", "specificity", "auc") if self.classes == 2 else ("accuracy",)
 
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         classes = self.inputs[0].shape[1]

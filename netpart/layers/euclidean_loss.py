@@ -17,17 +17,25 @@ if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
 
 
+HINT = "make the sources match; an input has targets if its conf has labels and target: true"
+
+
 @final
 class EuclideanLoss(Layer):
     """Objective: the mean over the rows of the global mini-batch of the sum of (x - t)^2 / 2; y = x - t.
 
     Reports the sum of (x - t)^2, as SINGA prints it. The rows of the target may have other axes than the rows of the
-    prediction, such as an image and a vector, if they hold the same number of elements.
+    prediction, such as an image and a vector, if they hold the same number of elements. The target is a layer, or the
+    targets of an input layer with ``target: true``.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kEuclideanLoss",)
     metrics: tuple[str, ...] = ("loss",)
     is_loss: ClassVar[bool] = True
+
+    @classmethod
+    def read_output(cls, k: int) -> str:
+        return "target" if k == 1 else "data"
 
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self, "the prediction", "the target")
@@ -36,7 +44,7 @@ class EuclideanLoss(Layer):
         rows = [(spec.shape[0], prod(spec.shape[1:])) for spec in (prediction, target)]
         if rows[0] != rows[1]:
             expected = f"a target of {rows[0][0]} rows with {rows[0][1]} elements each"
-            raise fault(self, expected, str(target.shape), "make the sources match", "srclayers", 1)
+            raise fault(self, expected, str(target.shape), HINT, "srclayers", 1)
         return (prediction,)
 
     def cuts(self) -> tuple[int | str, ...]:

@@ -27,7 +27,7 @@ class Identity(Layer):
     types: ClassVar[tuple[str, ...]] = ("kSplit", "kBridgeSrc", "kBridgeDst")
     confs: ClassVar[tuple[str, ...]] = ("split_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
-    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    output_names: tuple[str, ...] = ("data", "label")
     rereads = ""
     reuse = (MemoryReuse.SAME, MemoryReuse.SAME)
 

@@ -85,14 +85,16 @@ class ParamSpec:
 class LayerExpansion:
     """A layer replaced by two layers, for a cut whose parts need results of each other.
 
-    ``inner`` computes these results from the same sources. ``outer`` takes the place of the layer; it reads the sources
-    and then the output of ``inner``. ``share`` maps a box of the layer to the (region, term) of ``inner`` that the
-    worker of this box computes.
+    ``inner`` computes these results from the same ``sources``, by index; (): from as many of the first as it has
+    inputs. ``outer`` takes the place of the layer; it reads the sources and then the output of ``inner``. It may have
+    an expansion of its own. ``share`` maps a box of the layer to the (region, term) of ``inner`` that the worker of
+    this box computes.
     """
 
     inner: Layer
     outer: Layer
     share: Callable[[Region], tuple[Region, Region | None]]
+    sources: tuple[int, ...] = ()
 
 
 def _refuse_large_tensors(who: str, kind: str, tensors: Sequence[Spec | ParamSpec]) -> None:
@@ -122,11 +124,13 @@ class Layer(ABC):
     """Names of the sums that forward adds to ``Call.metrics`` (losses and outputs only)."""
     classes: int = 0
     """The labels or tokens that it reads must be below this number; 0 if it reads none."""
+    ignored_label: int | None = None
+    """A label that it may read besides these, and that counts for nothing; None: there is none."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True
     """False for a layer that passes no gradient to its sources although a loss reads its output."""
-    output_names: ClassVar[tuple[str, ...]] = ("data",)
+    output_names: tuple[str, ...] = ("data",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.PLAIN
     fuses_activation: ClassVar[bool] = False
     """True if forward also applies ``Call.activation`` to its output."""
@@ -153,7 +157,7 @@ class Layer(ABC):
     makes_rows: bool = False
     """True if row i of its output does not belong to row i of its sources. It then needs the whole mini-batch: a net
     with this layer cannot be divided into micro-batches."""
-    inner_prefix: ClassVar[str] = ""
+    inner_prefix: str = ""
     """The start of the name of the inner layer of an expansion; the layer's own name follows."""
 
     def __init__(
@@ -193,7 +197,8 @@ class Layer(ABC):
 
     @classmethod
     def read_output(cls, k: int) -> str:
-        """The name of the output of source ``k`` that this layer reads: "data", or "label" of an input layer."""
+        """The name of the output of source ``k`` that this layer reads: "data", or "label" or "target" of an input
+        layer. A source without an output of that name gives its data."""
         return "data"
 
     @classmethod
@@ -213,9 +218,18 @@ class Layer(ABC):
         Raises DataError or ConfigError if the data cannot be used.
         """
 
-    def check_labels(self, classes: int) -> None:  # noqa: B027 - most labels are known when they are read
-        """Raise DataError for a label of this input that is not below ``classes``, as far as labels are known before
-        the first step."""
+    def check_labels(  # noqa: B027 - most labels are known when they are read
+        self, classes: int, ignored: int | None = None
+    ) -> None:
+        """Raise DataError for a label of this input that is neither below ``classes`` nor ``ignored``, as far as labels
+        are known before the first step."""
+
+    def check_micro_batches(self, count: int) -> None:  # noqa: B027 - most layers take any rows
+        """Raise ConfigError if the layer needs the whole mini-batch at once, instead of ``count`` pieces of it."""
+
+    def check_tokens(self, classes: int) -> None:
+        """Do ``check_labels`` for the data of this input, where they are whole numbers; by default the same check."""
+        self.check_labels(classes)
 
     def cuts(self) -> tuple[int | str, ...]:
         """Axes of the output (and INPUT) on which this layer may be cut."""
@@ -267,6 +281,11 @@ class Layer(ABC):
         It overwrites the wanted ``dx`` and ``dw``, and adds to those ``dx`` that ``call.adds`` marks.
         """
         raise NotImplementedError(f"{type(self).__name__} has no gradient")
+
+    @property
+    def figure_names(self) -> tuple[str, ...]:
+        """The names of all figures that ``figures`` may report."""
+        return self.metrics
 
     def figures(self, sums: Sequence[float], rows: int) -> dict[str, float]:
         """The figures to report, from the sums of ``metrics`` over ``rows`` rows; by default the means."""

@@ -1,12 +1,24 @@
-"""Pooling over one to three spatial axes: the maximum or the mean of each window."""
+"""Pooling over one to three spatial axes: the maximum or the mean of each window.
+
+Example on one axis, with ceil_mode, kernel 3, stride 2, pad 1 and 6 inputs: the divisors of the means.
+
+    padded   .  0  1  2  3  4  5  .         with the border    without it
+    output 0 [-----]                        3                  2
+    output 1       [-----]                  3                  3
+    output 2             [-----]            3                  3
+    output 3                   [-----       2                  1
+"""
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import numpy as np
+
 from netpart.kernels import flops
-from netpart.kernels.op import Op, chain_ops
+from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.pooling import Method, winner_dtype
 from netpart.layers.checks import one_source
 from netpart.layers.layer import Layer, MemoryOrder
@@ -21,10 +33,11 @@ if TYPE_CHECKING:
 
 @final
 class Pooling(Layer):
-    """Input (batch, [channels,] spatial...). The output has the same axes; extents are rounded down, as in SINGA.
+    """Input (batch, [channels,] spatial...). The output has the same axes; extents are rounded down, as in SINGA, or
+    with ``ceil_mode`` up, as in PyTorch.
 
-    A mean divides by the size of the whole window. kCPooling first clips the window to the padded input, as Caffe does.
-    Here that has no effect: as extents are rounded down, every window lies inside the padded input.
+    A mean divides by the elements of the window that lie in the padded input, and by those in the input alone with
+    count_include_pad: false. If extents are rounded down, every window lies in the padded input.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
@@ -39,7 +52,7 @@ class Pooling(Layer):
         self.sliding = read_fitting_windows(self, "pooling_conf", source)
         self.method: Method = "MAX" if self.conf.pooling_conf.pool == PoolingProto.MAX else "AVG"
         self.axes = len(self.sliding.kernel)
-        self.area = prod(self.sliding.kernel)
+        self.counts_padding = self.conf.pooling_conf.count_include_pad
         return (Spec((*source.shape[: -self.axes], *self.sliding.outputs)),)
 
     def needs(self, region: Region, term: Region | None = None) -> Needs:
@@ -61,12 +74,29 @@ class Pooling(Layer):
         # A part whose windows all lie in padding has no input, but its outputs must still be written.
         if call.needs.inputs[0] is None:
             x = empty_input(kernels, *call.y[0].shape[: -self.axes], *extent(self.sliding.reads(ranges)))
-        return kernels.pooling(x, call.y[0], arg, window, self.method, self.area)
+        return kernels.pooling(x, call.y[0], arg, window, self.method, self._area(ranges))
 
     def backward(self, kernels: Kernels, call: Call) -> Op:
         dx = wanted_gradient(call.dx, 0)
-        window = self.sliding.window(call.region[-self.axes :])
+        ranges = call.region[-self.axes :]
         if dx is None:
             return chain_ops()
         arg = call.aux[0] if call.aux else None
-        return kernels.pooling_gradient(call.dy[0], dx, arg, window, self.method, self.area)
+        window = self.sliding.window(ranges)
+        return kernels.pooling_gradient(call.dy[0], dx, arg, window, self.method, self._area(ranges))
+
+    def _area(self, ranges: Region) -> int | Array:
+        """The divisors of the windows ``ranges``: one number, or an array if they differ. Unused for a maximum."""
+        counts = [self._counts(axis, *span) for axis, span in enumerate(ranges)]
+        # All divisors of most nets are equal, and kernels are faster with one number.
+        if self.method == "MAX" or all({k} >= {*line} for k, line in zip(self.sliding.kernel, counts, strict=True)):
+            return prod(self.sliding.kernel)
+        return reduce(np.multiply.outer, [np.array(line, np.int64) for line in counts])
+
+    def _counts(self, axis: int, lo: int, hi: int) -> list[int]:
+        """For each window [lo, hi) of one axis, the number of its elements that a mean counts."""
+        sliding = self.sliding
+        low, high = (sliding.pad[axis], sliding.ends[axis]) if self.counts_padding else (0, 0)
+        starts = (i * sliding.stride[axis] - sliding.pad[axis] for i in range(lo, hi))
+        stop = sliding.extent[axis] + high
+        return [max(0, min(start + sliding.kernel[axis], stop) - max(start, -low)) for start in starts]

@@ -32,7 +32,7 @@ class Slice(Layer):
     types: ClassVar[tuple[str, ...]] = ("kSlice",)
     confs: ClassVar[tuple[str, ...]] = ("slice_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
-    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    output_names: tuple[str, ...] = ("data", "label")
     rereads = ""
 
     @classmethod

@@ -34,7 +34,8 @@ FIELD = "convolution_conf"
 class TransposedConvolution(Layer):
     """y[b, f] = bias[f] + sum over c of x[b, c] spread by w[c, f]; input (batch, [channels,] spatial...).
 
-    The extent of the output is (n - 1) * stride - 2 pad + reach + output_pad (Dumoulin and Visin, 2016, section 4).
+    The extent of the output is (n - 1) * stride - pad - pad_end + reach + output_pad (Dumoulin and Visin, 2016,
+    section 4): pad is cut off before the first output, pad_end after the last one.
     With ``groups`` the sum runs over the channels of f's group, and the layer can be cut on rows and space only.
     """
 
@@ -54,8 +55,9 @@ class TransposedConvolution(Layer):
         self.groups = convolution_groups(self, self.channels, self.filters)
         self.share = self.filters // self.groups
         extra = at_least(self, 0, conf.output_pad, FIELD, "output_pad")
-        fields = zip(self.small.extent, self.small.stride, self.small.pad, self.small.reach, strict=True)
-        self.space = tuple((n - 1) * s - 2 * p + k + extra for n, s, p, k in fields)
+        small = self.small
+        fields = zip(small.extent, small.stride, small.pad, small.ends, small.reach, strict=True)
+        self.space = tuple((n - 1) * s - p - e + k + extra for n, s, p, e, k in fields)
         if min(self.space) < 1:
             raise fault(self, "an output of 1 element or more", str(self.space), "use a smaller pad", FIELD, "pad")
         return (Spec((source.shape[0], self.filters, *self.space)),)

@@ -11,7 +11,7 @@ Example on one axis, with stride 2, kernel 3, pad 1 and 6 inputs: the part that 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netpart.kernels.op import Array, Window
 from netpart.layers.checks import at_least, fault
@@ -33,6 +33,13 @@ class SlidingWindows:
     stride: Shape
     pad: Shape
     dilation: Shape
+    pad_end: Shape = ()
+    ceil_mode: bool = False
+
+    @property
+    def ends(self) -> Shape:
+        """Padding after the last input per axis: ``pad_end``, or if that is empty as much as before the first."""
+        return self.pad_end or self.pad
 
     @property
     def reach(self) -> Shape:
@@ -41,9 +48,8 @@ class SlidingWindows:
 
     @property
     def outputs(self) -> Shape:
-        """Number of window positions per axis: floor((n + 2 pad - reach) / stride) + 1."""
-        fields = zip(self.extent, self.reach, self.stride, self.pad, strict=True)
-        return tuple((n + 2 * p - k) // s + 1 for n, k, s, p in fields)
+        """Number of window positions per axis: floor((n + pad + end - reach) / stride) + 1, or more in ceil mode."""
+        return tuple(self._count(axis) for axis in range(len(self.extent)))
 
     def reads(self, outputs: Region) -> Region:
         """Input ranges under the windows of ``outputs``; a range is empty if the windows lie in padding only."""
@@ -53,6 +59,14 @@ class SlidingWindows:
         """Geometry of a part: its pads extend the inputs of ``reads`` to the extent that its windows cover."""
         pads = tuple(self._axis(i, *span)[1] for i, span in enumerate(outputs))
         return Window(self.kernel, self.stride, pads, self.dilation)
+
+    def _count(self, axis: int) -> int:
+        """Number of window positions on one axis."""
+        inner = self.extent[axis] + self.pad[axis]
+        whole, rest = divmod(inner + self.ends[axis] - self.reach[axis], self.stride[axis])
+        # As in PyTorch, the window that ceil mode adds starts inside of the input or the padding before it.
+        extra = self.ceil_mode and rest > 0 and (whole + 1) * self.stride[axis] < inner
+        return whole + 1 + int(extra)
 
     def _axis(self, axis: int, lo: int, hi: int) -> tuple[Range, Range]:
         """(range of inputs, (pad before, pad after)) of the outputs [lo, hi) on one axis."""
@@ -72,10 +86,10 @@ class SlidingWindows:
 
 
 def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
-    """Read spatial_axes, kernel, stride, pad and, if it exists, dilation of the conf ``field``; raise ConfigError.
+    """Read the windows of the conf ``field``: spatial_axes, kernel, stride, pads and the rest; raise ConfigError.
 
     ``kernel`` sets all axes; ``kernel_x`` (the last axis), ``kernel_y`` and ``kernel_z`` override one axis each. The
-    other fields work the same way.
+    other fields work the same way. Where no pad_end is set for an axis, it is the pad of the axis.
     """
     conf = getattr(layer.conf, field)
     axes: int = conf.spatial_axes
@@ -85,21 +99,30 @@ def read_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
         expected = f"a source of {axes + 2} axes (batch, channels, {axes} spatial), or {axes + 1} for one channel"
         raise fault(layer, expected, str(spec.shape), "set spatial_axes or change the source", field)
 
-    def each(name: str, low: int) -> Shape:
-        fields = [f"{name}_{axis}" for axis in "zyx"[-axes:]]
-        used = [f if conf.HasField(f) else name for f in fields]
+    def each(low: int, *names: str) -> Shape:
+        used = [_set_field(conf, names, axis) for axis in "zyx"[-axes:]]
         return tuple(at_least(layer, low, int(getattr(conf, f)), field, f) for f in used)
 
-    dilation = each("dilation", 1) if hasattr(conf, "dilation") else (1,) * axes
-    return SlidingWindows(spec.shape[-axes:], each("kernel", 1), each("stride", 1), each("pad", 0), dilation)
+    dilation = each(1, "dilation") if hasattr(conf, "dilation") else (1,) * axes
+    pads = {"pad": each(0, "pad"), "pad_end": each(0, "pad_end", "pad")}
+    ceil_mode = getattr(conf, "ceil_mode", False)
+    return SlidingWindows(
+        spec.shape[-axes:], each(1, "kernel"), each(1, "stride"), dilation=dilation, ceil_mode=ceil_mode, **pads
+    )
+
+
+def _set_field(conf: Any, names: tuple[str, ...], axis: str) -> str:
+    """The field that holds on ``axis``: the first that is set, each name with the axis before the name alone."""
+    fields = [field for name in names for field in (f"{name}_{axis}", name)]
+    return next((field for field in fields if conf.HasField(field)), names[-1])
 
 
 def read_fitting_windows(layer: Layer, field: str, spec: Spec) -> SlidingWindows:
     """Read as ``read_windows``; also raise ConfigError for a window that does not fit into the padded input."""
     found = read_windows(layer, field, spec)
-    for n, k, p in zip(found.extent, found.reach, found.pad, strict=True):
-        if k > n + 2 * p:
-            got = f"{k} over {n} + 2 * {p}"
+    for n, k, p, e, count in zip(found.extent, found.reach, found.pad, found.ends, found.outputs, strict=True):
+        if count < 1:
+            got = f"{k} over {n} + 2 * {p}" if p == e else f"{k} over {p} + {n} + {e}"
             raise fault(layer, "a kernel no larger than the padded input", got, "use a smaller kernel", field, "kernel")
     return found
 

@@ -1,3 +1,17 @@
-"""Runs that are only timed, and the profiles and drawings of their times."""
+"""Runs that are only timed, the profiles and drawings of their times, and looks at their data."""
 
-__all__ = ["chrome_trace", "layer_seconds", "link_speed", "profile", "simulate", "step_profile"]
+__all__ = [
+    "chrome_trace",
+    "class_counts",
+    "data_look",
+    "data_waits",
+    "epoch_size",
+    "layer_seconds",
+    "link_speed",
+    "profile",
+    "row_look",
+    "row_pictures",
+    "simulate",
+    "step_profile",
+    "value_statistics",
+]

@@ -1,6 +1,7 @@
 """Chrome trace: a Timeline in the format of Chrome's tracing and of Perfetto, JSON that https://ui.perfetto.dev opens.
 
-A process per worker, a thread for computing and one for communicating, an arrow from every send to its receive. The
+A process per worker, a thread for computing, one for communicating and one for the wait for data, an arrow from every
+send to its receive. The
 format: Google, Trace Event Format (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 """
 
@@ -10,10 +11,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from netpart.measure.timeline import TALK, WAIT, Timeline, TimelineEvent
+from netpart.measure.timeline import READ, TALK, WAIT, Timeline, TimelineEvent
 
-COMPUTING, COMMUNICATING = 0, 1
-THREADS = ("computing", "communication")
+COMPUTING, COMMUNICATING, READING = 0, 1, 2
+THREADS = ("computing", "communication", "rows of data")
+TRACKS = {TALK: COMMUNICATING, WAIT: COMMUNICATING, READ: READING}
 
 Json = dict[str, Any]
 
@@ -56,7 +58,7 @@ def _message_flow(phase: str, number: int, event: TimelineEvent, began: float) -
 
 def _event_track(event: TimelineEvent) -> Json:
     """Process and thread of an event."""
-    return {"pid": event.worker, "tid": COMMUNICATING if event.kind in (TALK, WAIT) else COMPUTING}
+    return {"pid": event.worker, "tid": TRACKS.get(event.kind, COMPUTING)}
 
 
 def _to_microseconds(seconds: float) -> float:

@@ -20,6 +20,7 @@ from netpart.measure.timeline import (
     BACKWARD,
     FORWARD,
     MOVE,
+    READ,
     STEP,
     TALK,
     UPDATE,
@@ -31,12 +32,13 @@ from netpart.measure.timeline import (
 from netpart.units import seconds_text
 
 COLOURS = {
-    FORWARD: "#56B4E9", BACKWARD: "#0072B2", UPDATE: "#009E73", MOVE: "#CC79A7", TALK: "#E69F00", WAIT: "#DDDDDD",
+    READ: "#D55E00", FORWARD: "#56B4E9", BACKWARD: "#0072B2", UPDATE: "#009E73",
+    MOVE: "#CC79A7", TALK: "#E69F00", WAIT: "#DDDDDD",
 }  # fmt: skip
 """From the palette of Okabe and Ito, as in the drawings of nets. A wait is pale because nothing happens in it."""
 WORDS = {
-    FORWARD: "forward", BACKWARD: "backward", UPDATE: "update", MOVE: "copy, add, clear", TALK: "send, receive",
-    WAIT: "wait",
+    READ: "wait for rows", FORWARD: "forward", BACKWARD: "backward", UPDATE: "update",
+    MOVE: "copy, add, clear", TALK: "send, receive", WAIT: "wait",
 }  # fmt: skip
 WIDTH = 1000
 LEFT = 150

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from netpart.graph.ready import check_ready
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.run import lead_workers, make_run_options, settle_choices
+from netpart.measure.data_waits import mark_reads
 from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
 from netpart.measure.traces import decode_memory_plan, decode_trace
@@ -71,5 +72,6 @@ def profile_job(
         finally:
             record.close()
     events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)
-    timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
+    counted = (event._replace(step=event.step - WARM_UP) for event in events)
+    timeline = Timeline(cut.workers, tuple(mark_reads(cut, counted)))
     return ProfiledRun(StepProfiler(cut, timeline).profile(decode_memory_plan(m.trace) for m in members), timeline)

@@ -14,6 +14,7 @@ from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
+from netpart.measure.data_waits import mark_reads
 from netpart.measure.profile import WARM_UP, ProfiledRun
 from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedTransport, simulated_transports
 from netpart.measure.step_profile import StepProfiler
@@ -156,6 +157,7 @@ def simulate_partition(
         PricedSimulation(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
     )
     events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
-    timeline = Timeline(cut.workers, tuple(event._replace(step=event.step - WARM_UP) for event in events))
+    counted = (event._replace(step=event.step - WARM_UP) for event in events)
+    timeline = Timeline(cut.workers, tuple(mark_reads(cut, counted)))
     memory = [player_memory_plan(player) for player in simulation.players]
     return ProfiledRun(StepProfiler(cut, timeline).profile(memory), timeline)

@@ -10,12 +10,15 @@ from statistics import median
 
 from netpart.graph.build import type_name
 from netpart.graph.graph import LAYER
+from netpart.graph.net import Node
 from netpart.graph.partition import Partition
+from netpart.measure.data_waits import DataWait, make_data_wait, reads_data
 from netpart.measure.timeline import (
     BACKWARD,
     BUSY,
     FORWARD,
     MOVE,
+    READ,
     STEP,
     TALK,
     UPDATE,
@@ -54,8 +57,9 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class WorkerTime:
-    """Seconds of one worker in a step. From ``forward`` to ``other`` they add up to about ``step``.
+    """Seconds of one worker in a step. From ``reading`` to ``other`` they add up to about ``step``.
 
+    ``reading`` is the wait for rows of input layers: what of their reading was not done ahead, and copying them.
     ``moving`` is copying, adding and clearing within the worker. ``talking`` is its own work for messages; ``waiting``
     is time spent waiting for messages. ``travelling`` is how long messages to it or from it were in flight.
     ``overlapped`` is how much of that time it computed.
@@ -63,6 +67,7 @@ class WorkerTime:
 
     worker: int
     step: float
+    reading: float
     forward: float
     backward: float
     update: float
@@ -100,6 +105,7 @@ class StepProfile:
     layers: tuple[LayerTime, ...]
     workers: tuple[WorkerTime, ...]
     memory: tuple[WorkerMemory, ...]
+    data: tuple[DataWait, ...]
 
 
 class StepProfiler:
@@ -121,6 +127,7 @@ class StepProfiler:
             median(self.timeline.seconds(step) for step in self.steps),
             tuple(self.layer(node.index) for node in net.nodes),
             tuple(self.worker(worker) for worker in range(self.timeline.workers)), tuple(memory),
+            tuple(self.data_wait(node) for node in net.nodes if reads_data(net, node)),
         )  # fmt: skip
 
     @cached_property
@@ -132,8 +139,9 @@ class StepProfiler:
             node = self.nodes.get(event.part)
             owner = self.owners.get(event.object) if event.kind == UPDATE else None
             layer = owner if node is None else names[node]
-            if layer is not None and event.kind in (FORWARD, BACKWARD, UPDATE):
-                found[layer, event.kind][event.step, event.worker] += event.seconds
+            if layer is not None and event.kind in (READ, FORWARD, BACKWARD, UPDATE):
+                # For a layer, reading is its forward.
+                found[layer, FORWARD if event.kind == READ else event.kind][event.step, event.worker] += event.seconds
         return found
 
     def layer(self, index: int) -> LayerTime:
@@ -145,6 +153,11 @@ class StepProfiler:
         computing = self.median_of(sum, seconds[FORWARD]) + self.median_of(sum, seconds[BACKWARD])
         rate = flops / computing if computing else 0.0
         return LayerTime(node.name, type_name(node.conf).removeprefix("k"), forward, backward, update, flops, rate)
+
+    def data_wait(self, node: Node) -> DataWait:
+        """The wait for rows of one layer that reads data."""
+        seconds = self.median_of(max, self.by_layer.get((node.name, FORWARD), {}))
+        return make_data_wait(node, seconds, median(self.timeline.seconds(step) for step in self.steps))
 
     def median_of(self, join: Callable[[list[float]], float], seconds: dict[tuple[int, int], float]) -> float:
         """The median over steps of ``join`` applied to the seconds of all workers."""
@@ -166,7 +179,7 @@ class StepProfiler:
         ways = [self.overlap(worker, step) for step in self.steps]
         spent = {kind: median(found[kind] for found in own) for kind in (*BUSY, TALK, WAIT, STEP)}
         return WorkerTime(
-            worker, median(e.seconds for e in events if e.kind == STEP), spent[FORWARD], spent[BACKWARD],
+            worker, median(e.seconds for e in events if e.kind == STEP), spent[READ], spent[FORWARD], spent[BACKWARD],
             spent[UPDATE], spent[MOVE], spent[TALK], spent[WAIT], spent[STEP],
             median(total for total, _ in ways), median(hidden for _, hidden in ways),
         )  # fmt: skip
@@ -179,4 +192,4 @@ class StepProfiler:
         return total_length(ways), total_length(intersect_intervals(ways, busy))
 
 
-__all__ = ["LayerTime", "StepProfile", "StepProfiler", "WorkerMemory", "WorkerTime"]
+__all__ = ["DataWait", "LayerTime", "StepProfile", "StepProfiler", "WorkerMemory", "WorkerTime"]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 Interval = tuple[float, float]
 Key = tuple[int, ...]
 
+READ = "read"
 FORWARD = "forward"
 BACKWARD = "backward"
 UPDATE = "update"
@@ -24,11 +25,11 @@ TALK = "talk"
 WAIT = "wait"
 STEP = "step"
 KINDS = {
-    "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK, "receive": TALK, "start": TALK,
-    "wait": WAIT, "step": STEP,
+    "read": READ, "forward": FORWARD, "backward": BACKWARD, "update": UPDATE, "send": TALK,
+    "receive": TALK, "start": TALK, "wait": WAIT, "step": STEP,
 }  # fmt: skip
 """The kind of event for each verb. Every other verb copies, adds or clears within the worker."""
-BUSY = (FORWARD, BACKWARD, UPDATE, MOVE)
+BUSY = (READ, FORWARD, BACKWARD, UPDATE, MOVE)
 """The kinds that can overlap with messages in flight."""
 
 
@@ -65,7 +66,7 @@ class TimelineEvent(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
+        """READ, FORWARD, BACKWARD, UPDATE, MOVE, TALK, WAIT or STEP."""
         return KINDS.get(self.verb, MOVE)
 
     @property

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Optional as _Op
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class StoreProto(_message.Message):
-    __slots__ = ("backend", "path", "separator", "mean_file", "std_file", "mean_value", "std_value", "batchsize", "shape", "encoded", "random_skip", "has_label", "prefetching", "shuffle", "header", "label_column", "skip_column", "classes_file")
+    __slots__ = ("backend", "path", "separator", "mean_file", "std_file", "mean_value", "std_value", "batchsize", "shape", "encoded", "random_skip", "has_label", "prefetching", "shuffle", "header", "label_column", "skip_column", "classes_file", "target")
     BACKEND_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     SEPARATOR_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class StoreProto(_message.Message):
     LABEL_COLUMN_FIELD_NUMBER: _ClassVar[int]
     SKIP_COLUMN_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FILE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
     backend: str
     path: str
     separator: str
@@ -45,7 +46,8 @@ class StoreProto(_message.Message):
     label_column: _containers.RepeatedScalarFieldContainer[str]
     skip_column: _containers.RepeatedScalarFieldContainer[str]
     classes_file: str
-    def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ..., header: bool = ..., label_column: _Optional[_Iterable[str]] = ..., skip_column: _Optional[_Iterable[str]] = ..., classes_file: _Optional[str] = ...) -> None: ...
+    target: bool
+    def __init__(self, backend: _Optional[str] = ..., path: _Optional[str] = ..., separator: _Optional[str] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., batchsize: _Optional[_Iterable[int]] = ..., shape: _Optional[_Iterable[int]] = ..., encoded: bool = ..., random_skip: _Optional[int] = ..., has_label: bool = ..., prefetching: bool = ..., shuffle: bool = ..., header: bool = ..., label_column: _Optional[_Iterable[str]] = ..., skip_column: _Optional[_Iterable[str]] = ..., classes_file: _Optional[str] = ..., target: bool = ...) -> None: ...
 
 class SyntheticProto(_message.Message):
     __slots__ = ("classes", "noise", "batches")
@@ -140,7 +142,7 @@ class TarProto(_message.Message):
     def __init__(self, path: _Optional[_Iterable[str]] = ..., label: _Optional[str] = ..., json_field: _Optional[str] = ..., mask: _Optional[str] = ...) -> None: ...
 
 class ArrayProto(_message.Message):
-    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels")
+    __slots__ = ("path", "data", "label_path", "label", "batchsize", "shuffle", "prefetching", "random_skip", "mean_value", "std_value", "mean_file", "std_file", "shape", "labels", "target", "tokens")
     PATH_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     LABEL_PATH_FIELD_NUMBER: _ClassVar[int]
@@ -155,6 +157,8 @@ class ArrayProto(_message.Message):
     STD_FILE_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
     path: str
     data: str
     label_path: str
@@ -169,7 +173,9 @@ class ArrayProto(_message.Message):
     std_file: str
     shape: _containers.RepeatedScalarFieldContainer[int]
     labels: int
-    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ...) -> None: ...
+    target: bool
+    tokens: bool
+    def __init__(self, path: _Optional[str] = ..., data: _Optional[str] = ..., label_path: _Optional[str] = ..., label: _Optional[str] = ..., batchsize: _Optional[_Iterable[int]] = ..., shuffle: bool = ..., prefetching: bool = ..., random_skip: _Optional[int] = ..., mean_value: _Optional[float] = ..., std_value: _Optional[float] = ..., mean_file: _Optional[str] = ..., std_file: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ..., labels: _Optional[int] = ..., target: bool = ..., tokens: bool = ...) -> None: ...
 
 class TokenProto(_message.Message):
     __slots__ = ("files", "element", "window", "batchsize", "held_out")

@@ -64,6 +64,7 @@ from netpart.proto.neuron_pb2 import GRUProto as GRUProto
 from netpart.proto.neuron_pb2 import RBMProto as RBMProto
 from netpart.proto.neuron_pb2 import DummyProto as DummyProto
 from netpart.proto.neuron_pb2 import SoftmaxLossProto as SoftmaxLossProto
+from netpart.proto.neuron_pb2 import LossProto as LossProto
 from netpart.proto.neuron_pb2 import ArgSortProto as ArgSortProto
 from netpart.proto.param_pb2 import ParamGenProto as ParamGenProto
 from netpart.proto.param_pb2 import ParamProto as ParamProto
@@ -92,6 +93,8 @@ from netpart.proto.updater_pb2 import InverseTProto as InverseTProto
 from netpart.proto.updater_pb2 import InverseProto as InverseProto
 from netpart.proto.updater_pb2 import CosineProto as CosineProto
 from netpart.proto.updater_pb2 import OneCycleProto as OneCycleProto
+from netpart.proto.updater_pb2 import Improvement as Improvement
+from netpart.proto.updater_pb2 import PlateauProto as PlateauProto
 from netpart.proto.updater_pb2 import UpdaterType as UpdaterType
 from netpart.proto.updater_pb2 import ChangeMethod as ChangeMethod
 
@@ -177,6 +180,9 @@ kCudnnBM: _layer_pb2.LayerType
 kCudnnSoftmaxLoss: _layer_pb2.LayerType
 kEuclideanLoss: _layer_pb2.LayerType
 kSoftmaxLoss: _layer_pb2.LayerType
+kBinaryLoss: _layer_pb2.LayerType
+kL1Loss: _layer_pb2.LayerType
+kHuberLoss: _layer_pb2.LayerType
 kAccuracy: _layer_pb2.LayerType
 kConfusion: _layer_pb2.LayerType
 kArgSort: _layer_pb2.LayerType
@@ -230,6 +236,7 @@ kFixedStep: _updater_pb2.ChangeMethod
 kUserChange: _updater_pb2.ChangeMethod
 kCosine: _updater_pb2.ChangeMethod
 kOneCycle: _updater_pb2.ChangeMethod
+kPlateau: _updater_pb2.ChangeMethod
 
 class AlgType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -243,7 +250,7 @@ kBPTT: AlgType
 kUserAlg: AlgType
 
 class JobProto(_message.Message):
-    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives", "kernels", "shard_updates", "precision", "checkpoint_keep", "data_cache")
+    __slots__ = ("name", "neuralnet", "train_one_batch", "updater", "cluster", "train_steps", "disp_freq", "gpu", "test_freq", "test_steps", "validate_freq", "validate_steps", "checkpoint_freq", "checkpoint_path", "warmup_steps", "debug", "reset_param_version", "num_openblas_threads", "checkpoint_after", "disp_after", "test_after", "validate_after", "resume", "step", "id", "seed", "dtype", "device", "deadline", "bucket_bytes", "collectives", "kernels", "shard_updates", "precision", "checkpoint_keep", "data_cache", "early_stop", "checkpoint_best")
     Extensions: _python_message._ExtensionDict
     class DType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
@@ -295,6 +302,8 @@ class JobProto(_message.Message):
     PRECISION_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_KEEP_FIELD_NUMBER: _ClassVar[int]
     DATA_CACHE_FIELD_NUMBER: _ClassVar[int]
+    EARLY_STOP_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_BEST_FIELD_NUMBER: _ClassVar[int]
     name: str
     neuralnet: NetProto
     train_one_batch: AlgProto
@@ -331,7 +340,9 @@ class JobProto(_message.Message):
     precision: Products.Precision
     checkpoint_keep: int
     data_cache: DataCacheProto
-    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ..., kernels: _Optional[_Union[KernelSet.Name, str]] = ..., shard_updates: _Optional[_Union[Sharding.Updates, str]] = ..., precision: _Optional[_Union[Products.Precision, str]] = ..., checkpoint_keep: _Optional[int] = ..., data_cache: _Optional[_Union[DataCacheProto, _Mapping]] = ...) -> None: ...
+    early_stop: EarlyStopProto
+    checkpoint_best: str
+    def __init__(self, name: _Optional[str] = ..., neuralnet: _Optional[_Union[NetProto, _Mapping]] = ..., train_one_batch: _Optional[_Union[AlgProto, _Mapping]] = ..., updater: _Optional[_Union[_updater_pb2.UpdaterProto, _Mapping]] = ..., cluster: _Optional[_Union[ClusterProto, _Mapping]] = ..., train_steps: _Optional[int] = ..., disp_freq: _Optional[int] = ..., gpu: _Optional[_Iterable[int]] = ..., test_freq: _Optional[int] = ..., test_steps: _Optional[int] = ..., validate_freq: _Optional[int] = ..., validate_steps: _Optional[int] = ..., checkpoint_freq: _Optional[int] = ..., checkpoint_path: _Optional[_Iterable[str]] = ..., warmup_steps: _Optional[int] = ..., debug: bool = ..., reset_param_version: bool = ..., num_openblas_threads: _Optional[int] = ..., checkpoint_after: _Optional[int] = ..., disp_after: _Optional[int] = ..., test_after: _Optional[int] = ..., validate_after: _Optional[int] = ..., resume: bool = ..., step: _Optional[int] = ..., id: _Optional[int] = ..., seed: _Optional[int] = ..., dtype: _Optional[_Union[JobProto.DType, str]] = ..., device: _Optional[_Union[JobProto.Device, str]] = ..., deadline: _Optional[float] = ..., bucket_bytes: _Optional[int] = ..., collectives: _Optional[_Union[Collectives.Algorithm, str]] = ..., kernels: _Optional[_Union[KernelSet.Name, str]] = ..., shard_updates: _Optional[_Union[Sharding.Updates, str]] = ..., precision: _Optional[_Union[Products.Precision, str]] = ..., checkpoint_keep: _Optional[int] = ..., data_cache: _Optional[_Union[DataCacheProto, _Mapping]] = ..., early_stop: _Optional[_Union[EarlyStopProto, _Mapping]] = ..., checkpoint_best: _Optional[str] = ...) -> None: ...
 
 class DataCacheProto(_message.Message):
     __slots__ = ("mib", "folder", "deadline")
@@ -342,6 +353,20 @@ class DataCacheProto(_message.Message):
     folder: str
     deadline: float
     def __init__(self, mib: _Optional[int] = ..., folder: _Optional[str] = ..., deadline: _Optional[float] = ...) -> None: ...
+
+class EarlyStopProto(_message.Message):
+    __slots__ = ("metric", "patience", "least_change", "mode", "phase")
+    METRIC_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_FIELD_NUMBER: _ClassVar[int]
+    LEAST_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    metric: str
+    patience: int
+    least_change: float
+    mode: _updater_pb2.Improvement.Mode
+    phase: _phase_pb2.Phase
+    def __init__(self, metric: _Optional[str] = ..., patience: _Optional[int] = ..., least_change: _Optional[float] = ..., mode: _Optional[_Union[_updater_pb2.Improvement.Mode, str]] = ..., phase: _Optional[_Union[_phase_pb2.Phase, str]] = ...) -> None: ...
 
 class KernelSet(_message.Message):
     __slots__ = ()

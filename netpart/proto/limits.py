@@ -57,7 +57,8 @@ class Range(NamedTuple):
 ANY, NOT_NEGATIVE, COUNT, FROM_1 = Range(-inf, inf), Range(0, inf), Range(0, EXTENT), Range(1, EXTENT)
 PLACE, PARTS = Range(0, WORKERS - 1), Range(1, WORKERS)
 
-_WINDOWS = [f"{name}{axis}" for name in ("kernel", "pad", "stride", "dilation") for axis in ("", "_x", "_y", "_z")]
+_WINDOWS = [f"{name}{axis}" for name in ("kernel", "pad", "pad_end", "stride") for axis in ("", "_x", "_y", "_z")]
+_DILATIONS = [f"dilation{axis}" for axis in ("", "_x", "_y", "_z")]
 _LENGTH = Range(0, WINDOW)
 
 BATCHES = ("StoreProto", "TextProto", "NiftiProto", "DataProto", "ImageProto", "ArrayProto", "TokenProto")
@@ -73,6 +74,8 @@ RANGES: dict[str, dict[str, Range]] = {
         "deadline": Range(0, SECONDS),
         "bucket_bytes": Range(1, BUCKET),
     },
+    "EarlyStopProto": {"patience": FROM_1, "least_change": NOT_NEGATIVE},
+    "PlateauProto": {"patience": FROM_1, "least_change": NOT_NEGATIVE, "least_lr": NOT_NEGATIVE, "cooldown": COUNT},
     "NetProto": {"micro_batches": Range(1, MICRO_BATCHES), "replicas": PARTS, "stages": PARTS},
     "ClusterProto": {
         **dict.fromkeys(("nworker_groups", "nworkers_per_group", "nservers_per_group"), PARTS),
@@ -83,8 +86,8 @@ RANGES: dict[str, dict[str, Range]] = {
     "LayerProto": {"location": PLACE, "unroll_len": FROM_1},
     "CutProto": {"parts": PARTS, "sizes": FROM_1, "location": PLACE},
     "ShardProto": {"worker": PLACE, "rows": Range(1, ROWS)},
-    "ConvolutionProto": dict.fromkeys((*_WINDOWS, "output_pad"), _LENGTH),
-    "PoolingProto": dict.fromkeys(_WINDOWS[:12], _LENGTH),
+    "ConvolutionProto": dict.fromkeys((*_WINDOWS, *_DILATIONS, "output_pad"), _LENGTH),
+    "PoolingProto": dict.fromkeys(_WINDOWS, _LENGTH),
     "UpsamplingProto": {"factor": _LENGTH},
     **{block: {"batchsize": Range(1, ROWS)} for block in BATCHES},
     "DeviceProto": {"count": PARTS},

@@ -40,7 +40,7 @@ class ActivationProto(_message.Message):
     def __init__(self, type: _Optional[_Union[ActivationProto.ActivationType, str]] = ..., alpha: _Optional[float] = ...) -> None: ...
 
 class ConvolutionProto(_message.Message):
-    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups", "output_pad")
+    __slots__ = ("num_filters", "kernel", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "workspace_byte_limit", "spatial_axes", "kernel_z", "pad_z", "stride_z", "dilation", "dilation_x", "dilation_y", "dilation_z", "groups", "output_pad", "pad_end_x", "pad_end_y", "pad_end_z", "pad_end")
     NUM_FILTERS_FIELD_NUMBER: _ClassVar[int]
     KERNEL_FIELD_NUMBER: _ClassVar[int]
     PAD_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +62,10 @@ class ConvolutionProto(_message.Message):
     DILATION_Z_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_PAD_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_X_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_Y_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_Z_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_FIELD_NUMBER: _ClassVar[int]
     num_filters: int
     kernel: int
     pad: int
@@ -83,10 +87,14 @@ class ConvolutionProto(_message.Message):
     dilation_z: int
     groups: int
     output_pad: int
-    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ..., output_pad: _Optional[int] = ...) -> None: ...
+    pad_end_x: int
+    pad_end_y: int
+    pad_end_z: int
+    pad_end: int
+    def __init__(self, num_filters: _Optional[int] = ..., kernel: _Optional[int] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., workspace_byte_limit: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., dilation: _Optional[int] = ..., dilation_x: _Optional[int] = ..., dilation_y: _Optional[int] = ..., dilation_z: _Optional[int] = ..., groups: _Optional[int] = ..., output_pad: _Optional[int] = ..., pad_end_x: _Optional[int] = ..., pad_end_y: _Optional[int] = ..., pad_end_z: _Optional[int] = ..., pad_end: _Optional[int] = ...) -> None: ...
 
 class PoolingProto(_message.Message):
-    __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z")
+    __slots__ = ("kernel", "pool", "pad", "stride", "kernel_x", "kernel_y", "pad_x", "pad_y", "stride_x", "stride_y", "spatial_axes", "kernel_z", "pad_z", "stride_z", "ceil_mode", "count_include_pad", "pad_end", "pad_end_x", "pad_end_y", "pad_end_z")
     class PoolMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         MAX: _ClassVar[PoolingProto.PoolMethod]
@@ -107,6 +115,12 @@ class PoolingProto(_message.Message):
     KERNEL_Z_FIELD_NUMBER: _ClassVar[int]
     PAD_Z_FIELD_NUMBER: _ClassVar[int]
     STRIDE_Z_FIELD_NUMBER: _ClassVar[int]
+    CEIL_MODE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_INCLUDE_PAD_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_X_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_Y_FIELD_NUMBER: _ClassVar[int]
+    PAD_END_Z_FIELD_NUMBER: _ClassVar[int]
     kernel: int
     pool: PoolingProto.PoolMethod
     pad: int
@@ -121,7 +135,13 @@ class PoolingProto(_message.Message):
     kernel_z: int
     pad_z: int
     stride_z: int
-    def __init__(self, kernel: _Optional[int] = ..., pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ...) -> None: ...
+    ceil_mode: bool
+    count_include_pad: bool
+    pad_end: int
+    pad_end_x: int
+    pad_end_y: int
+    pad_end_z: int
+    def __init__(self, kernel: _Optional[int] = ..., pool: _Optional[_Union[PoolingProto.PoolMethod, str]] = ..., pad: _Optional[int] = ..., stride: _Optional[int] = ..., kernel_x: _Optional[int] = ..., kernel_y: _Optional[int] = ..., pad_x: _Optional[int] = ..., pad_y: _Optional[int] = ..., stride_x: _Optional[int] = ..., stride_y: _Optional[int] = ..., spatial_axes: _Optional[int] = ..., kernel_z: _Optional[int] = ..., pad_z: _Optional[int] = ..., stride_z: _Optional[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., pad_end: _Optional[int] = ..., pad_end_x: _Optional[int] = ..., pad_end_y: _Optional[int] = ..., pad_end_z: _Optional[int] = ...) -> None: ...
 
 class GlobalPoolingProto(_message.Message):
     __slots__ = ("pool",)
@@ -162,12 +182,16 @@ class MatmulProto(_message.Message):
     def __init__(self, transpose_a: bool = ..., transpose_b: bool = ...) -> None: ...
 
 class AttentionProto(_message.Message):
-    __slots__ = ("causal", "scale")
+    __slots__ = ("causal", "scale", "dropout_ratio", "pad_value")
     CAUSAL_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
+    DROPOUT_RATIO_FIELD_NUMBER: _ClassVar[int]
+    PAD_VALUE_FIELD_NUMBER: _ClassVar[int]
     causal: bool
     scale: float
-    def __init__(self, causal: bool = ..., scale: _Optional[float] = ...) -> None: ...
+    dropout_ratio: float
+    pad_value: int
+    def __init__(self, causal: bool = ..., scale: _Optional[float] = ..., dropout_ratio: _Optional[float] = ..., pad_value: _Optional[int] = ...) -> None: ...
 
 class RotaryProto(_message.Message):
     __slots__ = ("base",)
@@ -232,7 +256,7 @@ class DropoutProto(_message.Message):
     def __init__(self, dropout_ratio: _Optional[float] = ...) -> None: ...
 
 class BMProto(_message.Message):
-    __slots__ = ("bn_mode", "epsilon", "momentum")
+    __slots__ = ("bn_mode", "epsilon", "momentum", "frozen")
     class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SYNC: _ClassVar[BMProto.Mode]
@@ -242,16 +266,20 @@ class BMProto(_message.Message):
     BN_MODE_FIELD_NUMBER: _ClassVar[int]
     EPSILON_FIELD_NUMBER: _ClassVar[int]
     MOMENTUM_FIELD_NUMBER: _ClassVar[int]
+    FROZEN_FIELD_NUMBER: _ClassVar[int]
     bn_mode: BMProto.Mode
     epsilon: float
     momentum: float
-    def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ...) -> None: ...
+    frozen: bool
+    def __init__(self, bn_mode: _Optional[_Union[BMProto.Mode, str]] = ..., epsilon: _Optional[float] = ..., momentum: _Optional[float] = ..., frozen: bool = ...) -> None: ...
 
 class SoftmaxProto(_message.Message):
-    __slots__ = ("num_softmax_per_instance",)
+    __slots__ = ("num_softmax_per_instance", "axis")
     NUM_SOFTMAX_PER_INSTANCE_FIELD_NUMBER: _ClassVar[int]
+    AXIS_FIELD_NUMBER: _ClassVar[int]
     num_softmax_per_instance: int
-    def __init__(self, num_softmax_per_instance: _Optional[int] = ...) -> None: ...
+    axis: int
+    def __init__(self, num_softmax_per_instance: _Optional[int] = ..., axis: _Optional[int] = ...) -> None: ...
 
 class EmbeddingProto(_message.Message):
     __slots__ = ("vocab_size", "feature_dim")
@@ -290,19 +318,43 @@ class DummyProto(_message.Message):
     def __init__(self, input: bool = ..., output: bool = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SoftmaxLossProto(_message.Message):
-    __slots__ = ("topk", "scale", "label_smoothing", "bits")
+    __slots__ = ("topk", "scale", "label_smoothing", "bits", "class_weight", "ignore_index", "normalisation")
+    class Normalisation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        ROWS: _ClassVar[SoftmaxLossProto.Normalisation]
+        WEIGHTS: _ClassVar[SoftmaxLossProto.Normalisation]
+    ROWS: SoftmaxLossProto.Normalisation
+    WEIGHTS: SoftmaxLossProto.Normalisation
     TOPK_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     LABEL_SMOOTHING_FIELD_NUMBER: _ClassVar[int]
     BITS_FIELD_NUMBER: _ClassVar[int]
+    CLASS_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    NORMALISATION_FIELD_NUMBER: _ClassVar[int]
     topk: int
     scale: float
     label_smoothing: float
     bits: bool
-    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ...) -> None: ...
+    class_weight: _containers.RepeatedScalarFieldContainer[float]
+    ignore_index: int
+    normalisation: SoftmaxLossProto.Normalisation
+    def __init__(self, topk: _Optional[int] = ..., scale: _Optional[float] = ..., label_smoothing: _Optional[float] = ..., bits: bool = ..., class_weight: _Optional[_Iterable[float]] = ..., ignore_index: _Optional[int] = ..., normalisation: _Optional[_Union[SoftmaxLossProto.Normalisation, str]] = ...) -> None: ...
+
+class LossProto(_message.Message):
+    __slots__ = ("scale", "positive_weight", "delta")
+    SCALE_FIELD_NUMBER: _ClassVar[int]
+    POSITIVE_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
+    scale: float
+    positive_weight: _containers.RepeatedScalarFieldContainer[float]
+    delta: float
+    def __init__(self, scale: _Optional[float] = ..., positive_weight: _Optional[_Iterable[float]] = ..., delta: _Optional[float] = ...) -> None: ...
 
 class ArgSortProto(_message.Message):
-    __slots__ = ("topk",)
+    __slots__ = ("topk", "ignore_index")
     TOPK_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_INDEX_FIELD_NUMBER: _ClassVar[int]
     topk: int
-    def __init__(self, topk: _Optional[int] = ...) -> None: ...
+    ignore_index: int
+    def __init__(self, topk: _Optional[int] = ..., ignore_index: _Optional[int] = ...) -> None: ...

@@ -58,6 +58,10 @@ relu6: it is kActivation with activation_conf { type: RELU6 }
 crossentropy crossentropyloss softmaxwithloss softmaxcrossentropy nllloss categoricalcrossentropy
     sparsecategoricalcrossentropy logsoftmax: softmax and cross-entropy together are kSoftmaxLoss
 mse mseloss meansquarederror l2loss: the squared error is kEuclideanLoss
+mae l1 maeloss meanabsoluteerror: the distance is kL1Loss
+smoothl1 smoothl1loss huber: the squared error near 0 and the distance further out are kHuberLoss
+bce bceloss bcewithlogits bcewithlogitsloss binarycrossentropy sigmoidcrossentropy sigmoidcrossentropyloss
+    multilabelsoftmarginloss: the cross-entropy of labels of 0 and 1 is kBinaryLoss, of logits
 concat concatenate cat: layers are joined by kConcate
 permute permutation: axes change places in kTranspose
 view unflatten: it is kReshape
@@ -121,6 +125,8 @@ display loginterval printfreq = disp_freq: steps between lines of a run are disp
 testinterval evalinterval evalfreq = test_freq: steps between tests are test_freq
 testiter evalsteps = test_steps: mini-batches of a test are test_steps
 snapshot savefreq saveinterval saveevery = checkpoint_freq: steps between checkpoints are checkpoint_freq
+earlystopping earlystop = early_stop: a run ends with early_stop { patience: 5 }
+savebest savebestonly = checkpoint_best: the best checkpoint is kept with checkpoint_best: "loss/accuracy"
 savetotallimit savetopk keepcheckpointmax maxtokeep = checkpoint_keep: how many checkpoints stay is checkpoint_keep
 snapshotprefix logdir outputdir savedir outdir = cluster.workspace: files of a run go to cluster { workspace:
     "out/name" }

@@ -32,6 +32,7 @@ class ChangeMethod(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kUserChange: _ClassVar[ChangeMethod]
     kCosine: _ClassVar[ChangeMethod]
     kOneCycle: _ClassVar[ChangeMethod]
+    kPlateau: _ClassVar[ChangeMethod]
 kSGD: UpdaterType
 kAdaGrad: UpdaterType
 kRMSProp: UpdaterType
@@ -51,9 +52,10 @@ kFixedStep: ChangeMethod
 kUserChange: ChangeMethod
 kCosine: ChangeMethod
 kOneCycle: ChangeMethod
+kPlateau: ChangeMethod
 
 class UpdaterProto(_message.Message):
-    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high", "adamw_conf", "clip_norm", "ema_decay", "ema_warmup", "ema_eval", "ema_start")
+    __slots__ = ("type", "user_type", "rmsprop_conf", "adadelta_conf", "adam_conf", "adammax_conf", "learning_rate", "momentum", "weight_decay", "delta", "clip_low", "clip_high", "adamw_conf", "clip_norm", "ema_decay", "ema_warmup", "ema_eval", "ema_start", "delta_outside_root")
     Extensions: _python_message._ExtensionDict
     TYPE_FIELD_NUMBER: _ClassVar[int]
     USER_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -73,6 +75,7 @@ class UpdaterProto(_message.Message):
     EMA_WARMUP_FIELD_NUMBER: _ClassVar[int]
     EMA_EVAL_FIELD_NUMBER: _ClassVar[int]
     EMA_START_FIELD_NUMBER: _ClassVar[int]
+    DELTA_OUTSIDE_ROOT_FIELD_NUMBER: _ClassVar[int]
     type: UpdaterType
     user_type: str
     rmsprop_conf: RMSPropProto
@@ -91,7 +94,8 @@ class UpdaterProto(_message.Message):
     ema_warmup: bool
     ema_eval: bool
     ema_start: bool
-    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ..., adamw_conf: _Optional[_Union[AdamWProto, _Mapping]] = ..., clip_norm: _Optional[float] = ..., ema_decay: _Optional[float] = ..., ema_warmup: bool = ..., ema_eval: bool = ..., ema_start: bool = ...) -> None: ...
+    delta_outside_root: bool
+    def __init__(self, type: _Optional[_Union[UpdaterType, str]] = ..., user_type: _Optional[str] = ..., rmsprop_conf: _Optional[_Union[RMSPropProto, _Mapping]] = ..., adadelta_conf: _Optional[_Union[AdaDeltaProto, _Mapping]] = ..., adam_conf: _Optional[_Union[AdamProto, _Mapping]] = ..., adammax_conf: _Optional[_Union[AdamMaxProto, _Mapping]] = ..., learning_rate: _Optional[_Union[LRGenProto, _Mapping]] = ..., momentum: _Optional[float] = ..., weight_decay: _Optional[float] = ..., delta: _Optional[float] = ..., clip_low: _Optional[float] = ..., clip_high: _Optional[float] = ..., adamw_conf: _Optional[_Union[AdamWProto, _Mapping]] = ..., clip_norm: _Optional[float] = ..., ema_decay: _Optional[float] = ..., ema_warmup: bool = ..., ema_eval: bool = ..., ema_start: bool = ..., delta_outside_root: bool = ...) -> None: ...
 
 class RMSPropProto(_message.Message):
     __slots__ = ("rho",)
@@ -132,7 +136,7 @@ class AdamMaxProto(_message.Message):
     def __init__(self, beta1: _Optional[float] = ..., beta2: _Optional[float] = ...) -> None: ...
 
 class LRGenProto(_message.Message):
-    __slots__ = ("type", "user_type", "base_lr", "fixedstep_conf", "step_conf", "linear_conf", "exponential_conf", "inverse_conf", "inverset_conf", "cosine_conf", "onecycle_conf", "warmup_steps", "warmup_factor")
+    __slots__ = ("type", "user_type", "base_lr", "fixedstep_conf", "step_conf", "linear_conf", "exponential_conf", "inverse_conf", "inverset_conf", "cosine_conf", "onecycle_conf", "warmup_steps", "warmup_factor", "plateau_conf")
     Extensions: _python_message._ExtensionDict
     TYPE_FIELD_NUMBER: _ClassVar[int]
     USER_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +151,7 @@ class LRGenProto(_message.Message):
     ONECYCLE_CONF_FIELD_NUMBER: _ClassVar[int]
     WARMUP_STEPS_FIELD_NUMBER: _ClassVar[int]
     WARMUP_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    PLATEAU_CONF_FIELD_NUMBER: _ClassVar[int]
     type: ChangeMethod
     user_type: str
     base_lr: float
@@ -160,7 +165,8 @@ class LRGenProto(_message.Message):
     onecycle_conf: OneCycleProto
     warmup_steps: int
     warmup_factor: float
-    def __init__(self, type: _Optional[_Union[ChangeMethod, str]] = ..., user_type: _Optional[str] = ..., base_lr: _Optional[float] = ..., fixedstep_conf: _Optional[_Union[FixedStepProto, _Mapping]] = ..., step_conf: _Optional[_Union[StepProto, _Mapping]] = ..., linear_conf: _Optional[_Union[LinearProto, _Mapping]] = ..., exponential_conf: _Optional[_Union[ExponentialProto, _Mapping]] = ..., inverse_conf: _Optional[_Union[InverseProto, _Mapping]] = ..., inverset_conf: _Optional[_Union[InverseTProto, _Mapping]] = ..., cosine_conf: _Optional[_Union[CosineProto, _Mapping]] = ..., onecycle_conf: _Optional[_Union[OneCycleProto, _Mapping]] = ..., warmup_steps: _Optional[int] = ..., warmup_factor: _Optional[float] = ...) -> None: ...
+    plateau_conf: PlateauProto
+    def __init__(self, type: _Optional[_Union[ChangeMethod, str]] = ..., user_type: _Optional[str] = ..., base_lr: _Optional[float] = ..., fixedstep_conf: _Optional[_Union[FixedStepProto, _Mapping]] = ..., step_conf: _Optional[_Union[StepProto, _Mapping]] = ..., linear_conf: _Optional[_Union[LinearProto, _Mapping]] = ..., exponential_conf: _Optional[_Union[ExponentialProto, _Mapping]] = ..., inverse_conf: _Optional[_Union[InverseProto, _Mapping]] = ..., inverset_conf: _Optional[_Union[InverseTProto, _Mapping]] = ..., cosine_conf: _Optional[_Union[CosineProto, _Mapping]] = ..., onecycle_conf: _Optional[_Union[OneCycleProto, _Mapping]] = ..., warmup_steps: _Optional[int] = ..., warmup_factor: _Optional[float] = ..., plateau_conf: _Optional[_Union[PlateauProto, _Mapping]] = ...) -> None: ...
 
 class FixedStepProto(_message.Message):
     __slots__ = ("step", "step_lr")
@@ -229,3 +235,31 @@ class OneCycleProto(_message.Message):
     rise: float
     final_lr: float
     def __init__(self, change_freq: _Optional[int] = ..., max_lr: _Optional[float] = ..., rise: _Optional[float] = ..., final_lr: _Optional[float] = ...) -> None: ...
+
+class Improvement(_message.Message):
+    __slots__ = ()
+    class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        MIN: _ClassVar[Improvement.Mode]
+        MAX: _ClassVar[Improvement.Mode]
+    MIN: Improvement.Mode
+    MAX: Improvement.Mode
+    def __init__(self) -> None: ...
+
+class PlateauProto(_message.Message):
+    __slots__ = ("metric", "patience", "factor", "least_change", "least_lr", "cooldown", "mode")
+    METRIC_FIELD_NUMBER: _ClassVar[int]
+    PATIENCE_FIELD_NUMBER: _ClassVar[int]
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    LEAST_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    LEAST_LR_FIELD_NUMBER: _ClassVar[int]
+    COOLDOWN_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    metric: str
+    patience: int
+    factor: float
+    least_change: float
+    least_lr: float
+    cooldown: int
+    mode: Improvement.Mode
+    def __init__(self, metric: _Optional[str] = ..., patience: _Optional[int] = ..., factor: _Optional[float] = ..., least_change: _Optional[float] = ..., least_lr: _Optional[float] = ..., cooldown: _Optional[int] = ..., mode: _Optional[_Union[Improvement.Mode, str]] = ...) -> None: ...

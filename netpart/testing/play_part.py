@@ -19,6 +19,8 @@ from netpart.spec import FLOAT, INT, Region, Shape, extent, relative_slices, who
 Arrays = list[Any]
 
 SEED, STEP = 11, 5
+IGNORED = 0.3
+"""The share of labels that are ignored, where a layer ignores one."""
 KERNELS = Kernels(np, "float64")
 
 
@@ -58,11 +60,17 @@ def make_layer_data(layer: Layer, seed: int) -> LayerData:
         return ((rng.permutation(n) + offset) / max(n, 1) * 2 - 1).reshape(shape)
 
     def labels(shape: Shape, k: int) -> Any:
-        classes = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
-        return rng.integers(0, classes, shape, "int32")
+        width = prod(layer.inputs[0].shape[len(shape) if k else 1 :])
+        classes = layer.classes if k and layer.classes else min(width, layer.classes or width)
+        found = rng.integers(0, classes, shape, "int32")
+        if layer.ignored_label is not None:
+            found[rng.random(shape) < IGNORED] = layer.ignored_label
+        return found
 
     x = [numbers(s.shape, k) if s.dtype == FLOAT else labels(s.shape, k) for k, s in enumerate(layer.inputs)]
-    return LayerData(x, [numbers(p.shape) for p in layer.params], numbers(layer.output.shape))
+    # A running variance, which is a moment about a mean, is positive.
+    w = [np.abs(numbers(p.shape)) if p.running and p.running.mean else numbers(p.shape) for p in layer.params]
+    return LayerData(x, w, numbers(layer.output.shape))
 
 
 @dataclass

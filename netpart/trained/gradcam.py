@@ -204,8 +204,9 @@ def _sample_scan(source: Layer, number: int) -> NiftiScan | None:
 
 def _read_sample(source: object, number: int, seed: int) -> tuple[Values, int]:
     """Sample ``number`` of the test data (1, ...) and its class."""
-    if not isinstance(source, RowInput):
-        raise ConfigError("gradcam", "an input layer of labelled rows", type(source).__name__, "explain another job")
+    if not isinstance(source, RowInput) or source.targets:
+        got = "targets of a regression" if isinstance(source, RowInput) else type(source).__name__
+        raise ConfigError("gradcam", "an input layer of labelled rows", got, "explain another job")
     records = source.records()
     if records is not None and number >= records:
         raise ConfigError("--sample", f"one of {records} samples, 0 to {records - 1}", str(number), "choose another")

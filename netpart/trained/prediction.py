@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.errors import JobError
+from netpart.errors import ConfigError, JobError
 from netpart.launch.evaluate import EvaluatedPhase, partition_evaluation, play_evaluation
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.run import LaunchChoice
 from netpart.proto.element import float_size
-from netpart.trained.prediction_files import PredictionOutput, TakeRows, open_output
+from netpart.proto.reader import Job
+from netpart.trained.prediction_files import PredictionOutput, TakeRows, array_form, open_output
 from netpart.trained.prediction_job import PredictionJob, PredictionRequest, make_prediction_job, relocate_faults
 from netpart.trained.session import PHASE
-
-if TYPE_CHECKING:
-    from netpart.proto.reader import Job
 
 FOLDER = "predict"
 """The folder for logs, in the job's workspace."""
@@ -42,19 +42,56 @@ def predict_rows(
     rows that do not fit the job, and else what ``netpart.launch.run.run_job`` raises.
     """
     plan = make_prediction_job(job, request)
-    played = EvaluatedPhase(PHASE, plan.batches, FOLDER, workspace)
-    choice = choice or LaunchChoice()
-    count = job.worker_count if workers is None else workers
-    choice.check(count)
     dtype = np.dtype(f"f{float_size(job.proto)}")
-    try:
-        cut = partition_evaluation(plan.job, checkpoint, played, count)
-        with open_output(output, plan, dtype) as take:
-            kept = _cut_last_batch(plan, take)
-            return Prediction(plan, play_evaluation(plan.job, cut, checkpoint, played, choice, listener, kept))
-    except JobError as error:
-        relocate_faults(error, job.proto, plan.job.proto)
-        raise
+    launch = _PredictionLaunch(job, checkpoint, plan, workers, choice or LaunchChoice(), listener, workspace)
+    return launch.play(lambda: open_output(output, plan, dtype))
+
+
+def predict_array(
+    job: Job, checkpoint: Path, request: PredictionRequest, every: bool = False, *, workers: int | None = None,
+    choice: LaunchChoice | None = None, listener: Listener | None = None, workspace: Path | None = None,
+) -> NDArray[Any]:  # fmt: skip
+    """The predictions for every row of the source, as an array: what ``predict_rows`` writes to a file .npy.
+
+    Raises what ``predict_rows`` raises.
+    """
+    if request.layer and every:
+        raise ConfigError("probabilities", "none with a layer", request.layer, "values of a layer have no classes")
+    plan = make_prediction_job(job, request)
+    form = array_form(plan, every, np.dtype(f"f{float_size(job.proto)}"))
+    found = list[NDArray[Any]]()
+    launch = _PredictionLaunch(job, checkpoint, plan, workers, choice or LaunchChoice(), listener, workspace)
+    # A copy: the buffer of a mini-batch is used again for the next one.
+    launch.play(lambda: nullcontext(lambda rows: found.append(form.convert(rows).copy())))
+    return np.concatenate([np.empty((0, *form.shape), form.dtype), *found])
+
+
+class _PredictionLaunch(NamedTuple):
+    """How the job of a prediction is played; ``job`` is the whole job, for errors."""
+
+    job: Job
+    checkpoint: Path
+    plan: PredictionJob
+    workers: int | None
+    choice: LaunchChoice
+    listener: Listener | None
+    workspace: Path | None
+
+    def play(self, open_rows: Callable[[], AbstractContextManager[TakeRows]]) -> Prediction:
+        """Play the prediction; what ``open_rows`` opens takes the values of its rows."""
+        plan = self.plan
+        played = EvaluatedPhase(PHASE, plan.batches, FOLDER, self.workspace)
+        count = self.job.worker_count if self.workers is None else self.workers
+        self.choice.check(count)
+        try:
+            cut = partition_evaluation(plan.job, self.checkpoint, played, count)
+            with open_rows() as take:
+                kept = _cut_last_batch(plan, take)
+                found = play_evaluation(plan.job, cut, self.checkpoint, played, self.choice, self.listener, kept)
+                return Prediction(plan, found)
+        except JobError as error:
+            relocate_faults(error, self.job.proto, plan.job.proto)
+            raise
 
 
 def _cut_last_batch(plan: PredictionJob, take: TakeRows) -> Any:

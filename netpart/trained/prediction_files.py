@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,18 +92,31 @@ def _class_labels(values: Rows, plan: PredictionJob) -> Rows:
     return np.asarray(scores.argmax(axis=-1).astype(np.int32).reshape(len(values), *plan.space))
 
 
+class ArrayForm(NamedTuple):
+    """What an array of predictions has of each row: its shape, its dtype, and how it comes from values of the net."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    convert: Callable[[Rows], Rows]
+
+
+def array_form(plan: PredictionJob, every: bool, dtype: np.dtype[Any]) -> ArrayForm:
+    """Values of a layer, the probabilities of ``every`` class, or labels; numbers are of ``dtype``, labels int32."""
+    places = plan.places
+    if places is None:
+        return ArrayForm(plan.shape, dtype, lambda rows: rows)
+    if every:
+        classes = prod(plan.shape[places:])
+        shape = (*plan.space, classes)
+        return ArrayForm(shape, dtype, lambda rows: class_probabilities(rows, places).astype(dtype).reshape(-1, *shape))
+    return ArrayForm(plan.space, np.dtype(np.int32), lambda rows: _class_labels(rows, plan))
+
+
 def _array_writer(file: BinaryIO, output: PredictionOutput, plan: PredictionJob, dtype: np.dtype[Any]) -> TakeRows:
     """Write the header of a NumPy file; return the function that appends rows to it."""
-    if plan.places is None:
-        _write_array_header(file, (plan.rows, *plan.shape), dtype)
-        return lambda rows: _append(file, rows)
-    places = plan.places
-    if output.every:
-        classes = prod(plan.shape[places:])
-        _write_array_header(file, (plan.rows, *plan.space, classes), dtype)
-        return lambda rows: _append(file, class_probabilities(rows, places).astype(dtype))
-    _write_array_header(file, (plan.rows, *plan.space), np.dtype(np.int32))
-    return lambda rows: _append(file, _class_labels(rows, plan))
+    form = array_form(plan, output.every, dtype)
+    _write_array_header(file, (plan.rows, *form.shape), form.dtype)
+    return lambda rows: _append(file, form.convert(rows))
 
 
 def _append(file: BinaryIO, rows: Rows) -> None:

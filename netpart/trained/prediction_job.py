@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.choices import RESULT
+from netpart.data.remote.url_path import DataPath
 from netpart.errors import ConfigError, JobError, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
@@ -38,7 +38,7 @@ class PredictionRequest:
     ``layer`` is the layer whose values are wanted; "" for the classes of the net's kSoftmaxLoss.
     """
 
-    source: Path | None = None
+    source: DataPath | None = None
     layer: str = ""
     rows: int | None = None
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
 from netpart.data.source_file import SUFFIX
 from netpart.data.stores.store import open_store
 from netpart.errors import ConfigError, NetpartError
+from netpart.files import is_url
 from netpart.graph.build import type_name
 from netpart.graph.net import Net
-from netpart.layers import ARRAY_NUMBERS, ARRAY_TOKENS, layer_class
+from netpart.layers import ARRAY_NUMBERS, ARRAY_TOKENS, TOKENS_OF_2, TOKENS_OF_4, layer_class
 from netpart.layers.inputs.array_input import ArrayInput
 from netpart.layers.inputs.parser import RecordParser
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.shard_data import ShardData
 from netpart.layers.inputs.text import TextInput
+from netpart.layers.inputs.token_input import TokenInput
 from netpart.layers.inputs.windows import WindowInput
 from netpart.layers.layer import Layer
+from netpart.proto.input_pb2 import TokenProto
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, StoreProto
 from netpart.spec import Shape
 
@@ -26,13 +30,18 @@ if TYPE_CHECKING:
 
 PATHS = "path", "files"
 """Fields of a conf that name the data of an input layer."""
-LABELS: tuple[Literal["label", "label_path", "labels"], ...] = ("label", "label_path", "labels")
+LABELS: tuple[Literal["label", "label_path", "labels", "target"], ...] = ("label", "label_path", "labels", "target")
 """Fields of an array_conf that name labels."""
 ORDERS = "shuffle", "random_skip"
 """Fields of a conf that change the order of the rows."""
 
 
-def read_source(job: Job, part: JobProto, source: Path | None) -> JobProto:
+def parse_source(job: Job, text: str) -> DataPath:
+    """The file or URL that ``text`` names, to be read by the settings of ``job``. Raises DataError for a wrong URL."""
+    return parse_url(text, url_settings(job.proto.data_cache)) if is_url(text) else Path(text)
+
+
+def read_source(job: Job, part: JobProto, source: DataPath | None) -> JobProto:
     """A copy of ``part``, a part of ``job``, whose input layer reads ``source`` in the order of its rows.
 
     Without a source it reads its own data. A NumPy file (.npy) may replace the data of any input layer; otherwise it
@@ -44,9 +53,9 @@ def read_source(job: Job, part: JobProto, source: Path | None) -> JobProto:
         _clear_fields(conf, ORDERS)
     if source is not None:
         conf = _source_layer(copy, source.suffix == SUFFIX)
-        wanted = _sample_shape(conf, job.folder)
-        _set_source(conf, source.absolute(), _source_batch_sizes(copy, conf))
-        _require_shape(conf, job.folder, wanted)
+        wanted = _sample_shape(job, conf)
+        _set_source(conf, source, _source_batch_sizes(copy, conf))
+        _require_shape(job, conf, wanted)
     return copy
 
 
@@ -95,50 +104,60 @@ def _source_batch_sizes(job: JobProto, conf: LayerProto) -> list[int]:
     return [other.sharddata_conf.batchsize for other in job.neuralnet.layer if other.name in conf.srclayers]
 
 
-def _set_source(conf: LayerProto, source: Path, sizes: list[int]) -> None:
+def _set_source(conf: LayerProto, source: DataPath, sizes: list[int]) -> None:
     """Let the layer of ``conf`` read ``source`` in mini-batches of ``sizes`` rows."""
+    path = source.address if isinstance(source, UrlPath) else str(source.absolute())
     if issubclass(_kind(conf), ArrayInput):
         for name in LABELS:  # predictions read none, and those of the job belong to other rows
             conf.array_conf.ClearField(name)
-        conf.array_conf.path = str(source)
+        conf.array_conf.path = path
         return None
     if source.suffix == SUFFIX:
-        return _become_array(conf, StoreProto(path=str(source), batchsize=sizes))
-    if issubclass(_kind(conf), TextInput):
-        window = max(1, conf.text_conf.window)
-        return _become_array(conf, StoreProto(path=str(source), batchsize=sizes, shape=[window]))
+        kind = _kind(conf)
+        tokens = issubclass(kind, RowInput) and kind.reads_tokens
+        return _become_array(conf, ARRAY_TOKENS if tokens else ARRAY_NUMBERS, StoreProto(path=path, batchsize=sizes))
     if issubclass(_kind(conf), WindowInput):
-        hint = "save windows of tokens with numpy.save, as (rows, window)"
-        raise ConfigError("--input", f"a .npy of rows, as {conf.name} draws its windows at random", source.name, hint)
-    if not _replace_path(conf, str(source)):
+        window, element = _plain_windows(conf, source)
+        return _become_array(conf, element, StoreProto(path=path, batchsize=sizes, shape=[window]))
+    if not _replace_path(conf, path):
         expected = f"a .npy of rows, as {conf.name} ({type_name(conf)}) reads no file"
-        raise ConfigError("--input", expected, source.name, "save the rows with numpy.save")
+        raise ConfigError("--input", expected, str(source), "save the rows with numpy.save")
     return None
 
 
-def _become_array(conf: LayerProto, rows: StoreProto) -> None:
-    """Turn ``conf`` into an input layer of ``rows``: of an array, or of bytes if they have a shape."""
-    kind = _kind(conf)
-    tokens = issubclass(kind, RowInput) and kind.reads_tokens
-    for name in kind.confs:
+def _plain_windows(conf: LayerProto, source: DataPath) -> tuple[int, str]:
+    """The window of a layer of tokens, and the user_type that reads files without a header as it does."""
+    if issubclass(_kind(conf), TextInput):
+        return max(1, conf.text_conf.window), ARRAY_TOKENS
+    if issubclass(_kind(conf), TokenInput):
+        wide = conf.token_conf.element == TokenProto.UINT32
+        return max(1, conf.token_conf.window), TOKENS_OF_4 if wide else TOKENS_OF_2
+    hint = "save windows of tokens with numpy.save, as (rows, window)"
+    raise ConfigError("--input", f"a .npy of rows, as {conf.name} draws its windows at random", str(source), hint)
+
+
+def _become_array(conf: LayerProto, user_type: str, rows: StoreProto) -> None:
+    """Turn ``conf`` into an input layer of ``rows``: of an array, or of plain elements if they have a shape."""
+    for name in _kind(conf).confs:
         conf.ClearField(name)
     conf.ClearField("srclayers")
     conf.type = LayerType.kUserLayer
-    conf.user_type = ARRAY_TOKENS if tokens else ARRAY_NUMBERS
+    conf.user_type = user_type
     conf.store_conf.CopyFrom(rows)
 
 
-def _sample_shape(conf: LayerProto, folder: Path) -> Shape | None:
+def _sample_shape(job: Job, conf: LayerProto) -> Shape | None:
     """The shape of a row of the layer; None if that is not known without its data, which may be absent."""
     try:
-        return _kind(conf)(conf, (), folder=folder, training=False).output.shape[1:]
+        layer = _kind(conf)(conf, (), folder=job.folder, training=False, data_cache=job.proto.data_cache)
+        return layer.output.shape[1:]
     except NetpartError:
         return None
 
 
-def _require_shape(conf: LayerProto, folder: Path, wanted: Shape | None) -> None:
+def _require_shape(job: Job, conf: LayerProto, wanted: Shape | None) -> None:
     """Raise ConfigError if the rows of the layer have another shape than ``wanted``."""
-    found = _sample_shape(conf, folder)
+    found = _sample_shape(job, conf)
     if None not in (wanted, found) and wanted != found:
         hint = "give them the shape of the rows on which the net was trained"
         raise ConfigError("--input", f"rows of shape {wanted}, as {conf.name} reads them", str(found), hint)

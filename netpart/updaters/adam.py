@@ -8,18 +8,21 @@ from typing import Any
 from netpart.kernels.op import Array
 from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, UpdateStep, bias_correction, update_average, write_root
+from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_fraction, check_positive
+from netpart.updaters.moments import bias_correction, update_average, write_root
 
 
 class Adam(Updater):
     """m ← β₁·m + (1 − β₁)·g; v ← β₂·v + (1 − β₂)·g²; w ← w − lr·m / √(v + delta).
 
-    With bias correction, the update of w divides m by 1 - beta1^t and v by 1 - beta2^t, t = 1, 2, ...
+    With bias correction, the update of w divides m by 1 - beta1^t and v by 1 - beta2^t, t = 1, 2, ... With
+    delta_outside_root it divides by √v + delta, as PyTorch does.
     """
 
     slots = ("mean", "square_mean")
     temporaries = 1
+    outside_choices = (False, True)
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
@@ -30,14 +33,16 @@ class Adam(Updater):
 
     @property
     def formula(self) -> UpdateFormula:
-        return UpdateFormula("adam", self.beta1, self.beta2)
+        # The kernel of kAdamW differs in the place of delta alone: the decay is in the numbers of a step.
+        return UpdateFormula("adamw" if self.outside else "adam", self.beta1, self.beta2)
 
     def factors(self, step: UpdateStep) -> tuple[float, float]:
         if not self.corrects:
             return super().factors(step)
-        # delta is inside of the root, which is multiplied by 1 / √c: √(v / c + delta) = √(v + c delta) / √c.
+        # The root is multiplied by 1 / √c: √(v / c + delta) = √(v + c delta) / √c, or if delta is outside of it
+        # √(v / c) + delta = (√v + √c delta) / √c.
         c, lr = bias_correction(step, self.beta1, self.beta2)
-        return lr, c * self.delta
+        return lr, (c**0.5 if self.outside else c) * self.delta
 
     def update(self, xp: Any, step: UpdateStep, w: Array, g: Array, state: Sequence[Array], t: Sequence[Array]) -> None:
         (m, v), (change,) = state, t
@@ -45,6 +50,6 @@ class Adam(Updater):
         update_average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         update_average(xp, v, self.beta2, change, change)
-        xp.divide(m, write_root(xp, v, delta, change), out=change)
+        xp.divide(m, write_root(xp, v, delta, change, self.outside), out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

@@ -8,8 +8,9 @@ from typing import Any
 from netpart.kernels.op import Array
 from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, UpdateStep, update_average
+from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_fraction, check_positive
+from netpart.updaters.moments import update_average
 
 
 class AdamMax(Updater):

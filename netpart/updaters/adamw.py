@@ -8,8 +8,9 @@ from typing import Any
 from netpart.kernels.op import Array
 from netpart.kernels.updates import UpdateFormula
 from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.base import Updater, UpdateStep, bias_correction, update_average
+from netpart.updaters.base import Updater, UpdateStep
 from netpart.updaters.checks import check_fraction, check_positive
+from netpart.updaters.moments import bias_correction, update_average, write_root
 
 
 class AdamW(Updater):
@@ -21,6 +22,7 @@ class AdamW(Updater):
     slots = ("mean", "square_mean")
     temporaries = 1
     decoupled = True
+    outside_choices = (True,)
 
     def __init__(self, conf: UpdaterProto) -> None:
         super().__init__(conf)
@@ -43,8 +45,6 @@ class AdamW(Updater):
         update_average(xp, m, self.beta1, g, change)
         xp.multiply(g, g, out=change)
         update_average(xp, v, self.beta2, change, change)
-        xp.sqrt(v, out=change)
-        xp.add(change, delta, out=change)
-        xp.divide(m, change, out=change)
+        xp.divide(m, write_root(xp, v, delta, change, self.outside), out=change)
         xp.multiply(change, lr, out=change)
         xp.subtract(w, change, out=w)

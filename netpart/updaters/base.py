@@ -23,8 +23,9 @@ from typing import Any, ClassVar, NamedTuple
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.updates import StepNumbers, UpdateFormula
 from netpart.kernels.verbs import array_blocks
-from netpart.proto.updater_pb2 import UpdaterProto
-from netpart.updaters.checks import check_field, check_fraction, check_not_negative
+from netpart.proto.updater_pb2 import LRGenProto, UpdaterProto
+from netpart.updaters.checks import check_field, check_fraction, check_not_negative, check_outside_root
+from netpart.updaters.moments import update_average
 from netpart.updaters.schedule import learning_rate_schedule
 
 CACHE = 3 << 16
@@ -59,15 +60,19 @@ class Updater(ABC):
     """True if weight decay shrinks the parameter directly and is not added to the gradient."""
     delta: float = 0.0
     """Added to divisors, or under roots, to avoid 0 / 0."""
+    outside_choices: ClassVar[tuple[bool, ...]] = (False,)
+    """The values of delta_outside_root that the rule implements."""
 
     def __init__(self, conf: UpdaterProto) -> None:
         """Check ``conf``; raise ConfigError naming the field at fault."""
         self.rate = learning_rate_schedule(conf.learning_rate)
+        self.rate_conf = conf.learning_rate
         self.weight_decay = check_not_negative(conf.weight_decay, "weight_decay")
         self.clip = (conf.clip_low, conf.clip_high)
         check_field(
             self.clip[0] <= self.clip[1], "clip_low", f"at most clip_high: {self.clip[1]}", self.clip[0], "swap them"
         )
+        self.outside = check_outside_root(conf, self.outside_choices)
         self.clip_norm = check_not_negative(conf.clip_norm, "clip_norm", "0 clips nothing")
         self.keep = check_fraction(conf.ema_decay, "ema_decay")
         self.warmup = conf.ema_warmup
@@ -75,6 +80,13 @@ class Updater(ABC):
         for field in ("ema_warmup", "ema_eval"):
             lost = getattr(conf, field) and not self.keep
             check_field(not lost, field, "an ema_decay above 0 with it", conf.ema_decay, "add ema_decay: 0.999")
+
+    def change_base_lr(self, value: float) -> None:
+        """Use ``value`` in place of base_lr from the next update on: the rate of kPlateau changes during a run."""
+        conf = LRGenProto()
+        conf.CopyFrom(self.rate_conf)
+        conf.base_lr = value
+        self.rate = learning_rate_schedule(conf)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -165,28 +177,6 @@ class Updater(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(state {', '.join(self.states) or 'none'})"
-
-
-def update_average(xp: Any, mean: Array, rho: float, value: Array, t: Array) -> None:
-    """Update a running mean: mean <- rho mean + (1 - rho) value; ``t`` is overwritten and may be ``value``."""
-    xp.multiply(mean, rho, out=mean)
-    xp.multiply(value, 1 - rho, out=t)
-    xp.add(mean, t, out=mean)
-
-
-def write_root(xp: Any, value: Array, delta: float, out: Array) -> Array:
-    """Write sqrt(value + delta) to ``out`` and return it."""
-    xp.add(value, delta, out=out)
-    return xp.sqrt(out, out=out)
-
-
-def bias_correction(rate: UpdateStep, beta1: float, beta2: float) -> tuple[float, float]:
-    """Return (c, lr √c / (1 - beta1^t)) with c = 1 - beta2^t, the correction of moments that start at zero, in step t.
-
-    As m / (1 - beta1^t) / √(v / c) = (√c / (1 - beta1^t)) m / √v, m and v stay as they are (Kingma and Ba, section 2).
-    """
-    c = 1 - beta2**rate.number
-    return c, rate.lr * c**0.5 / (1 - beta1**rate.number)
 
 
 def _clip_factor(xp: Any, norm: Array, most: float, wide: Array, out: Array) -> Array:

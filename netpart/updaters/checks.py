@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from netpart.errors import ConfigError
+from netpart.proto.updater_pb2 import UpdaterProto, UpdaterType
 
 
 def check_field(holds: bool, field: str, expected: str, got: object, hint: str = "") -> None:
@@ -38,3 +39,13 @@ def check_not_negative(value: float, field: str, hint: str = "") -> float:
     """Return ``value``; raise ConfigError unless it is finite and at least 0."""
     check_field(0 <= value < inf, field, "a number of at least 0", value, hint)
     return value
+
+
+def check_outside_root(conf: UpdaterProto, choices: tuple[bool, ...]) -> bool:
+    """Return delta_outside_root, or the first of ``choices`` if it is not set; raise ConfigError for another."""
+    outside = conf.delta_outside_root if conf.HasField("delta_outside_root") else choices[0]
+    who = conf.user_type or UpdaterType.Name(conf.type)
+    expected = f"{str(choices[0]).lower()} for {who}"
+    hint = "kAdaGrad, kAdam and kRMSProp have both, kAdamW has true alone; remove the line"
+    check_field(outside in choices, "delta_outside_root", expected, str(outside).lower(), hint)
+    return outside

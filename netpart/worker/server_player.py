@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from netpart.program.server import UPDATE, pull_phase, push_phase
 from netpart.worker.player import Player
@@ -41,6 +41,19 @@ class AppliedUpdate(NamedTuple):
         return self.version - self.read
 
 
+class VersionKeeper(Protocol):
+    """What a server does with the versions of its parameters, beside serving them."""
+
+    def reached(self, version: int) -> None:
+        """Take a version at once, before any group has it."""
+
+    def is_judged(self, version: int) -> bool:
+        """True if all groups wait after ``version`` for a verdict."""
+
+    def answered(self, version: int) -> bool:
+        """Take a version that has been sent to every group that may go on; return whether the run stops there."""
+
+
 @dataclass
 class ServedGroup:
     """A group as its server sees it: the steps that it pushes, how many it has done, the version on which it computes.
@@ -65,12 +78,12 @@ class ServerPlayer:
     """Player of a server for the steps from ``first`` to before ``end``.
 
     ``meetings`` are the steps at which groups meet, ascending, including ``end``. ``applied`` is called with every
-    update, ``reached`` with every version at once, including ``first``.
+    update, ``keeper`` with every version, including ``first``.
     """
 
     def __init__(
         self, player: Player, cluster: Cluster, first: int, end: int, meetings: Sequence[int],
-        applied: Callable[[AppliedUpdate], None], reached: Callable[[int], None],
+        applied: Callable[[AppliedUpdate], None], keeper: VersionKeeper,
     ) -> None:  # fmt: skip
         self.player = player
         self.cluster = cluster
@@ -78,7 +91,8 @@ class ServerPlayer:
         self.end = end
         self.meetings = meetings
         self.applied = applied
-        self.reached = reached
+        self.keeper = keeper
+        self.stopped = False
         groups = range(cluster.groups)
         self.clients = [ServedGroup(g, cluster.steps(g, first, end), first) for g in groups]
         self.first_channels = [
@@ -87,8 +101,9 @@ class ServerPlayer:
 
     def play(self) -> Iterator[WaitReason]:
         """Serve until every step is received and answered; yield what it waits for."""
-        self.reached(self.version)
-        while any(client.owed or client.step is not None for client in self.clients):
+        self.keeper.reached(self.version)
+        self.stopped = self.keeper.answered(self.version)
+        while not self.stopped and any(client.owed or client.step is not None for client in self.clients):
             waiting: WaitReason | None = None
             for client in self.listened():
                 waiting = yield from self.take(client)
@@ -127,17 +142,20 @@ class ServerPlayer:
         yield from self.player.play(UPDATE, step)
         self.applied(AppliedUpdate(client.group, step, client.read, self.version))
         self.version += 1
-        self.reached(self.version)
+        self.keeper.reached(self.version)
         for other in self.clients:
             if other.owed and self.may_go_on(other):
                 yield from self.player.play(pull_phase(other.group), self.version)
                 other.owed = False
                 other.read = self.version
+        self.stopped = self.keeper.answered(self.version)
 
     def may_go_on(self, client: ServedGroup) -> bool:
         """True if the updates and the other groups are far enough for a group's next step."""
         at = bisect_right(self.meetings, self.end if client.step is None else client.step)
         if at and self.version < self.meetings[at - 1]:
             return False
+        if self.keeper.is_judged(self.version):
+            return True  # the other groups wait for a verdict, which needs the values of this version
         bound = self.cluster.staleness
         return bound is None or client.done - min(c.done for c in self.clients) <= bound

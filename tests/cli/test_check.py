@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from netpart.cli.check import workers_text
@@ -30,6 +31,42 @@ def test_json_has_the_numbers(job: Path, netpart: Netpart) -> None:
     conv = found["layers"][1]
     assert (conv["cut"], conv["workers"], conv["parameters"]) == ("batch 4+4", [0, 1], 4 * 3 * 9 + 4)
     assert (found["warnings"], found["errors"]) == ([], [])
+
+
+def test_the_epoch_of_each_input_is_shown_in_the_table_and_in_json(job: Path, netpart: Netpart) -> None:
+    lines = netpart("check", job).out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("input"))
+    assert lines[head + 1].split() == [
+        "data",
+        "kSyntheticInput",
+        "train",
+        "endless",
+        "8",
+        "endless",
+        "0",
+        "0",
+        "B",
+        "endless",
+    ]
+    np.save(job.with_name("x.npy"), np.zeros((20, 3, 8, 8), "f4"))
+    np.save(job.with_name("y.npy"), np.zeros(20, "i4"))
+    text = job.read_text().replace("kSyntheticInput", "kArrayInput").replace("synthetic_conf { classes: 5 }", "")
+    conf = 'array_conf { path: "x.npy" label_path: "y.npy" batchsize: 8 }'
+    job.write_text(text.replace("store_conf { batchsize: 8 shape: 3 shape: 8 shape: 8 }", conf))
+    stored = sum(job.with_name(name).stat().st_size for name in ("x.npy", "y.npy"))
+    (found,) = json.loads(netpart("check", job, "--json").out)["inputs"]
+    assert found == {
+        "name": "data", "type": "kArrayInput", "phase": "train", "batch": 8, "rows": 20, "endless": False, "steps": 3,
+        "files": 2, "file_bytes": stored, "exact": True, "value_bytes": 20 * (192 * 4 + 4),
+    }  # fmt: skip
+    assert f"data   kArrayInput  train    20      8      3      2  {stored / 1024:.1f} KiB" in netpart("check", job).out
+    job.with_name("y.npy").unlink()
+    text = job.read_text().replace("batchsize: 8", "batchsize: 8 shape: [3, 8, 8]")
+    job.write_text(text)
+    answer = netpart("check", job)
+    assert answer.code == 0
+    shown = next(line for line in answer.out.splitlines() if line.startswith("data   kArrayInput"))
+    assert shown.split()[2:] == ["train", "unknown", "8", *["unknown"] * 4]
 
 
 def test_what_is_computed_again_is_said(netpart: Netpart) -> None:

@@ -22,6 +22,20 @@ def test_tables_of_layers_workers_and_memory(netpart: Netpart, job: Path) -> Non
     assert any(row.startswith("worker 1: most of the arena, ") for row in rows)
 
 
+def test_the_wait_for_rows_has_a_line_a_column_and_a_hint(netpart: Netpart, job: Path) -> None:
+    slow = "--set", "data.store_conf.shape[1]=200", "--set", "data.store_conf.shape[2]=200"
+    found = json.loads(netpart("profile", job, *QUICK, *slow, "--json").out)
+    (wait,) = found["data"]
+    assert (wait["name"], wait["type"]) == ("data", "kSyntheticInput")
+    assert wait["seconds"] == max(worker["reading"] for worker in found["workers"]) > 0
+    assert wait["share"] > 0.1
+    assert wait["hint"].startswith("write synthetic_conf { batches: 16 }")
+    lines = netpart("profile", job, *QUICK, *slow).out.splitlines()
+    assert any(line.startswith("data: a step waits ") and line.endswith("% of the step") for line in lines)
+    assert any("% of a step is the wait for rows of data; write synthetic_conf" in line for line in lines)
+    assert any(line.split()[:3] == ["worker", "step", "reading"] for line in lines)
+
+
 def test_json(netpart: Netpart, job: Path) -> None:
     found = json.loads(netpart("profile", job, *QUICK, "--json").out)
     assert found["steps"] == 2

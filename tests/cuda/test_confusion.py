@@ -13,15 +13,17 @@ from tests.cuda.module import cupy
 from tests.kernels.harness import normal
 
 
-@given(st.integers(0, 70), st.integers(2, 5), st.integers(0, 9), st.booleans(), DTYPES)
-def test_counts(rows: int, classes: int, seed: int, shared: bool, dtype: str) -> None:
+@given(st.integers(0, 70), st.integers(2, 5), st.integers(0, 9), st.booleans(), st.sampled_from([None, 1, -1]), DTYPES)
+def test_counts(rows: int, classes: int, seed: int, shared: bool, ignored: int | None, dtype: str) -> None:
     random = np.random.default_rng(seed)
     x, label = normal(seed, rows, classes) * 9, random.integers(0, classes, rows, "int32")
     x[1::7] = np.nan
+    if ignored == -1:
+        label[::3] = ignored
     owned = random.integers(0, 2, (rows, 1)).astype(bool) if shared else None
 
     def both(kernels: Any, x: Array, best: Array, label: Array, owned: Array | None, metrics: Array) -> Op:
-        return chain_ops(kernels.largest(x, best), kernels.confusion(x, best, label, metrics, owned))
+        return chain_ops(kernels.largest(x, best), kernels.confusion(x, best, label, metrics, owned, ignored))
 
     metrics = np.zeros(classes**2 + (2 * BINS if classes == 2 else 0))
     agree(both, x, np.zeros((rows, 1), "int32"), label, owned, dtype=dtype, metrics=metrics)

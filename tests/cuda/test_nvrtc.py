@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from netpart.kernels.cuda.device import OPTIONS, SOURCE, source_text
-from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT, TURNED
+from netpart.kernels.cuda.fused_attention import CORES, FMA, FORWARD, GRADIENT, MASKED, TURNED
 from netpart.kernels.cuda.lrn import NARROW, QUARTERS
 from netpart.kernels.cuda.tiles import fitting_tiles, tile_candidates
 from tests.cuda.nvrtc import Nvrtc
@@ -126,8 +126,8 @@ def test_attention_compiles_for_an_h200(
     for few in (False, True):
         found = tile_candidates(*widths, {"float": 4, "double": 8}[real], name == GRADIENT, cores, few)
         defines = fitting_tiles(found, 227 << 10).defines
-        for turned in ((), (TURNED,)):
-            assert compiled(source_text(f"{name}.cu"), real, *defines, *turned).complaint == ""
+        for more in ((), (TURNED,), (MASKED,)):
+            assert compiled(source_text(f"{name}.cu"), real, *defines, *more).complaint == ""
 
 
 @pytest.mark.slow

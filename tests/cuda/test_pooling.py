@@ -42,14 +42,14 @@ def test_maximum_and_its_gradient(case: Case, order: str, dtype: str) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(cases(), ORDERS, DTYPES, st.booleans())
-def test_average_and_its_gradient(case: Case, order: str, dtype: str, clipped: bool) -> None:
+@given(cases(), ORDERS, DTYPES, st.sampled_from(["common", "host", "device"]))
+def test_average_and_its_gradient(case: Case, order: str, dtype: str, divisor: str) -> None:
     x, dy, window = case
     spatial = dy.shape[-len(window.kernel) :]
     areas = np.arange(prod(spatial)).reshape(spatial)
 
     def both(kernels: Kernels, x: Array, y: Array, dy: Array, dx: Array) -> Op:
-        area = kernels.xp.asarray(areas) if clipped else prod(window.kernel)
+        area = {"common": prod(window.kernel), "host": areas, "device": kernels.xp.asarray(areas)}[divisor]
         forward = kernels.pooling(x, y, None, window, "AVG", area)
         return chain_ops(forward, kernels.pooling_gradient(dy, dx, None, window, "AVG", area))
 

@@ -27,6 +27,16 @@ def test_value_and_gradient(rows: int, columns: int, groups: int, dtype: str) ->
     agree(both(groups), normal(1, *shape) * 9, rubbish(*shape), normal(2, *shape), rubbish(*shape), dtype=dtype)
 
 
+@given(st.integers(0, 4), st.sampled_from([1, 2, 33]), st.sampled_from([1, 3, 40]), st.integers(1, 2), DTYPES)
+def test_along_an_axis(rows: int, columns: int, inner: int, axis: int, dtype: str) -> None:
+    shape = rows, columns, inner
+
+    def bind(kernels: Any, x: Array, y: Array, dy: Array, dx: Array) -> Op:
+        return chain_ops(kernels.softmax_along(x, y, axis), kernels.softmax_along_gradient(y, dy, dx, axis))
+
+    agree(bind, normal(1, *shape) * 9, rubbish(*shape), normal(2, *shape), rubbish(*shape), dtype=dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_what_is_masked_is_0_and_what_is_all_masked_is_no_number(dtype: str) -> None:

@@ -21,7 +21,7 @@ from netpart.worker.gpu.graph_capture import group_table_rows, make_group_call
 from tests.cuda.agreement import DTYPES, ORDERS, TOLERANCE, agree, fast, lying, near, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal
-from tests.updaters.test_updaters import PLAIN, configured
+from tests.updaters.test_updaters import OUTSIDE, PLAIN, configured
 
 RATE = "learning_rate { type: kStep base_lr: 0.1 step_conf { gamma: 0.5 change_freq: 2 } }"
 MORE = [
@@ -85,6 +85,12 @@ def test_steps_are_those_of_the_rule(kind: str, more: str) -> None:
     for number in (0, 1, 2, 5):
         pair.step(number)
     pair.check()
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("more", ["weight_decay: 0.25", "adam_conf { bias_correction: true } delta: 0.5"])
+def test_delta_is_outside_of_the_root(kind: str, more: str) -> None:
+    test_steps_are_those_of_the_rule(kind, f"{more} delta_outside_root: true")
 
 
 @settings(max_examples=40, deadline=None)

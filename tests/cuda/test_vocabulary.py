@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.kernels.arguments import ClassLossArguments
+from netpart.kernels.block_figures import count_block_figures
+from netpart.kernels.loss_arguments import ClassLossArguments
 from netpart.kernels.op import Array, Op, chain_ops
-from netpart.kernels.vocabulary import count_block_figures
 from tests.cuda.agreement import DTYPES, afresh, agree, complains, play
 from tests.cuda.module import cupy
 from tests.kernels.harness import normal, rubbish
@@ -17,26 +17,31 @@ from tests.kernels.harness import normal, rubbish
 
 @given(data=st.data(), classes=st.sampled_from([1, 3, 50]), topk=st.integers(1, 3), smoothing=st.sampled_from([0, 0.1]))
 def test_agrees_with_the_reference(data: st.DataObject, classes: int, topk: int, smoothing: float) -> None:
+    weights = data.draw(st.none() | st.just(tuple(0.5 * (c % 4) for c in range(1, classes + 1))))
+    ignored = data.draw(st.sampled_from([None, 0, 255]))
     seed = data.draw(st.integers(0, 99))
     batch = data.draw(st.integers(0, 4))
     dtype = data.draw(DTYPES)
     x = np.round(normal(seed, batch, 2, classes), data.draw(st.sampled_from([0, 9])))
     label = np.random.default_rng(seed).integers(0, classes, (batch, 2), "int32")
+    if ignored == 255:
+        label[::2] = ignored
     owned = np.random.default_rng(seed).integers(0, 2, (batch, 2)).astype(bool)
+    rule = (weights, ignored, data.draw(st.booleans()))
     cuts = data.draw(st.sets(st.integers(1, classes), max_size=3)) - {classes}
     bounds = [0, *sorted(cuts), classes]
 
-    def both(kernels: Any, x: Array, label: Array, f: Array, y: Array, owned: Array, metrics: Array) -> Op:
-        blocks = kernels.class_blocks(x, label, f, bounds, topk)
-        loss = kernels.class_loss(ClassLossArguments(x, label, f, y, metrics, owned, classes, topk, 0.7, 2, smoothing))
-        return chain_ops(
-            blocks,
-            loss,
-            kernels.class_loss(ClassLossArguments(x, label, f, y, None, None, classes, topk, 0.7, 2, smoothing)),
-        )
+    def both(
+        kernels: Any, x: Array, label: Array, f: Array, y: Array, owned: Array, total: Array, metrics: Array
+    ) -> Op:
+        rest = (classes, topk, 0.7, 2, smoothing, weights, ignored, total if rule[2] else None, 9)
+        blocks = kernels.class_blocks(x, label, f, bounds, topk, weights)
+        loss = kernels.class_loss(ClassLossArguments(x, label, f, y, metrics, owned, *rest))
+        return chain_ops(blocks, loss, kernels.class_loss(ClassLossArguments(x, label, f, y, None, None, *rest)))
 
     f = rubbish(batch, 2, len(bounds) - 1, count_block_figures(topk))
-    agree(both, x, label, f, rubbish(*x.shape), owned, dtype=dtype, metrics=np.array([0.5, 0.5, 0.5]))
+    metrics = np.full(3 if ignored is None else 4, 0.5)
+    agree(both, x, label, f, rubbish(*x.shape), owned, np.full((1, 1), 2.5), dtype=dtype, metrics=metrics)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -52,8 +52,8 @@ layer {{ name: "ln" type: kLayerNorm srclayers: "po" norm_conf {{ axis: -1 epsil
 layer {{ name: "rs" type: kReshape srclayers: "ln" reshape_conf {{ shape: [4, 2, 4] }} }}
 layer {{ name: "tr" type: kTranspose srclayers: "rs" transpose_conf {{ axis: [2, 1, 3] }} }}
 layer {{ name: "ro" type: kRotary srclayers: "tr" rotary_conf {{ base: 100 }} }}
-layer {{ name: "at" type: kAttention srclayers: "ro" srclayers: "ro" srclayers: "tr"
-  attention_conf {{ causal: true scale: 0.5 }} }}
+layer {{ name: "at" type: kAttention srclayers: "ro" srclayers: "ro" srclayers: "tr" srclayers: "data"
+  attention_conf {{ causal: true scale: 0.5 dropout_ratio: 0.2 pad_value: 1 }} }}
 layer {{ name: "mm" type: kMatmul srclayers: "at" srclayers: "at" matmul_conf {{ transpose_b: true }} }}
 layer {{ name: "fl" type: kInnerProduct srclayers: "po" innerproduct_conf {{ num_output: 6 axis: 2 }} {W} {B} }}
 layer {{ name: "f2" type: kFlatten srclayers: "mm" }}

@@ -11,7 +11,7 @@ from netpart import layers
 from netpart.errors import ConfigError
 from netpart.families import INITIALISERS, RATES, UPDATERS
 from netpart.graph.partition import Partition, partition_job
-from netpart.layers.layer import INPUT
+from netpart.layers.layer import INPUT, Layer
 from netpart.layers.layer_norm import LayerNorm
 from netpart.plan.text.cut_text import cut_text
 from netpart.proto import limits, reader
@@ -81,6 +81,11 @@ def test_the_confs_are_fields_of_a_layer(row: list[str]) -> None:
     assert not [field for field in code(row[1]) if field not in LayerProto.DESCRIPTOR.fields_by_name]
 
 
+def of_one_shape(layer: Layer) -> bool:
+    """True for a layer whose sources have the shape of its output."""
+    return {spec.shape for spec in layer.inputs} == {layer.output.shape}
+
+
 @pytest.mark.parametrize(("name", "cuts"), TYPES)
 def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
     if name in CASES:
@@ -88,6 +93,8 @@ def test_a_type_can_be_cut_as_the_table_says(name: str, cuts: str) -> None:
         said: dict[str, set[int | str]] = {
             "any": {*range(layer.output.rank)}, "batch": {0}, "channels": {1}, "leading axes": {1}, "inputs": {INPUT},
             "all but the last axis": {*range(layer.output.rank - 1)},
+            "all but its axis": {*range(layer.output.rank)} - {getattr(layer, "axis", 0)},
+            "any if the shapes agree": {*range(layer.output.rank)} if of_one_shape(layer) else set(),
             "axes before the features": {*range(1, layer.axes.start)} if isinstance(layer, LayerNorm) else set(),
         }  # fmt: skip
     else:  # the cuts of inputs and of what is refused ask for the rank at most

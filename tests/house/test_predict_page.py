@@ -14,6 +14,7 @@ from netpart.threads import THREAD_VARIABLES
 from tests.house.tree import ROOT
 
 PAGE = (ROOT / "docs" / "predict.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 SHOWN = re.findall(r"^```\n\$ (netpart .*)\n((?:.*\n)+?)```$", PAGE, flags=re.MULTILINE)
 
 
@@ -45,3 +46,6 @@ def test_its_commands_print_what_it_shows(
         assert line.split(",")[:2] == wanted.split(",")[:2]
         assert float(line.split(",")[2]) == pytest.approx(float(wanted.split(",")[2]), abs=1e-4)
     assert np.load(tmp_path / "out" / "hidden.npy").shape == (1000, 128)
+    names = dict[str, object]()
+    for block in PYTHON:
+        exec(compile(block, "predict.md", "exec"), names)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.arguments import ClassLossArguments
+from netpart.kernels.block_figures import class_bounds, count_block_figures
+from netpart.kernels.loss_arguments import ClassLossArguments, SoftmaxLossArguments
 from netpart.kernels.op import Array, Op
-from netpart.kernels.vocabulary import class_bounds, count_block_figures
 
 LARGE = (1.0, 88.0, 1e3, 1e5, 1e10, 1e30)
 """How large scores are, about."""
@@ -47,7 +47,7 @@ def whole(kernels: Any, play: Play, x: Array, label: Array, smoothing: float, to
     """Loss and hits by ``softmax_loss``."""
     xp = kernels.xp
     metrics, arrays = xp.zeros(2), (xp.asarray(x), xp.asarray(label), xp.asarray(np.full_like(x, 77)))
-    play(kernels.softmax_loss(*arrays, metrics, None, topk, 1.0, 1, smoothing))
+    play(kernels.softmax_loss(SoftmaxLossArguments(*arrays, metrics, None, topk, 1.0, 1, smoothing)))
     return metrics
 
 

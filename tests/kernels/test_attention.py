@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netpart.kernels.arguments import AttentionArguments
-from netpart.kernels.op import Array
+from netpart.kernels.arguments import AttentionArguments, AttentionDropout
+from netpart.kernels.op import Array, Clock
+from netpart.kernels.philox import UniformDraws
 from tests.kernels.harness import K, close, derivative, normal, peak_bytes, play, rubbish
 
 
@@ -80,7 +81,13 @@ def test_allocates_nothing() -> None:
     q = normal(1, 4, 40, 20)
     p = rubbish(4, 40, 40)
     y = rubbish(4, 40, 20)
+    draw = UniformDraws(np, (1, 2), (0, 4), ((0, 40), (0, 40)), (40, 40), 1)
+    full = AttentionArguments(
+        q, q, q, y, p, 1.0, 0, mask=np.ones((4, 40), "int32"), dropout=AttentionDropout(p.copy(), draw, 0.3, Clock())
+    )  # fmt: skip
     ops = [
+        K.attention(full),
+        K.attention_gradient(full, q, y, y.copy(), y.copy()),
         K.attention(AttentionArguments(q, q, q, y, p, 1.0, 0)),
         K.attention_gradient(AttentionArguments(q, q, q, y, p, 1.0), q, y, y.copy(), y.copy()),
         K.rotate(q, y, normal(2, 40, 10)),

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.errors import NetpartError
+from netpart.kernels.loss_arguments import SoftmaxLossArguments, SoftmaxLossGradientArguments
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
 from tests.kernels import onednn_kernels as onednn
@@ -44,7 +45,7 @@ def test_softmax_loss_and_accuracy(case: Case) -> None:
     y = rubbish(*x.shape)
     metrics = np.array([1.0, 2.0])
     counted = np.array([3.0])
-    play(K.softmax_loss(x, label, y, metrics, owned, topk, 0.5))
+    play(K.softmax_loss(SoftmaxLossArguments(x, label, y, metrics, owned, topk, 0.5)))
     play(K.accuracy(x, label, counted, topk, owned))
     p = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
     loss = sum(-log(p[i, label[i]]) * 0.5 for i in range(len(x)) if owns(owned, i))
@@ -71,7 +72,7 @@ def test_softmax_loss_gradient(case: Case) -> None:
     y = rubbish(*x.shape)
     dx = rubbish(*x.shape)
     metrics = np.zeros(2)
-    op = K.softmax_loss(x, label, y, metrics, owned, topk, 3.0)
+    op = K.softmax_loss(SoftmaxLossArguments(x, label, y, metrics, owned, topk, 3.0))
 
     def loss() -> float:
         metrics[:] = 0
@@ -80,7 +81,7 @@ def test_softmax_loss_gradient(case: Case) -> None:
 
     slope = derivative(loss, x)
     play(op)
-    play(K.softmax_loss_gradient(y, label, dx, owned, 3.0))
+    play(K.softmax_loss_gradient(SoftmaxLossGradientArguments(y, label, dx, owned, 3.0)))
     close(dx, slope, 1e-8)
 
 
@@ -112,7 +113,7 @@ def test_euclidean_loss_and_its_gradient(case: Case) -> None:
 def test_a_label_that_is_no_class_is_reported(label: list[int], got: str) -> None:
     x, labels = np.zeros((2, 3)), np.array(label, "int32")
     for op in (
-        K.softmax_loss(x, labels, np.zeros((2, 3)), np.zeros(2), None, 1, 1.0),
+        K.softmax_loss(SoftmaxLossArguments(x, labels, np.zeros((2, 3)), np.zeros(2), None, 1, 1.0)),
         K.accuracy(x, labels, np.zeros(1), 1, None),
     ):
         with pytest.raises(NetpartError, match="classes 0 to 2, " + got):
@@ -141,14 +142,18 @@ def test_the_loss_is_exact_by_onednn(large: float) -> None:
 
 def test_a_diverged_net_hits_nothing() -> None:
     metrics = np.zeros(2)
-    play(K.softmax_loss(np.full((3, 4), np.nan), np.zeros(3, "int32"), np.zeros((3, 4)), metrics, None, 1, 1.0))
+    play(
+        K.softmax_loss(
+            SoftmaxLossArguments(np.full((3, 4), np.nan), np.zeros(3, "int32"), np.zeros((3, 4)), metrics, None, 1, 1.0)
+        )
+    )
     assert np.isnan(metrics[0])
     assert metrics[1] == 0
 
 
 def test_no_rows_are_no_loss() -> None:
     metrics, empty = np.ones(2), np.zeros((0, 4))
-    play(K.softmax_loss(empty, np.zeros(0, "int32"), empty.copy(), metrics, None, 1, 1.0))
+    play(K.softmax_loss(SoftmaxLossArguments(empty, np.zeros(0, "int32"), empty.copy(), metrics, None, 1, 1.0)))
     play(K.euclidean_loss(empty, empty.copy(), empty.copy(), metrics, None))
     assert metrics.tolist() == [1, 1]
 
@@ -159,9 +164,15 @@ def test_allocates_nothing(dtype: str) -> None:
     x = normal(1, 300, 50).astype(dtype)
     y = normal(2, 300, 50).astype(dtype)
     label, owned = np.arange(300, dtype="int32") % 50, np.arange(300) < 100
+    rule = (0.5,) * 50, 7, np.ones((1, 1), dtype), 300
     ops = [
-        kernels.softmax_loss(x, label, y.copy(), np.zeros(2), owned, 5, 1.0),
-        kernels.softmax_loss_gradient(y, label, np.empty_like(x), owned, 1.0),
+        kernels.softmax_loss(SoftmaxLossArguments(x, label, y.copy(), np.zeros(2), owned, 5, 1.0)),
+        kernels.softmax_loss_gradient(SoftmaxLossGradientArguments(y, label, np.empty_like(x), owned, 1.0)),
+        kernels.softmax_loss(SoftmaxLossArguments(x, label, y.copy(), np.zeros(3), owned, 5, 1.0, 1, 0.1, *rule)),
+        kernels.softmax_loss_gradient(
+            SoftmaxLossGradientArguments(y, label, np.empty_like(x), owned, 1.0, 0.1, None, *rule)
+        ),
+        kernels.label_weights(label, rule[2], 50, rule[0], rule[1]),
         kernels.euclidean_loss(x, y, np.empty_like(x), np.zeros(1), owned),
         kernels.euclidean_loss_gradient(y, np.empty_like(x), 1.0, owned),
         kernels.accuracy(x, label, np.zeros(1), 5, owned),
@@ -174,7 +185,7 @@ def test_the_loss_in_bits_is_a_third_metric() -> None:
     x = normal(5, 3, 4)
     label = np.array([0, 3, 1], "int32")
     metrics = np.array([1.0, 0.0, 7.0])
-    op = K.softmax_loss(x, label, rubbish(3, 4), metrics, None, 1, 2.0)
+    op = K.softmax_loss(SoftmaxLossArguments(x, label, rubbish(3, 4), metrics, None, 1, 2.0))
     for _ in range(2):
         play(op)
         assert metrics[2] == pytest.approx(metrics[0] / np.log(2))

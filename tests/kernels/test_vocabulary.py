@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netpart.errors import DataError
-from netpart.kernels.arguments import ClassLossArguments
+from netpart.kernels.block_figures import count_block_figures
+from netpart.kernels.loss_arguments import ClassLossArguments, SoftmaxLossArguments
 from netpart.kernels.op import Array
 from netpart.kernels.reference import Kernels
-from netpart.kernels.vocabulary import count_block_figures
 from tests.kernels.harness import K, normal, peak_bytes, play, rubbish
 
 
@@ -31,7 +31,7 @@ def test_hits_are_those_of_all_classes_also_where_scores_are_equal(
     x, metrics = np.array(scores, float).reshape(3, classes), np.zeros(2)
     label = np.array(data.draw(st.lists(st.integers(0, classes - 1), min_size=3, max_size=3)), "int32")
     inner = sorted(data.draw(st.sets(st.integers(1, classes), max_size=3)) - {classes})
-    play(K.softmax_loss(x, label, rubbish(*x.shape), metrics, None, min(topk, classes), 1.0))
+    play(K.softmax_loss(SoftmaxLossArguments(x, label, rubbish(*x.shape), metrics, None, min(topk, classes), 1.0)))
     assert np.allclose(metrics_of(x, label, [0, *inner, classes], min(topk, classes)), metrics)
 
 

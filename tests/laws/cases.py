@@ -5,7 +5,7 @@ A new layer type is held to every law by adding one line to ``CASES``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from google.protobuf import text_format
@@ -50,21 +50,27 @@ def params(count: int) -> str:
 
 
 @st.composite
-def windows(draw: st.DrawFn, dilation: int = 1) -> tuple[str, Shape]:
-    """Text of kernel, stride and pad, and the shape they fit with kernel elements ``dilation`` apart.
+def windows(draw: st.DrawFn, dilation: int = 1, ceil_mode: bool = False) -> tuple[str, Shape]:
+    """Text of kernel, stride and pads, and the shape they fit with kernel elements ``dilation`` apart.
 
-    Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, and tails
-    that no window reaches.
+    Aims at kernels wider than a part, strides longer than the kernel, padding wider than both, on one side alone
+    too, and tails that no window reaches. With ``ceil_mode`` a kernel may be larger than the padded input.
     """
     axes = draw(st.integers(1, 3))
     most = {1: 9, 2: 6, 3: 4}[axes]
     kernels = [draw(st.integers(1, min(5, most))) for _ in range(axes)]
     pads = [draw(st.sampled_from([0, 0, 1, k - 1, k, k + 1])) for k in kernels]
     strides = [draw(st.integers(1, 4)) for _ in range(axes)]
-    least = [max(1, (k - 1) * dilation + 1 - 2 * p) for k, p in zip(kernels, pads, strict=True)]
+    ends = [draw(st.sampled_from([p, p, 0, 1, k + 1])) for k, p in zip(kernels, pads, strict=True)]
+    spare = [s - 1 if ceil_mode else 0 for s in strides]
+    sides = zip(kernels, pads, ends, spare, strict=True)
+    least = [max(1, (k - 1) * dilation + 1 - p - e - more) for k, p, e, more in sides]
     extents = [draw(st.integers(low, max(low, most) + 1)) for low in least]
-    fields = zip("zyx"[-axes:], kernels, pads, strides, strict=True)
-    text = " ".join(f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" for a, k, p, s in fields)
+    fields = zip("zyx"[-axes:], kernels, pads, ends, strides, strict=True)
+    text = " ".join(
+        f"kernel_{a}: {k} pad_{a}: {p} stride_{a}: {s}" + ("" if e == p else f" pad_end_{a}: {e}")
+        for a, k, p, e, s in fields
+    )
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
     return f"spatial_axes: {axes} {text}", (draw(st.integers(1, 3)), *channels, *extents)
 
@@ -89,8 +95,10 @@ def transposed_convolution(draw: st.DrawFn, name: str) -> Case:
     extra = draw(st.integers(0, 2))
     kernel, stride = draw(st.integers(1, 4 - axes // 3)), draw(st.integers(1, 3))
     extents = [draw(st.integers(1, 6 - axes)) for _ in range(axes)]
-    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents) // 2
-    fields = f"kernel: {kernel} stride: {stride} pad: {draw(st.integers(0, most))} dilation: {dilation}"
+    most = min((n - 1) * stride + (kernel - 1) * dilation + extra for n in extents)
+    pad = draw(st.integers(0, most // 2))
+    fields = f"kernel: {kernel} stride: {stride} pad: {pad} dilation: {dilation}"
+    fields += draw(st.sampled_from(["", f" pad_end: {draw(st.integers(0, most - pad))}"]))
     channels = [draw(st.integers(1, 3))] if draw(st.booleans()) else []
     groups = draw(st.integers(1, 2)) if channels else 1
     channels = [groups * many for many in channels]
@@ -144,9 +152,12 @@ def attention(draw: st.DrawFn, name: str) -> Case:
     lead, (queries, keys, width, values) = draw(shapes(1, 3, 3)), draw(shapes(4, 4))
     causal = draw(st.booleans())
     keys = queries if causal else keys
-    conf = f"attention_conf {{ causal: {str(causal).lower()} scale: {draw(st.sampled_from([0, 2]))} }}"
+    masks = draw(st.sampled_from([(), (Spec((lead[0], keys), INT),), (Spec((lead[0], keys)),)]))
+    pad = f"pad_value: {draw(st.integers(0, 2))}" if masks else ""
+    more = f"scale: {draw(st.sampled_from([0, 2]))} dropout_ratio: {draw(st.sampled_from([0, 0.4]))} {pad}"
+    conf = f"attention_conf {{ causal: {str(causal).lower()} {more} }}"
     pairs = (queries, width), (keys, width), (keys, values)
-    return Case(name, conf, tuple(Spec((*lead, *pair)) for pair in pairs))
+    return Case(name, conf, (*(Spec((*lead, *pair)) for pair in pairs), *masks))
 
 
 @st.composite
@@ -164,7 +175,10 @@ def rotary(name: str) -> st.SearchStrategy[Case]:
 
 @st.composite
 def pooling(draw: st.DrawFn, name: str) -> Case:
-    text, shape = draw(windows())
+    ceil_mode = draw(st.booleans())
+    text, shape = draw(windows(ceil_mode=ceil_mode))
+    text += f" ceil_mode: {ceil_mode}".lower()
+    text += draw(st.sampled_from(["", " count_include_pad: true", " count_include_pad: false"]))
     return Case(name, f"pooling_conf {{ pool: {draw(st.sampled_from(['MAX', 'AVG']))} {text} }}", (Spec(shape),))
 
 
@@ -199,7 +213,11 @@ def activation(name: str) -> st.SearchStrategy[Case]:
 def softmax(draw: st.DrawFn, name: str) -> Case:
     groups = draw(st.integers(1, 3))
     shape = draw(st.integers(1, 5)), groups * draw(st.integers(1, 4))
-    return Case(name, f"softmax_conf {{ num_softmax_per_instance: {groups} }}", (Spec(shape),))
+    if draw(st.booleans()):
+        return Case(name, f"softmax_conf {{ num_softmax_per_instance: {groups} }}", (Spec(shape),))
+    deep = draw(shapes())
+    axis = draw(st.sampled_from([axis for axis in range(1 - len(deep), len(deep)) if axis]))
+    return Case(name, f"softmax_conf {{ axis: {axis} }}", (Spec(deep),))
 
 
 @st.composite
@@ -260,17 +278,46 @@ def labelled(draw: st.DrawFn, name: str, field: str, more: str = "") -> Case:
     shape = draw(shapes(2, 4, 4))
     places = draw(st.integers(1, len(shape) - 1))
     topk = draw(st.integers(1, prod(shape[places:])))
-    return Case(name, f"{field} {{ topk: {topk} {more} }}", (Spec(shape, FLOAT), Spec(shape[:places], INT)))
+    sources = Spec(shape, FLOAT), Spec(shape[:places], INT)
+    return Case(name, f"{field} {{ topk: {topk} {more} {draw(ignored())} }}", sources)
+
+
+def ignored() -> st.SearchStrategy[str]:
+    """Text of an ignored label, a class or none."""
+    return st.sampled_from(["", "ignore_index: -1", "ignore_index: 0", "ignore_index: 255"])
+
+
+@st.composite
+def class_weights(draw: st.DrawFn, classes: int) -> str:
+    """Text of a weight per class, some of them 0, or of none."""
+    if draw(st.booleans()):
+        return ""
+    drawn = [draw(st.sampled_from([0.5, 0.0, 2.0, 1.25])) for _ in range(classes - 1)]
+    return " ".join(f"class_weight: {weight}" for weight in (*drawn, 0.75))
+
+
+@st.composite
+def weighted(draw: st.DrawFn, name: str, more: str, means: tuple[str, ...] = ("ROWS", "WEIGHTS")) -> Case:
+    """A softmax loss with weights and ignored labels, divided by either."""
+    found = draw(labelled(name, "softmaxloss_conf", more))
+    classes = prod(found.inputs[0].shape[found.inputs[1].rank :])
+    more = f"{draw(class_weights(classes))} normalisation: {draw(st.sampled_from(means))}"
+    return replace(found, conf=found.conf.replace("}", f"{more} }}"))
 
 
 def confusion(name: str) -> st.SearchStrategy[Case]:
-    return shapes(2, 2).map(lambda shape: Case(name, "", (Spec(shape), Spec(shape[:1], INT))))
+    return st.builds(
+        lambda shape, ignored: Case(name, f"argsort_conf {{ {ignored} }}", (Spec(shape), Spec(shape[:1], INT))),
+        shapes(2, 2),
+        ignored(),
+    )
 
 
 @st.composite
 def vocabulary(draw: st.DrawFn, name: str, half: str) -> Case:
     shape = (*draw(shapes(1, 3, 3)), draw(st.integers(1, 24)))
     conf = f"topk: {draw(st.integers(1, min(3, shape[-1])))} scale: 1.5 label_smoothing: 0.3"
+    conf += f" {draw(class_weights(shape[-1]))}"
     return Case(name, f"softmaxloss_conf {{ {conf} }}", (Spec(shape), Spec(shape[:-1], INT)), half)
 
 
@@ -282,6 +329,22 @@ def euclidean_loss(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def distance_loss(draw: st.DrawFn, name: str, conf: str = "") -> Case:
+    """With a delta in the middle of the distances that the laws draw."""
+    found = draw(euclidean_loss(name))
+    return Case(name, f"loss_conf {{ scale: 1.5 {conf} }}", found.inputs)
+
+
+@st.composite
+def binary_loss(draw: st.DrawFn, name: str) -> Case:
+    shape = draw(shapes())
+    label = draw(st.sampled_from([shape, (shape[0], prod(shape[1:]))]))
+    weights = draw(st.sampled_from([0, 1, shape[1]]))
+    conf = " ".join(["scale: 1.5", *(f"positive_weight: {0.5 + k}" for k in range(weights))])
+    return Case(name, f"loss_conf {{ {conf} }}", (Spec(shape), Spec(label, INT)))
+
+
+@st.composite
 def images(draw: st.DrawFn, name: str) -> Case:
     rows, channels, side = (draw(st.integers(1, n)) for n in (3, 3, 5))
     crop = draw(st.integers(0, side))
@@ -290,8 +353,14 @@ def images(draw: st.DrawFn, name: str) -> Case:
 
 
 @st.composite
+def label_sums(draw: st.DrawFn, name: str) -> Case:
+    return replace(draw(weighted(name, "", ("WEIGHTS",))), half="inner")
+
+
+@st.composite
 def batch_norm(draw: st.DrawFn, name: str, half: str = "") -> Case:
-    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 }} {params(draw(st.integers(0, 4)))}"
+    frozen = str(not half and draw(st.booleans())).lower()
+    conf = f"bm_conf {{ epsilon: 0.3 momentum: 0.7 frozen: {frozen} }} {params(draw(st.integers(0, 4)))}"
     return Case(name, conf, (Spec(draw(shapes(extent=3))),), half)
 
 
@@ -341,9 +410,12 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "kSplit": elementwise("kSplit"),
     "kBridgeSrc": elementwise("kBridgeSrc"),
     "kBridgeDst": elementwise("kBridgeDst"),
-    "kSoftmaxLoss": labelled("kSoftmaxLoss", "softmaxloss_conf", "scale: 1.5 label_smoothing: 0.3"),
-    "kCudnnSoftmaxLoss": labelled("kCudnnSoftmaxLoss", "softmaxloss_conf", "bits: true"),
+    "kSoftmaxLoss": weighted("kSoftmaxLoss", "scale: 1.5 label_smoothing: 0.3"),
+    "kCudnnSoftmaxLoss": weighted("kCudnnSoftmaxLoss", "bits: true"),
     "kEuclideanLoss": euclidean_loss("kEuclideanLoss"),
+    "kBinaryLoss": binary_loss("kBinaryLoss"),
+    "kL1Loss": distance_loss("kL1Loss"),
+    "kHuberLoss": distance_loss("kHuberLoss", "delta: 0.4"),
     "kAccuracy": labelled("kAccuracy", "argsort_conf"),
     "kConfusion": confusion("kConfusion"),
     "kImagePreprocess": images("kImagePreprocess"),
@@ -352,6 +424,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 
 HALVES: dict[str, st.SearchStrategy[Case]] = {
     "inner of kSoftmaxLoss": vocabulary("kSoftmaxLoss", "inner"),
+    "inner of kSoftmaxLoss by weights": label_sums("kSoftmaxLoss"),
     "inner of kBM": batch_norm("kBM", "inner"),
     "outer of kBM": batch_norm("kBM", "outer"),
 }
@@ -367,7 +440,19 @@ FILES = (
 INPUTS = (*FILES, *SYNTHETIC)
 """Every type that reads rows; ``tests/layers/test_inputs.py`` is their table."""
 
-NO_GRADIENT = ("kAccuracy", "kConfusion", "kImagePreprocess", "inner of kSoftmaxLoss")
+NO_GRADIENT = (
+    "kAccuracy",
+    "kConfusion",
+    "kImagePreprocess",
+    "inner of kSoftmaxLoss",
+    "inner of kSoftmaxLoss by weights",
+)
 
-OBJECTIVES = {"kSoftmaxLoss": 1.0, "kCudnnSoftmaxLoss": 1.0, "kEuclideanLoss": 0.5}
+ELEMENT_LOSSES = ("kBinaryLoss", "kL1Loss", "kHuberLoss")
+OBJECTIVES = {
+    "kSoftmaxLoss": 1.0,
+    "kCudnnSoftmaxLoss": 1.0,
+    "kEuclideanLoss": 0.5,
+    **dict.fromkeys(ELEMENT_LOSSES, 1.0),
+}
 """Objective of a loss over its first metric, per row of the global mini-batch."""

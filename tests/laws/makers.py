@@ -10,7 +10,7 @@ from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto
 from netpart.proto.param_pb2 import InitMethod, ParamGenProto
 from netpart.spec import INT, Shape
 from tests.laws.sketch import MOST_ELEMENTS, Sketch, layer_type, line
-from tests.laws.windows import any_pad, effective, overlap, windows
+from tests.laws.windows import any_pad, effective, ends, overlap, windows
 
 Maker = Callable[[Sketch, str], str | None]
 """Adds a layer that reads the given one; None if none of its kind can."""
@@ -56,8 +56,8 @@ def transposed_convolution(s: Sketch, source: str) -> str | None:
     extra = s.option(conf, "convolution_conf.output_pad") or 0
     strides, kernels, dilations = (effective(field, name, axes) for name in ("stride", "kernel", "dilation"))
     grown = zip(shape[-axes:], strides, kernels, dilations, strict=True)
-    pads = effective(field, "pad", axes)
-    if any((n - 1) * t + (k - 1) * d + extra < 2 * p for (n, t, k, d), p in zip(grown, pads, strict=True)):
+    pads = map(sum, zip(effective(field, "pad", axes), ends(field, axes), strict=True))
+    if any((n - 1) * t + (k - 1) * d + extra < both for (n, t, k, d), both in zip(grown, pads, strict=True)):
         unpadded(field)
     weight = channels, field.num_filters // field.groups, *kernels
     weight_and_bias(s, conf, weight, field.num_filters, prod((channels // field.groups, *kernels)))
@@ -74,8 +74,9 @@ def filtered(s: Sketch, conf: LayerProto, channels: int) -> None:
 
 def unpadded(field: object) -> None:
     """Takes the pads off a layer whose output they might swallow."""
-    for name in ("pad", "pad_x", "pad_y", "pad_z"):
-        field.ClearField(name)  # type: ignore[attr-defined]
+    for name in ("pad", "pad_end"):
+        for axis in ("", "_x", "_y", "_z"):
+            field.ClearField(f"{name}{axis}")  # type: ignore[attr-defined]
 
 
 def weight_and_bias(s: Sketch, conf: LayerProto, weight: Shape, outputs: int, fan: int) -> None:
@@ -91,6 +92,8 @@ def pooling(s: Sketch, source: str) -> str | None:
     conf = s.conf("kPooling", source)
     field = conf.pooling_conf
     windows(s, conf, "pooling_conf", s.shape(source))
+    for name in ("ceil_mode", "count_include_pad"):
+        s.option(conf, f"pooling_conf.{name}")
     average(s, conf, "pooling_conf.pool", source)
     return s.add(conf, source in s.tied or overlap(field) or any_pad(field))
 
@@ -170,6 +173,7 @@ def batch_norm(s: Sketch, source: str) -> str | None:
     conf, shape = s.conf("kBM", source), s.shape(source)
     s.option(conf, "bm_conf.epsilon")
     s.option(conf, "bm_conf.momentum")
+    s.option(conf, "bm_conf.frozen")
     count = s.count_of(conf, 4)
     for _ in range(min(count, 2)):
         s.param(conf, "norm", shape[1:2], 0.5)
@@ -191,10 +195,16 @@ def attention(s: Sketch, source: str) -> str | None:
     like = [x for x in others if (*s.shape(x)[:-2], s.shape(x)[-1]) == (*shape[:-2], shape[-1])]
     keys = s.pick([source, *like])
     values = s.pick([keys, *(x for x in others if s.shape(x)[:-1] == s.shape(keys)[:-1])])
-    conf = s.conf("kAttention", source, keys, values)
+    masks = [x for x in token_inputs(s) if s.shape(x) == (s.shape(keys)[0], s.shape(keys)[-2])]
+    mask = masks[:1] if s.spot or s.chance(2) else []
+    conf = s.conf("kAttention", source, keys, values, *mask)
     s.option(conf, "attention_conf.causal", lambda causal: not causal or s.shape(keys)[-2] == shape[-2])
     s.option(conf, "attention_conf.scale")
-    return s.add(conf, any(x in s.tied for x in conf.srclayers))
+    s.option(conf, "attention_conf.dropout_ratio")
+    if mask:
+        s.option(conf, "attention_conf.pad_value")
+    zeros = bool(mask) or conf.attention_conf.dropout_ratio > 0
+    return s.add(conf, zeros or any(x in s.tied for x in conf.srclayers))
 
 
 def matmul(s: Sketch, source: str) -> str | None:
@@ -237,9 +247,14 @@ def class_token(s: Sketch, source: str) -> str | None:
     return s.add(conf, True)
 
 
+def token_inputs(s: Sketch) -> list[str]:
+    """The inputs with tokens."""
+    return [name for name, layer in s.layers.items() if layer.is_input and layer.output.dtype == INT]
+
+
 def embedding(s: Sketch, source: str) -> str | None:
     """Of tokens, which only an input has: equal tokens have equal vectors."""
-    tokens = [name for name, layer in s.layers.items() if layer.is_input and layer.output.dtype == INT]
+    tokens = token_inputs(s)
     if not tokens:
         return None
     conf = s.conf("kEmbedding", tokens[0])
@@ -295,11 +310,17 @@ def dropout(s: Sketch, source: str) -> str | None:
 
 
 def softmax(s: Sketch, source: str) -> str | None:
-    if len(s.shape(source)) != 2:
-        source = inner_product(s, source, SMALL)
+    """Of one element it is 1, and of two along an axis each may stand in several windows."""
     conf = s.conf("kSoftmax", source)
-    width = s.shape(source)[1]
-    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: width % (n or 1) == 0)
+    shape = s.shape(source)
+    axis = s.option(conf, "softmax_conf.axis", lambda axis: (axis or 1) < len(shape))
+    if axis is None and len(shape) != 2:
+        s.job.neuralnet.layer.remove(conf)
+        source = inner_product(s, source, SMALL)
+        conf = s.conf("kSoftmax", source)
+        shape = s.shape(source)
+    width = shape[axis or 1]
+    s.option(conf, "softmax_conf.num_softmax_per_instance", lambda n: (n or 1) == 1 or (axis is None and not width % n))
     return s.add(conf, source in s.tied or width == conf.softmax_conf.num_softmax_per_instance)
 
 

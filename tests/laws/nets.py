@@ -8,8 +8,11 @@ from math import prod
 from hypothesis import strategies as st
 
 from netpart.graph.passes.update_sharding import whole_update_reason
+from netpart.layers.layer import Layer
+from netpart.layers.softmax_loss import SoftmaxLoss
 from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
+from tests.laws.cases import ELEMENT_LOSSES
 from tests.laws.makers import (
     MAKERS,
     WEIGHTED,
@@ -19,6 +22,7 @@ from tests.laws.makers import (
     pointwise,
     transposed_convolution,
 )
+from tests.laws.options import LAYERS
 from tests.laws.partings import composition, cut
 from tests.laws.sketch import Sketch, Spot
 
@@ -30,8 +34,8 @@ MAXIMA = ("kPooling", "kGlobalPooling")
 SPATIAL = ("kConvolution", "kTransposedConvolution", "kPooling")
 READS = {
     **dict.fromkeys((*SPATIAL, "kImagePreprocess", "kConcate", "kSlice", "cut"), INPUTS[:1]),
-    "kEmbedding": ("kSyntheticTokens",),
-    **dict.fromkeys(("kSoftmaxLoss", "kAccuracy"), (*INPUTS[3:], INPUTS[0])),
+    "kEmbedding": ("kSyntheticTokens",), "kAttention": (INPUTS[0], "kSyntheticTokens", "kSyntheticTokens"),
+    **dict.fromkeys(("kSoftmaxLoss", "kAccuracy", "kBinaryLoss"), (*INPUTS[3:], INPUTS[0])),
 }  # fmt: skip
 """The inputs of what is in the spotlight, turn by turn, where these are not any."""
 DIVERSE, DEEP = (3, 2, 4, 1, 3), (3, 2, 4, 2, 3)
@@ -55,7 +59,8 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     data = rows(s)
     grow(s, s.number(1, 6) if spot is None else s.number(1, 3))
     finish(s, data)
-    most = 1 if any(layer.makes_rows for layer in s.layers.values()) else s.shape(data)[0]
+    undivided = any(layer.makes_rows or by_weights(layer) for layer in s.layers.values())
+    most = 1 if undivided else s.shape(data)[0]
     s.choose("job", s.job, "neuralnet.micro_batches", lambda n: (n or 1) <= most)
     for path in ("neuralnet.schedule", "neuralnet.recompute"):
         s.choose("job", s.job, path)
@@ -63,6 +68,11 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     whole = whole_update_reason(s.job) is not None
     s.choose("job", s.job, "shard_updates", lambda value: not whole or value is None)
     return s
+
+
+def by_weights(layer: Layer) -> bool:
+    """True for a loss that is divided by the weights of a whole mini-batch."""
+    return isinstance(layer, SoftmaxLoss) and layer.by_weights
 
 
 def rows(s: Sketch) -> str:
@@ -74,7 +84,9 @@ def rows(s: Sketch) -> str:
     conf, count = s.conf(found), s.pick((4, 3, 6, 2, 5) if s.spot else (4, 3, 6, 2, 5, 1))
     conf.store_conf.shape.extend(shape_of(s, found))
     conf.store_conf.batchsize.extend(composition(s, count, s.number(1, min(count, 3))) if s.chance(4) else [count])
-    for path in ("classes", "noise", "batches"):
+    two = s.spot is not None and s.spot.kind == "kBinaryLoss"
+    s.option(conf, "synthetic_conf.classes", lambda n: n == 2 or not two)
+    for path in ("noise", "batches"):
         s.option(conf, f"synthetic_conf.{path}")
     return s.add(conf)
 
@@ -139,7 +151,9 @@ def finish(s: Sketch, data: str) -> None:
     kind = s.spot.kind if s.spot else ""
     for _ in range(s.number(1, 2)):
         source = s.pick(s.numbers()[-3:])
-        if kind == "kEuclideanLoss" or (kind not in ("kSoftmaxLoss", "kAccuracy", "kConfusion") and s.chance(3)):
+        if kind in ELEMENT_LOSSES:
+            element_loss(s, kind, source, data)
+        elif kind == "kEuclideanLoss" or (kind not in ("kSoftmaxLoss", "kAccuracy", "kConfusion") and s.chance(3)):
             distance(s, source)
         else:
             classify(s, source, data)
@@ -155,6 +169,35 @@ def distance(s: Sketch, source: str) -> None:
     s.add(s.conf("kEuclideanLoss", inner_product(s, source, prod(s.shape(target)[1:])), target))
 
 
+def element_loss(s: Sketch, kind: str, source: str, data: str) -> None:
+    """A loss of each element by itself, of labels of two classes or of a layer."""
+    if kind == "kBinaryLoss":
+        conf = s.conf(kind, logits(s, source, data), data)
+        most = s.shape(conf.srclayers[0])[1]
+        for _ in range({0: 0, 1: 1}.get(s.pick_option(kind, "loss_conf.positive_weight"), most)):
+            conf.loss_conf.positive_weight.append(s.pick((0.5, 2.0)))
+    else:
+        # Of a bounded function, which no layer below computes too: |x - t| has a kink where numbers differ by rounding.
+        target = s.add(s.conf("kSigmoid", s.pick(s.numbers())), True)
+        flat = s.add(s.conf("kFlatten", target), True) if s.chance(2) else target
+        top = inner_product(s, source, prod(s.shape(target)[1:]))
+        conf = s.conf(kind, top, flat)
+    for path in ("scale", "delta"):
+        if f"loss_conf.{path}" in LAYERS[kind]:
+            s.option(conf, f"loss_conf.{path}")
+    s.add(conf)
+
+
+def logits(s: Sketch, source: str, data: str) -> str:
+    """An inner product with an output for each label of the data, perhaps on more axes than these."""
+    top = inner_product(s, source, prod(s.spec(data, "label").shape[1:]))
+    if s.chance(3):
+        folded = s.conf("kReshape", top)
+        folded.reshape_conf.shape.extend([1, s.shape(top)[1]])
+        top = s.add(folded, True)
+    return top
+
+
 def classify(s: Sketch, source: str, data: str) -> None:
     """A loss on the labels of the rows, or of the places of a row."""
     places, classes = s.spec(data, "label").shape[1:], s.pick((3, 5, 4, 12))
@@ -164,16 +207,26 @@ def classify(s: Sketch, source: str, data: str) -> None:
         folded.reshape_conf.shape.extend([*places, classes])
         top = s.add(folded, True)
     conf = s.conf("kSoftmaxLoss", top, data)
-    for path in ("topk", "scale", "label_smoothing", "bits"):
+    for path in ("topk", "scale", "label_smoothing", "bits", "ignore_index", "normalisation"):
         s.option(conf, f"softmaxloss_conf.{path}")
+    if s.chance(2):
+        conf.softmaxloss_conf.class_weight.extend(s.pick((0.5, 2.0, 1.25)) for _ in range(classes))
     s.add(conf)
     kind = s.spot.kind if s.spot else ""
     if kind == "kAccuracy" or s.chance(3):
         accuracy = s.conf("kAccuracy", top, data)
-        s.option(accuracy, "argsort_conf.topk")
+        for path in ("topk", "ignore_index"):
+            s.option(accuracy, f"argsort_conf.{path}")
         s.add(accuracy)
     if not places and (kind == "kConfusion" or s.chance(6)):
-        s.add(s.conf("kConfusion", top, data))
+        confusion = s.conf("kConfusion", top, data)
+        for path in ("topk", "ignore_index"):
+            s.option(confusion, f"argsort_conf.{path}")
+        s.add(confusion)
+
+
+OUTSIDE = (UpdaterType.kAdaGrad, UpdaterType.kAdam, UpdaterType.kAdamW, UpdaterType.kRMSProp)
+"""Rules that may add delta outside of the root."""
 
 
 def choose_updater(s: Sketch) -> None:
@@ -191,6 +244,8 @@ def choose_updater(s: Sketch) -> None:
         conf.learning_rate.inverse_conf.gamma, conf.learning_rate.inverse_conf.pow = 0.5, 0.75
     if conf.learning_rate.type == ChangeMethod.kCosine:
         conf.learning_rate.cosine_conf.change_freq = 4
+    if conf.type in OUTSIDE:
+        option("delta_outside_root")
     if conf.type == UpdaterType.kRMSProp:
         option("rmsprop_conf.rho")
     if conf.type == UpdaterType.kAdam:

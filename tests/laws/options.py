@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from netpart.families import UPDATERS
 from netpart.proto.job_pb2 import Collectives, Phase, Schedule, Sharding
-from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, UpsamplingProto
+from netpart.proto.neuron_pb2 import ActivationProto, PoolingProto, SoftmaxLossProto, UpsamplingProto
 from netpart.proto.param_pb2 import InitMethod
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 
@@ -32,9 +32,8 @@ def per_axis(conf: str, field: str, values: tuple[int, ...]) -> Options:
 def windows(conf: str) -> Options:
     """Strides above kernels leave gaps in what is read; pads above kernels make windows of nothing but padding."""
     found = {f"{conf}.spatial_axes": (1, 2, 3)}
-    return found | per_axis(conf, "kernel", (1, 2, 3)) | per_axis(conf, "stride", (2, 1, 3)) | per_axis(
-        conf, "pad", (0, 1, 2)
-    )  # fmt: skip
+    found |= per_axis(conf, "kernel", (1, 2, 3)) | per_axis(conf, "stride", (2, 1, 3))
+    return found | per_axis(conf, "pad", (0, 1, 2)) | per_axis(conf, "pad_end", (1, 0, 2))
 
 
 CONVOLUTION = windows("convolution_conf") | per_axis("convolution_conf", "dilation", (1, 2, 2)) | {
@@ -53,6 +52,7 @@ LAYERS: dict[str, Options] = {
     },
     "kPooling": {
         **windows("pooling_conf"), "type": ("kPooling", "kCPooling", "kCudnnPool"), "pooling_conf.pool": METHODS,
+        "pooling_conf.ceil_mode": BOTH, "pooling_conf.count_include_pad": (None, False, True),
     },
     "kGlobalPooling": {"globalpooling_conf.pool": METHODS},
     "kUpsampling": {
@@ -72,9 +72,12 @@ LAYERS: dict[str, Options] = {
     "kGroupNorm": {**NORM, "norm_conf.groups": (1, 2, None), "param": (0, 1, 2)},
     "kBM": {
         "type": ("kBM", "kCudnnBM"), "bm_conf.epsilon": (0.3, 0.1), "bm_conf.momentum": (0.9, 0.5, None),
-        "param": (0, 1, 2, 3, 4),
+        "bm_conf.frozen": BOTH, "param": (0, 1, 2, 3, 4),
     },
-    "kAttention": {"attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0)},
+    "kAttention": {
+        "attention_conf.causal": BOTH, "attention_conf.scale": (None, 2.0), "attention_conf.pad_value": (None, 1),
+        "attention_conf.dropout_ratio": (None, 0.3, 0.2, None),
+    },
     "kMatmul": {"matmul_conf.transpose_a": (False, True), "matmul_conf.transpose_b": (False, False, True, True)},
     "kPositions": {},
     "kRotary": {"rotary_conf.base": (10.0, None)},
@@ -90,7 +93,10 @@ LAYERS: dict[str, Options] = {
         "activation_conf.type": (*ActivationProto.ActivationType.values(), None), "activation_conf.alpha": (None, 0.7),
     },
     "kDropout": {"dropout_conf.dropout_ratio": (0.3, None)},
-    "kSoftmax": {"type": ("kSoftmax", "kCudnnSoftmax"), "softmax_conf.num_softmax_per_instance": (1, 2, None)},
+    "kSoftmax": {
+        "type": ("kSoftmax", "kCudnnSoftmax"), "softmax_conf.num_softmax_per_instance": (1, 2, None),
+        "softmax_conf.axis": (None, 1, -1, 2, None),
+    },
     "kSplit": {"type": ("kSplit", "kBridgeSrc", "kBridgeDst")},
     "kAdd": {"type": ("kAdd", "kSum")},
     "kMul": {},
@@ -106,11 +112,16 @@ LAYERS: dict[str, Options] = {
     "kSoftmaxLoss": {
         "type": ("kSoftmaxLoss", "kCudnnSoftmaxLoss"), "softmaxloss_conf.topk": (1, 2, None),
         "softmaxloss_conf.scale": (0.5, None), "softmaxloss_conf.label_smoothing": (0.1, None),
-        "softmaxloss_conf.bits": BOTH,
+        "softmaxloss_conf.bits": BOTH, "softmaxloss_conf.class_weight": (ANY,),
+        "softmaxloss_conf.ignore_index": (1, None, 255),
+        "softmaxloss_conf.normalisation": (SoftmaxLossProto.WEIGHTS, SoftmaxLossProto.ROWS, None),
     },
     "kEuclideanLoss": {},
-    "kAccuracy": {"argsort_conf.topk": (1, 2, None)},
-    "kConfusion": {},
+    "kBinaryLoss": {"loss_conf.scale": (0.5, None), "loss_conf.positive_weight": (0, 1, ANY)},
+    "kL1Loss": {"loss_conf.scale": (0.5, None)},
+    "kHuberLoss": {"loss_conf.scale": (0.5, None), "loss_conf.delta": (0.3, None)},
+    "kAccuracy": {"argsort_conf.topk": (1, 2, None), "argsort_conf.ignore_index": (None, 1, 255)},
+    "kConfusion": {"argsort_conf.topk": (None, 1), "argsort_conf.ignore_index": (None, 1, 255)},
     "kSyntheticInput": {
         "store_conf.batchsize": (ANY,), "store_conf.shape": (ANY,), "synthetic_conf.classes": (2, 3),
         "synthetic_conf.noise": (None, 0.5), "synthetic_conf.batches": (None, 2),
@@ -138,6 +149,7 @@ JOB: Options = {
 UPDATER: Options = {
     "updater.type": (*(UpdaterType.Value(name) for name, _ in UPDATERS.items()), UpdaterType.kAdam),
     "updater.momentum": (0.9, None), "updater.weight_decay": (0.01, None), "updater.delta": (0.1,),
+    "updater.delta_outside_root": (None, True),
     "updater.clip_low": (None, -0.05), "updater.clip_high": (None, 0.05), "updater.clip_norm": (None, 0.1, 10.0),
     "updater.ema_decay": (None, 0.5, 0.5), "updater.ema_eval": BOTH, "updater.ema_warmup": BOTH,
     "updater.adam_conf.bias_correction": BOTH, "updater.rmsprop_conf.rho": (0.8,),
@@ -178,18 +190,20 @@ WHY: dict[str, str] = {
         "StoreProto.label_column StoreProto.skip_column StoreProto.classes_file StoreProto.backend StoreProto.path "
         "StoreProto.separator StoreProto.mean_file StoreProto.std_file StoreProto.mean_value StoreProto.std_value "
         "StoreProto.encoded StoreProto.random_skip StoreProto.has_label StoreProto.prefetching StoreProto.shuffle "
-        "StoreProto.header kImageInput kTarInput image_conf tar_conf kRGBImage RGBImageProto.meanfile",
+        "StoreProto.header StoreProto.target kImageInput kTarInput image_conf tar_conf kRGBImage "
+        "RGBImageProto.meanfile",
     "SINGA's count of readers, without effect": "ConcateProto.num_concates SplitProto.num_splits",
     "a limit of cuDNN, changes no number": "ConvolutionProto.workspace_byte_limit",
     "LOCAL is meant to differ from one worker, tests/layers/test_batch_norm.py": "BMProto.bn_mode",
     "another type has it, which reads the same conf":
-        "NormProto.axis NormProto.groups ConvolutionProto.output_pad",
+        "NormProto.axis NormProto.groups ConvolutionProto.output_pad LossProto.positive_weight LossProto.delta",
     "a number of a rule that sees each element by itself, tests/updaters":
         "updater.adadelta_conf updater.adam_conf.beta1 updater.adam_conf.beta2 updater.adammax_conf "
         "updater.adamw_conf updater.learning_rate.fixedstep_conf updater.learning_rate.step_conf "
         "updater.learning_rate.linear_conf updater.learning_rate.exponential_conf "
         "updater.learning_rate.inverse_conf updater.learning_rate.inverset_conf "
-        "updater.learning_rate.cosine_conf updater.learning_rate.onecycle_conf updater.learning_rate.warmup_factor",
+        "updater.learning_rate.cosine_conf updater.learning_rate.onecycle_conf updater.learning_rate.warmup_factor "
+        "updater.learning_rate.plateau_conf",
     "how wide an initial value is, drawn to keep numbers near 1":
         "ParamGenProto.value ParamGenProto.mean ParamGenProto.std ParamGenProto.low ParamGenProto.high",
     "starts from a checkpoint, tests/checkpoint": "updater.ema_start checkpoint_path",
@@ -207,6 +221,7 @@ WHY: dict[str, str] = {
     "how a run goes on and what it prints, not what a step computes":
         "name train_steps disp_freq disp_after test_freq test_after checkpoint_freq checkpoint_after checkpoint_keep "
         "debug resume step id deadline reset_param_version",
+    "what a run decides after validations, tests/launch/test_verdicts.py": "early_stop checkpoint_best",
     "where data at URLs is kept, tests/datasets/remote": "data_cache",
     "recurrent nets, which netpart refuses":
         "unroll_len unroll_index unroll_conn_type shift neuralnet.unroll_len",

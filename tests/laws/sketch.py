@@ -107,6 +107,11 @@ class Sketch:
         """``choose`` for a layer, of the line of its type."""
         return self.choose(line(conf), conf, path, able)
 
+    def pick_option(self, kind: str, path: str) -> Any:
+        """One of the values of the table for a field; in the spotlight, that of the turn."""
+        every = TABLES[kind][path]
+        return every[self.spot.turn % len(every)] if self.spot and self.spot.kind == kind else self.pick(every)
+
     def conf(self, kind: str, *sources: str) -> LayerProto:
         """A new layer of the job, by any of its names; it is named after its type and number."""
         conf: LayerProto = self.job.neuralnet.layer.add()

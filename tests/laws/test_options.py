@@ -12,11 +12,12 @@ import pytest
 from netpart.layers import layer_class, layer_type_names
 from netpart.proto.job_pb2 import JobProto, LayerProto
 from tests.house.tree import ROOT
+from tests.laws.cases import ELEMENT_LOSSES
 from tests.laws.makers import MAKERS
 from tests.laws.options import CUT, JOB, LAYERS, OMITTED, PARAM, UPDATER
 from tests.laws.sketch import LINES
 
-ENDS = ("kSoftmaxLoss", "kEuclideanLoss", "kAccuracy", "kConfusion")
+ENDS = ("kSoftmaxLoss", "kEuclideanLoss", *ELEMENT_LOSSES, "kAccuracy", "kConfusion")
 SYNTHETIC = ("kSyntheticMasks", "kSyntheticTokens")
 """Inputs of which the comment at store_conf does not speak."""
 

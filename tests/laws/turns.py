@@ -29,6 +29,22 @@ from netpart.worker.wait_reasons import WaitReason
 Values = np.ndarray[Any, Any]
 
 
+class ReachedVersions:
+    """The keeper of a server that notes its versions in ``reached``, and never stops."""
+
+    def __init__(self, reached: list[int]) -> None:
+        self.note = reached.append
+
+    def reached(self, version: int) -> None:
+        self.note(version)
+
+    def is_judged(self, version: int) -> bool:
+        return False
+
+    def answered(self, version: int) -> bool:
+        return False
+
+
 class Groups:
     """Plays the training steps of ``job`` on groups of ``workers``, and their servers. ``order`` seeds the turns, and
     ``kernels`` are those of workers.
@@ -71,7 +87,7 @@ class Groups:
         end = self.partition.job.train_steps
         note = self.applied[rank].append
         if cluster.is_server(rank):
-            serving = ServerPlayer(player, cluster, 0, end, self.meetings, note, self.reached[rank].append)
+            serving = ServerPlayer(player, cluster, 0, end, self.meetings, note, ReachedVersions(self.reached[rank]))
             yield from serving.play()
             return
         averages = None

@@ -1,4 +1,4 @@
-"""Windows of random layers: kernel, stride, pad and dilation, for all axes or one by one, some strange."""
+"""Windows of random layers: kernel, stride, pads and dilation, for all axes or one by one, some strange."""
 
 from __future__ import annotations
 
@@ -26,28 +26,32 @@ def windows(s: Sketch, conf: LayerProto, field: str, shape: Shape) -> int:
     each(s, conf, field, "stride", axes)
     reach = [(k - 1) * d + 1 for k, d in zip(kernels, dilations, strict=True)]
     least = [max(0, -(-(k - n) // 2)) for k, n in zip(reach, extents, strict=True)]
-    each(s, conf, field, "pad", axes, lambda axis, pad: pad >= least[axis])
+    pads = each(s, conf, field, "pad", axes, lambda axis, pad: pad >= least[axis])
+    free = [n + pad - k for n, pad, k in zip(extents, pads, reach, strict=True)]
+    each(s, conf, field, "pad_end", axes, lambda axis, end: free[axis] + end >= 0, pads)
     assert found.spatial_axes == axes
     return shape[1] if len(shape) == axes + 2 else 1
 
 
 def each(
-    s: Sketch, conf: LayerProto, field: str, name: str, axes: int, able: Callable[[int, int], bool] = lambda i, n: True
-) -> list[int]:
-    """Draws an option for every axis that has its own, and for all others; returns what holds on each."""
-    message = getattr(conf, field)
-    default = getattr(type(message)(), name)
+    s: Sketch, conf: LayerProto, field: str, name: str, axes: int, able: Callable[[int, int], bool] = lambda i, n: True,
+    unset: list[int] | None = None,
+) -> list[int]:  # fmt: skip
+    """Draws an option for every axis that has its own, and for all others; returns what holds on each.
+
+    ``unset``: what holds on each axis if nothing is set; None: the default of the field."""
+    default: list[int] = unset or [getattr(type(getattr(conf, field))(), name)] * axes
     common = [v for v in range(LARGEST_PAD + 2) if all(able(axis, v) for axis in range(axes))]
-    usable = all(able(axis, default) for axis in range(axes))
+    usable = all(able(axis, value) for axis, value in enumerate(default))
     whole = s.option(conf, f"{field}.{name}", lambda v: v in common or (v is None and usable) or not common)
-    rest: int = default if whole is None else whole
+    rest = default if whole is None else [whole] * axes
 
     def fits(axis: int, value: int | None) -> bool:
         """True if an axis can have ``value``; None is what all axes have."""
-        return able(axis, rest if value is None else value)
+        return able(axis, rest[axis] if value is None else value)
 
     own = [s.option(conf, f"{field}.{name}_{AXES[i - axes]}", partial(fits, i)) for i in range(axes)]
-    return [rest if value is None else value for value in own]
+    return [value if drawn is None else drawn for value, drawn in zip(rest, own, strict=True)]
 
 
 def effective(field: Any, name: str, axes: int) -> list[int]:
@@ -57,9 +61,15 @@ def effective(field: Any, name: str, axes: int) -> list[int]:
     ]
 
 
+def ends(field: Any, axes: int) -> list[int]:
+    """The padding after the last element of each of the last axes."""
+    pads = zip(AXES[-axes:], effective(field, "pad", axes), effective(field, "pad_end", axes), strict=True)
+    return [end if field.HasField("pad_end") or field.HasField(f"pad_end_{a}") else pad for a, pad, end in pads]
+
+
 def any_pad(field: Any) -> bool:
     """True if a window may lie wholly in padding, or twice on the same element."""
-    return any(effective(field, "pad", field.spatial_axes))
+    return any(effective(field, "pad", field.spatial_axes)) or any(ends(field, field.spatial_axes))
 
 
 def overlap(field: Any) -> bool:

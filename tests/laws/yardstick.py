@@ -149,7 +149,9 @@ def candidates(layer: Layer, xs: list[Values]) -> list[Values]:
 def windows(layer: Pooling, x: Values) -> Values:
     """The elements of each window, in row-major order; padding is as small as can be."""
     axes, sliding = layer.axes, layer.sliding
-    pads = [(0, 0)] * (x.ndim - axes) + [(p, p + k) for p, k in zip(sliding.pad, sliding.kernel, strict=True)]
+    pads = [(0, 0)] * (x.ndim - axes) + [
+        (p, e + k) for p, e, k in zip(sliding.pad, sliding.ends, sliding.kernel, strict=True)
+    ]
     padded = np.pad(x, pads, constant_values=-np.inf)
     every = np.lib.stride_tricks.sliding_window_view(padded, sliding.kernel, tuple(range(x.ndim - axes, x.ndim)))
     steps = [slice(0, n * s, s) for n, s in zip(sliding.outputs, sliding.stride, strict=True)]

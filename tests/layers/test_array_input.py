@@ -81,6 +81,41 @@ def test_several_labels_a_row(shape: tuple[int, ...], places: tuple[int, ...], f
     assert np.array_equal(first_rows(made)[1], y[:4].reshape(4, *places))
 
 
+TOKENS = np.array([[5, 3, 9, 0], [2, 0, 0, 0], [1, 1, 300, 7], [4, 4, 0, 0], [9, 9, 9, 9]])
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint16", "int32"])
+@pytest.mark.parametrize("prefetching", ["", "prefetching: true"])
+def test_tokens_are_the_whole_numbers_of_the_file(kind: str, prefetching: str, folder: Path) -> None:
+    np.save(folder / "tokens.npy", TOKENS.astype(kind))
+    made = layer(folder, f'path: "tokens.npy" tokens: true {prefetching}')
+    assert made.outputs == (Spec((4, 4), INT),)
+    rows = made.open(4, 1, 1)
+    for step in range(2):  # the second has the fifth row, and then the first three again
+        data = np.full((4, 2), -7, np.int32)
+        rows.read(step, 0, 4, data, None, ((1, 3),))
+        assert np.array_equal(data, TOKENS[[(4 * step + i) % 5 for i in range(4)], 1:3])
+    made.check_tokens(301)
+    with pytest.raises(DataError, match=r"tokens\.npy: row 2, element \[2\]: expected a token from 0 to 299, got 300"):
+        made.check_tokens(300)
+
+
+def test_tokens_that_are_none_are_refused(folder: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"x\.npy: expected tokens, which are whole numbers, got float64; save x\.astype"
+    ):
+        layer(folder, 'path: "x.npy" tokens: true')
+    np.save(folder / "tokens.npy", TOKENS + (1 << 40))
+    with pytest.raises(DataError, match=r"row 0, element \[0\]: expected a token from -2147483648 to .*; use 32 bits"):
+        layer(folder, 'path: "tokens.npy" tokens: true').open(4, 1, 1).read(0, 0, 4, np.empty((4, 4), np.int32), None)
+    np.save(folder / "tokens.npy", TOKENS - 1)
+    with pytest.raises(DataError, match=r"row 0, element \[3\]: expected a token from 0 to 9, got -1"):
+        layer(folder, 'path: "tokens.npy" tokens: true').check_tokens(10)
+    with pytest.raises(ConfigError, match="tokens as they are, got a mean_value") as caught:
+        layer(folder, 'path: "tokens.npy" tokens: true mean_value: 1')
+    assert caught.value.at == ("array_conf", "mean_value")
+
+
 @pytest.mark.parametrize("mean", ["mean.npy", "mean.bin"])
 def test_rows_are_scaled(mean: str, folder: Path) -> None:
     average = X.mean(axis=0).astype(np.float32)

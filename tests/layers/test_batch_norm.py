@@ -10,11 +10,12 @@ import pytest
 from netpart.errors import ConfigError
 from netpart.graph.partition import partition_job
 from netpart.layers.batch_norm import BatchNorm
+from netpart.plan.price.ledger import compute_ledger
 from netpart.proto.param_pb2 import InitMethod
 from netpart.spec import Spec
 from netpart.testing.play_part import LayerData, make_layer_data, play_part
 from netpart.worker.ensemble import Ensemble
-from tests.graph.expanded import normed
+from tests.graph.expanded import NORM, normed
 from tests.laws.cases import layer_proto, params
 
 IMAGE = Spec((5, 3, 4, 2))
@@ -63,6 +64,55 @@ def test_a_test_takes_the_running_statistics() -> None:
     data = random_data(layer)
     y = oracle(torch, data).eval()(torch.from_numpy(data.x[0]))
     assert np.allclose(play_part(layer, data, backward=False).y, y.detach().numpy(), rtol=1e-12)
+
+
+@pytest.mark.peers
+def test_a_frozen_layer_trains_as_pytorchs_after_eval() -> None:
+    import torch
+
+    layer = batch_norm("frozen: true")
+    data = random_data(layer)
+    norm, x = oracle(torch, data).eval(), torch.from_numpy(data.x[0].copy()).requires_grad_()
+    y = norm(x)
+    y.backward(torch.from_numpy(data.dy))
+    played = play_part(layer, data)
+    assert np.allclose(played.y, y.detach().numpy(), rtol=1e-12)
+    for found, expected in zip((*played.dx, *played.dw[:2]), (x.grad, norm.weight.grad, norm.bias.grad), strict=True):
+        assert np.allclose(found, expected.numpy(), rtol=1e-11, atol=1e-13)
+    assert played.dw[2:] == [None, None]
+
+
+@pytest.mark.parametrize("micro_batches", [1, 3])
+@pytest.mark.parametrize(
+    ("cut", "workers"), [("partition_dim: 0", 3), ("partition_dim: 1", 2), ("partition_dim: 2", 2)]
+)
+def test_frozen_statistics_stay_and_scale_and_shift_learn(cut: str, workers: int, micro_batches: int) -> None:
+    whole, parts = (normed(cut, norm=f"{NORM} frozen: true") for _ in range(2))
+    parts.neuralnet.micro_batches = micro_batches
+    found, alone = (Ensemble(partition_job(job, n), keep=True) for job, n in ((parts, workers), (whole, 1)))
+    for ensemble in (found, alone):
+        ensemble.initialise()
+    before = {name: found.parameter(f"bn/{name}").copy() for name in ("weight", "bias", "mean", "variance")}
+    for step in range(2):
+        for ensemble in (found, alone):
+            ensemble.step("train", step)
+    for name in ("mean", "variance"):
+        assert np.array_equal(found.parameter(f"bn/{name}"), before[name])
+    for name in ("weight", "bias"):
+        assert not np.allclose(found.parameter(f"bn/{name}"), before[name], atol=1e-6)
+        assert np.allclose(found.parameter(f"bn/{name}"), alone.parameter(f"bn/{name}"), rtol=1e-12)
+
+
+def test_parts_of_a_frozen_layer_exchange_no_statistics() -> None:
+    def sent(norm: str) -> tuple[int, list[str]]:
+        partition = partition_job(normed("partition_dim: 0", norm=norm), 3)
+        names = [node.name for node in partition.graph.net.nodes]
+        return sum(entry.nbytes for entry in compute_ledger(partition).entries), names
+
+    moving, frozen = sent(NORM), sent(f"{NORM} frozen: true")
+    assert [name for name in moving[1] if name not in frozen[1]] == ["moments-bn"]
+    # Of each of 3 workers 4 channels of 2 moments, forward and backward, and 2 running statistics: all in float64.
+    assert moving[0] > frozen[0]
 
 
 @pytest.mark.parametrize("workers", [1, 3])

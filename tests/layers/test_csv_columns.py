@@ -78,6 +78,9 @@ def test_more_classes_than_outputs_are_refused_before_a_run(folder: Path) -> Non
     layer(folder, WORDS).check_labels(3)
     with pytest.raises(DataError, match=r"classes\.txt: expected at most 2 classes, got 3"):
         layer(folder, WORDS).check_labels(2)
+    layer(folder, WORDS).check_labels(2, 2)
+    with pytest.raises(DataError, match=r"classes\.txt: expected at most 2 classes, got 3"):
+        layer(folder, WORDS).check_labels(2, 1)
 
 
 @pytest.mark.parametrize(("content", "said"), [("", "got 0 lines"), ("a\nb\na\n", "got 3 lines with 2 words")])

@@ -27,6 +27,12 @@ def test_a_mean_divides_by_the_whole_window_at_the_border_too(name: str) -> None
     assert outputs(Case(name, conf, (Spec((1, 2)),)).layer(), [[2, 6]])[0] == [[1, 4, 3]]
 
 
+@pytest.mark.parametrize("name", ["kPooling", "kCPooling"])
+def test_a_mean_may_divide_by_the_elements_alone(name: str) -> None:
+    conf = "pooling_conf { spatial_axes: 1 pool: AVG kernel: 2 pad: 1 stride: 1 count_include_pad: false }"
+    assert outputs(Case(name, conf, (Spec((1, 2)),)).layer(), [[2, 6]])[0] == [[2, 4, 6]]
+
+
 def test_a_maximum_is_never_padding() -> None:
     conf = "pooling_conf { spatial_axes: 1 kernel: 3 pad: 1 stride: 1 }"
     assert outputs(Case("kPooling", conf, (Spec((1, 3)),)).layer(), [[-5, -2, -7]])[0] == [[-2, -2, -2]]
@@ -84,6 +90,47 @@ def test_an_inner_product_of_an_axis_keeps_those_before_it() -> None:
 def test_euclidean_loss_reports_the_squared_distance() -> None:
     layer = Case("kEuclideanLoss", "", (Spec((2, 2)), Spec((2, 2)))).layer()
     assert outputs(layer, [[1, 2], [3, 4]], [[1, 0], [0, 4]]) == ([[0, 2], [3, 0]], [13])
+
+
+def test_l1_loss_reports_the_mean_distance() -> None:
+    layer = Case("kL1Loss", "loss_conf { scale: 3 }", (Spec((2, 2)), Spec((2, 2)))).layer()
+    assert outputs(layer, [[1, 2], [3, 4]], [[1, 0], [0, 4]]) == ([[0, 2], [3, 0]], [3 * (2 + 3) / 2])
+
+
+def test_huber_loss_is_linear_from_delta_on() -> None:
+    layer = Case("kHuberLoss", "loss_conf { delta: 2 }", (Spec((1, 3)), Spec((1, 3)))).layer()
+    assert outputs(layer, [[1, 2, -5]], [[0, 0, 0]]) == ([[1, 2, -5]], [(0.5 + 2 + 2 * (5 - 1)) / 3])
+
+
+def test_binary_loss_reports_the_loss_and_the_share_of_right_labels() -> None:
+    layer = Case("kBinaryLoss", "loss_conf { positive_weight: [1, 3] }", (Spec((1, 2)), Spec((1, 2), INT))).layer()
+    probabilities, (loss, right) = outputs(layer, np.log([[0.25, 3.0]]), [[1, 1]])
+    assert np.allclose(probabilities, [[0.2, 0.75]])
+    assert np.isclose(loss, -(np.log(0.2) + 3 * np.log(0.75)) / 2)
+    assert right == 0.5
+
+
+def test_one_logit_may_have_one_label_per_row() -> None:
+    layer = Case("kBinaryLoss", "", (Spec((2, 1)), Spec((2,), INT))).layer()
+    _, (loss, right) = outputs(layer, [[0], [0]], [1, 0])
+    assert np.isclose(loss, 2 * np.log(2))
+    assert right == 1
+
+
+@pytest.mark.parametrize(("axis", "same"), [(1, 1), (2, 2), (3, 3), (-1, 3), (-2, 2)])
+def test_softmax_along_an_axis(axis: int, same: int) -> None:
+    layer = Case("kSoftmax", f"softmax_conf {{ axis: {axis} }}", (Spec((2, 3, 4, 5)),)).layer()
+    x = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
+    found, _ = outputs(layer, x)
+    assert np.allclose(found, np.exp(x) / np.exp(x).sum(axis=same, keepdims=True))
+    assert layer.cuts() == tuple(k for k in range(4) if k != same)
+
+
+def test_softmax_of_features_is_that_of_axis_1() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 6))
+    conf = ["", "axis: 1", "axis: -1"]
+    first, *others = [outputs(Case("kSoftmax", f"softmax_conf {{ {c} }}", (Spec((4, 6)),)).layer(), x) for c in conf]
+    assert all(found == first for found in others)
 
 
 def test_accuracy_outputs_the_largest_classes_first() -> None:

@@ -31,6 +31,8 @@ INPUTS = {
     "lmdb": f'kLMDBData lmdbdata_conf {{ path: "lmdb" batchsize: {BATCH} random_skip: 50 }}',
     "lmdb store": f'kRecordInput store_conf {{ path: "lmdb" backend: "lmdb" {ORDERED} }}',
     "csv": f'kCSVInput store_conf {{ path: "a.csv" {ORDERED} label_column: "3" classes_file: "c.txt" }}',
+    "targets": f'kArrayInput array_conf {{ path: "x.npy" label_path: "t.npy" target: true {MIXED} }}',
+    "csv targets": f'kCSVInput store_conf {{ path: "b.csv" {ORDERED} label_column: "2" target: true }}',
     "labels": f'kCSVInput store_conf {{ path: "b.csv" {ORDERED} label_column: "3" label_column: "1" }}',
 }
 
@@ -40,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rows")
     np.save(path / "x.npy", X)
     np.save(path / "y.npy", Y)
+    np.save(path / "t.npy", X[:, :, 0] * 7)
     np.savez(path / "xy.npz", x=X, y=Y)
     np.savez_compressed(path / "packed.npz", x=X, y=Y)
     with h5py.File(path / "xy.h5", "w") as file:

@@ -90,7 +90,7 @@ class AnyOrder(WeightsLast):
     any_order = True
 
     @classmethod
-    def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
+    def attention_keeps(cls, pairs: Shape, width: int, values: int, drops: bool = False) -> Shape:
         return pairs[:-1]
 
 

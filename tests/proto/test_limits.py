@@ -17,6 +17,8 @@ from netpart.proto.reader import read_job, read_job_text
 
 BLOCKS = {
     "JobProto": "",
+    "EarlyStopProto": "early_stop.",
+    "PlateauProto": "updater.learning_rate.plateau_conf.",
     "NetProto": "neuralnet.",
     "ClusterProto": "cluster.",
     "LayerProto": "l.",

@@ -27,7 +27,7 @@ neuralnet {
     convolution_conf { num_filters: 1 kernel: 3 pad: 1 dilation_x: 2 }
     param { init { type: kConstant value: 0.1111111111111111 } } }
   layer { name: "patch" type: kConvolution srclayers: "wide"
-    convolution_conf { num_filters: 1 kernel: 2 stride: 2 }
+    convolution_conf { num_filters: 1 kernel: 2 stride: 2 pad_end_x: 1 }
     param { init { type: kConstant value: 0.25 } } }
   layer { name: "double" type: kUpsampling srclayers: "patch" upsampling_conf { factor: 2 method: LINEAR } }
   layer { name: "relu" type: kReLU srclayers: "double" }

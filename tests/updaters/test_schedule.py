@@ -36,6 +36,7 @@ TABLE = {
     },
     "type: kFixed base_lr: 1 warmup_steps: 4 warmup_factor: 0.5": {0: 0.5, 1: 0.625, 3: 0.875, 4: 1, 9: 1},
     "type: kStep base_lr: 1 step_conf { gamma: 0.5 change_freq: 2 } warmup_steps: 2": {0: 0.1, 1: 0.55, 2: 1, 4: 0.5},
+    "type: kPlateau base_lr: 0.5 plateau_conf { patience: 3 }": {0: 0.5, 999: 0.5},
     "type: kFixedStep fixedstep_conf { step: 5 step_lr: 0.5 }": {0: 0.5, 5: 0.5, 6: 0.5},
 }
 
@@ -66,7 +67,7 @@ def test_the_order_of_calls_does_not_matter(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "who", "says"),
     [
-        ("type: kUserChange", "type", "all 9: kCosine"),
+        ("type: kUserChange", "type", "all 10: kCosine"),
         ("type: kUserChange user_type: 'cyclic'", "type", "'cyclic'"),
         ("type: kFixed base_lr: -1", "base_lr", "got -1.0"),
         ("type: kFixed base_lr: inf", "base_lr", "got inf"),

@@ -46,6 +46,10 @@ Known to about five digits, AdaDelta's to one. SINGA has no AdamW: its first ste
 """
 
 
+OUTSIDE = "kAdaGrad", "kAdam", "kAdamW", "kRMSProp"
+"""Rules that may add delta outside of the root."""
+
+
 def configured(kind: str, more: str = "", rate: str = RATE) -> UpdaterProto:
     return text_format.Parse(f"type: {kind} {PLAIN.get(kind, '')} {rate} {more}", UpdaterProto())
 
@@ -61,6 +65,11 @@ def bound(
 
 def scratch_of(op: Op) -> list[Array]:
     return [np.full(shape, np.nan, dtype=dtype) for shape, dtype in op.scratch]
+
+
+def divisor(conf: UpdaterProto, h: Array) -> Array:
+    """The root of ``h``, with delta inside or outside."""
+    return np.sqrt(h) + conf.delta if conf.delta_outside_root else np.sqrt(h + conf.delta)
 
 
 def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Array, Array], Array]]:
@@ -83,11 +92,11 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
                     return w - (h * (1 + conf.momentum) - conf.momentum * before)
                 case "kAdaGrad":
                     h = h + g**2
-                    return w - lr * g / np.sqrt(h + conf.delta)
+                    return w - lr * g / divisor(conf, h)
                 case "kRMSProp":
                     rho = conf.rmsprop_conf.rho
                     h = rho * h + (1 - rho) * g**2
-                    return w - lr * g / np.sqrt(h + conf.delta)
+                    return w - lr * g / divisor(conf, h)
                 case "kAdaDelta":
                     rho = conf.adadelta_conf.rho
                     h = rho * h + (1 - rho) * g**2
@@ -98,9 +107,9 @@ def oracle(conf: UpdaterProto, lr: float, decay: float) -> Iterator[Callable[[Ar
                     h = conf.adam_conf.beta1 * h + (1 - conf.adam_conf.beta1) * g
                     u = conf.adam_conf.beta2 * u + (1 - conf.adam_conf.beta2) * g**2
                     if not conf.adam_conf.bias_correction:
-                        return w - lr * h / np.sqrt(u + conf.delta)
+                        return w - lr * h / divisor(conf, u)
                     first, second = 1 - conf.adam_conf.beta1**t, 1 - conf.adam_conf.beta2**t
-                    return w - lr * (h / first) / np.sqrt(u / second + conf.delta)
+                    return w - lr * (h / first) / divisor(conf, u / second)
                 case "kAdamW":
                     h = conf.adamw_conf.beta1 * h + (1 - conf.adamw_conf.beta1) * g
                     u = conf.adamw_conf.beta2 * u + (1 - conf.adamw_conf.beta2) * g**2
@@ -165,6 +174,12 @@ def test_steps_follow_the_formula(kind: str, more: str, scale: ParameterScale) -
         expected = step(expected, g)
         run()
         np.testing.assert_allclose(w, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("more", ["", "weight_decay: 0.25 adam_conf { beta1: 0.5 bias_correction: true }"])
+def test_steps_follow_the_formula_with_delta_outside(kind: str, more: str) -> None:
+    test_steps_follow_the_formula(kind, f"{more} delta: 0.5 delta_outside_root: true", ParameterScale(lr=2, wd=0.5))
 
 
 def test_clipping_comes_before_weight_decay() -> None:
@@ -281,6 +296,18 @@ def test_momentum_costs_memory_only_where_there_is_some() -> None:
         (f"type: kSGD ema_decay: 1 {RATE}", "updater.ema_decay", "got 1.0"),
         (f"type: kSGD ema_eval: true {RATE}", "updater.ema_eval", "add ema_decay: 0.999"),
         (f"type: kSGD ema_warmup: true {RATE}", "updater.ema_warmup", "add ema_decay: 0.999"),
+        (
+            f"type: kAdaDelta delta_outside_root: true {RATE}",
+            "updater.delta_outside_root",
+            "false for kAdaDelta, got true",
+        ),
+        (
+            f"type: kAdamMax delta_outside_root: true {RATE}",
+            "updater.delta_outside_root",
+            "kAdam and kRMSProp have both",
+        ),
+        (f"type: kSGD delta_outside_root: true {RATE}", "updater.delta_outside_root", "remove the line"),
+        (f"type: kAdamW delta_outside_root: false {RATE}", "updater.delta_outside_root", "true for kAdamW, got false"),
         (f"type: kAdamMax adammax_conf {{ beta2: -1 }} {RATE}", "updater.adammax_conf.beta2", "got -1.0"),
     ],
 )

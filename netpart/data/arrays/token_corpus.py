@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.arrays.array_file import open_array
-from netpart.data.arrays.numpy_header import MAGIC
+from netpart.data.arrays.numpy_header import MAGIC, open_npy_array
 from netpart.data.arrays.row_array import RowArray, StoredArray, scan_blocks
 from netpart.data.byte_source import ByteSource
 from netpart.data.corpus import OPENED
@@ -43,14 +42,14 @@ class TokenCorpus:
         """Return the tokens ``start`` to ``stop`` (excluded), 0 <= start < stop <= len."""
         return np.concatenate([_as_tokens(*piece) for piece in self._pieces(start, stop)])
 
-    def check_below(self, vocabulary: int) -> None:
-        """Raise DataError for a token that is not from 0 to ``vocabulary`` − 1.
+    def check_below(self, vocabulary: int, ignored: int | None = None) -> None:
+        """Raise DataError for a token that is neither from 0 to ``vocabulary`` − 1 nor ``ignored``.
 
         Of very many tokens it reads blocks at even distances.
         """
         for lo, hi in scan_blocks(len(self)):
             for piece in self._pieces(lo, hi):
-                _as_tokens(*piece, vocabulary)
+                _as_tokens(*piece, vocabulary, ignored)
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[RowArray, int, int]]:
         """Yield (file, first token, last token (excluded)) of each file that the range has tokens of."""
@@ -80,7 +79,7 @@ def _open_tokens(path: DataPath, element: np.dtype[Any]) -> RowArray:
         raise DataError(f"{path}: expected a file of tokens, got {os_error_text(error)}; {HINT}") from error
     if file.read(0, min(len(MAGIC), file.size)) != MAGIC:
         return _open_raw_tokens(file, path, element)
-    tokens = open_array(path)
+    tokens = open_npy_array(file, str(path))
     if len(tokens.shape) != 1 or tokens.dtype.kind not in "iu":
         got = f"{tokens.dtype} of shape {tokens.shape}"
         raise DataError(f"{path}: expected tokens, whole numbers on one axis, got {got}; save x.ravel()")
@@ -95,12 +94,20 @@ def _open_raw_tokens(file: ByteSource, path: DataPath, element: np.dtype[Any]) -
     return StoredArray(file, 0, (file.size // size,), element, str(path))
 
 
-def _as_tokens(file: RowArray, lo: int, hi: int, vocabulary: int | None = None) -> NDArray[np.int32]:
-    """The tokens ``lo`` to ``hi`` (excluded) of a file. Raises DataError for one that is not below ``vocabulary``."""
+def _as_tokens(
+    file: RowArray, lo: int, hi: int, vocabulary: int | None = None, ignored: int | None = None
+) -> NDArray[np.int32]:
+    """The tokens ``lo`` to ``hi`` (excluded) of a file. Raises DataError for one that is neither below ``vocabulary``
+    nor ``ignored``."""
     values = file.rows(lo, hi)
     most = MOST if vocabulary is None else vocabulary - 1
     if int(values.max()) > most or int(values.min()) < 0:
-        at = int(np.argmax((values > most) | (values < 0)))
+        wrong = (values > most) | (values < 0)
+        if ignored is not None and ignored >= 0:  # no token is negative
+            wrong &= values != ignored
+        if not wrong.any():
+            return values.astype(np.int32)
+        at = int(np.argmax(wrong))
         hint = "set vocab_size of the embedding to the tokenizer's, or check token_conf.element"
         raise DataError(f"{file.place}: token {lo + at}: expected a number from 0 to {most}, got {values[at]}; {hint}")
     return values.astype(np.int32)

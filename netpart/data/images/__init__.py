@@ -10,4 +10,5 @@ __all__ = [
     "image_rows",
     "image_samples",
     "tar_images",
+    "tar_samples",
 ]

@@ -15,15 +15,20 @@ class ImageSamples(ABC):
 
     labels: NDArray[np.int32] | None
 
-    def refuse_labels(self, classes: int) -> None:
-        """Raise DataError for the first label that is not below ``classes``."""
+    def refuse_labels(self, classes: int, ignored: int | None = None) -> None:
+        """Raise DataError for the first label that is neither below ``classes`` nor ``ignored``."""
         if self.labels is None:
             return
-        high = np.flatnonzero((self.labels >= classes).any(axis=1)).tolist()
+        wrong = self.labels >= classes
+        if ignored is not None:
+            wrong &= self.labels != ignored
+        high = np.flatnonzero(wrong.any(axis=1)).tolist()
         if high:
             expected = f"a class from 0 to {classes - 1}"
             hint = "correct it, or give the layer below the loss as many outputs as there are classes"
-            raise DataError(f"{self.place(high[0])}: expected {expected}, got {self.labels[high[0]].max()}; {hint}")
+            raise DataError(
+                f"{self.place(high[0])}: expected {expected}, got {self.labels[high[0]][wrong[high[0]]].max()}; {hint}"
+            )
 
     @abstractmethod
     def __len__(self) -> int:

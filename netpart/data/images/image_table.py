@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.open_bytes import read_whole_bytes
+from netpart.data.remote.file_systems import FileFacts
+from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlSettings, join_data_path, path_text
 from netpart.errors import DataError, MissingData, os_error_text
-from netpart.files import read_file
 
 TABLE = 256 << 20
 """Largest number of bytes of a list."""
@@ -25,9 +27,10 @@ CSV_LINES = "lines `path,label`"
 
 @dataclass(frozen=True)
 class ImageTable:
-    """Images, and either ``labels`` (images, labels per image) or the ``masks`` of all of them.
+    """Images, and either ``labels`` (images, labels per image) or the ``masks`` of all of them: paths, or URLs.
 
-    ``places`` names each image in errors. ``classes`` are the names of the classes, if they have names.
+    ``places`` names each image in errors. ``classes`` are the names of the classes, if they have names. ``facts`` are
+    what is known of URLs, by address.
     """
 
     images: list[str]
@@ -35,10 +38,11 @@ class ImageTable:
     labels: NDArray[np.int32] | None = None
     masks: list[str] | None = None
     classes: tuple[str, ...] = ()
+    facts: Mapping[str, FileFacts] = field(default_factory=dict)
 
 
-def read_image_list(path: Path) -> ImageTable:
-    """Read a CSV file of lines `path,label` or `path,label,label...`; paths are relative to its folder.
+def read_image_list(path: DataPath, settings: UrlSettings = DEFAULTS) -> ImageTable:
+    """Read a CSV file of lines `path,label` or `path,label,label...`; paths are relative to its folder, or URLs.
 
     Under a header that begins with `path`, a column `mask` has the paths of masks. Raises DataError if the file is
     missing, empty or has other lines.
@@ -52,17 +56,27 @@ def read_image_list(path: Path) -> ImageTable:
     if masked and columns != [PATH, MASK]:
         raise DataError(f"{path}: expected the columns `path,mask`, got {','.join(columns)[:80]}; omit the others")
     rows = [_checked_row(f"{path}:{n}", row, len(columns), masked) for n, row in lines]
-    images = [str(path.parent / row[0].strip()) for row in rows]
-    places = [f"{path}:{n}: {image}" for (n, _), image in zip(lines, images, strict=True)]
+    paths = [_listed_path(path, n, row[0], settings) for (n, _), row in zip(lines, rows, strict=True)]
+    images = list(map(path_text, paths))
+    places = [f"{path}:{n}: {image}" for (n, _), image in zip(lines, paths, strict=True)]
     if masked:
-        return ImageTable(images, places, masks=[str(path.parent / row[1].strip()) for row in rows])
+        masks = [path_text(_listed_path(path, n, row[1], settings)) for (n, _), row in zip(lines, rows, strict=True)]
+        return ImageTable(images, places, masks=masks)
     return ImageTable(images, places, np.array([list(map(int, row[1:])) for row in rows], np.int32))
 
 
-def _csv_lines(path: Path) -> list[tuple[int, list[str]]]:
+def _listed_path(table: DataPath, number: int, name: str, settings: UrlSettings) -> DataPath:
+    """The path of an image in line ``number`` of a list."""
+    try:
+        return join_data_path(table.parent, name.strip(), settings)
+    except DataError as error:
+        raise DataError(f"{table}:{number}: {error}") from None
+
+
+def _csv_lines(path: DataPath) -> list[tuple[int, list[str]]]:
     """The lines of a CSV file that are not empty, with their numbers."""
     try:
-        text = read_file(path, TABLE).decode()
+        text = read_whole_bytes(path, TABLE).decode()
         return [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row]
     except FileNotFoundError:
         raise MissingData(f"{path}: expected a folder of images or a list of them, got nothing there; {HINT}") from None

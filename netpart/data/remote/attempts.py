@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from threading import Thread
+from threading import Event, Thread
 from typing import TypeVar
 
 from netpart.data.remote.failures import describe_failure, is_missing, root_failure
+from netpart.data.remote.file_systems import import_libraries
 from netpart.data.remote.url_path import UrlPath
 from netpart.errors import DataError, NetpartError
 
@@ -18,25 +19,35 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 SHARE = 3
 """Of the deadline, the share 1/SHARE is the longest wait for one answer: a lost one leaves time for others."""
+_STOPPED = Event()
 
 
-def request_repeatedly(url: UrlPath, expected: str, request: Callable[[], _T]) -> _T:
+def stop_requests() -> None:
+    """Let no request of this process be repeated any more: it is about to end, and would wait for them."""
+    _STOPPED.set()
+
+
+def request_repeatedly(url: UrlPath, expected: str, request: Callable[[], _T], share: int = SHARE) -> _T:
     """Return what ``request`` returns; repeat it after a failure that may pass, until the deadline of ``url``.
 
-    Raises FileNotFoundError if there is no such file, DataError with ``expected`` for other failures.
+    One answer may take 1/``share`` of the deadline. Raises FileNotFoundError if there is no such file, DataError with
+    ``expected`` for other failures.
     """
+    # Outside of the time for an answer: on a busy machine the import of a library takes seconds.
+    import_libraries(url.protocol)
     end = time.monotonic() + url.settings.deadline
     pause = FIRST_PAUSE
     attempts = 1
     while True:
         try:
-            return _call_in_time(request, min(end - time.monotonic(), url.settings.deadline / SHARE))
+            return _call_in_time(request, min(end - time.monotonic(), url.settings.deadline / share))
         except (NetpartError, TypeError, AttributeError, LookupError):  # no failure of a server
             raise
         except Exception as error:
             # The exception of the library is not shown: its text may have a signed URL.
-            _raise_final(url, expected, error, attempts, time.monotonic() + pause >= end)
-        time.sleep(pause)
+            late = _STOPPED.is_set() or time.monotonic() + pause >= end
+            _raise_final(url, expected, error, attempts, late)
+        _STOPPED.wait(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
         attempts += 1
 

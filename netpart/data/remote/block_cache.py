@@ -6,12 +6,14 @@ import os
 import time
 import zlib
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
 from threading import get_ident
 from typing import NamedTuple
 
+from netpart.data.remote.url_path import UrlSettings
 from netpart.errors import FULL, DataError, os_error_text
 
 BLOCK = 1 << 20
@@ -45,7 +47,7 @@ class BlockCache:
     def __init__(self, folder: Path, room: int) -> None:
         self.folder = folder
         self._place = str(folder)
-        self._room = room
+        self.room = room
         self._unchecked = room  # more than is allowed: the first write counts the files
         self._full = room < BLOCK + CHECK
         try:
@@ -70,6 +72,16 @@ class BlockCache:
                 os.utime(descriptor)
         return descriptor
 
+    def read_block(self, key: str, block: int, length: int) -> bytes | None:
+        """The content of a block of ``length`` bytes; None if it is not kept, or damaged."""
+        descriptor = self.open_block(key, block, length)
+        if descriptor is None:
+            return None
+        try:
+            return os.pread(descriptor, length, 0) if is_intact(descriptor, length) else None
+        finally:
+            os.close(descriptor)
+
     def put(self, key: str, block: int, content: bytes) -> None:
         """Keep a block if there is room for it."""
         if self._full:
@@ -92,11 +104,11 @@ class BlockCache:
     def _make_room(self, count: int) -> None:
         """Remove what was not used for longest, if ``count`` more bytes may not fit."""
         self._unchecked += count
-        reserve = max(self._room // _SHARE, count)
+        reserve = max(self.room // _SHARE, count)
         if self._unchecked < reserve:
             return
         kept = sorted(_kept_files(self.folder)) if self.folder.is_dir() else []
-        surplus = sum(file.size for file in kept) + reserve - self._room
+        surplus = sum(file.size for file in kept) + reserve - self.room
         for file in kept:
             if surplus <= 0:
                 break
@@ -129,7 +141,18 @@ def is_intact(descriptor: int, length: int) -> bool:
     return len(content) == length + CHECK and _checksum(content[:length]) == content[length:]
 
 
-def default_folder() -> Path:
+def open_block_cache(settings: UrlSettings) -> BlockCache | None:
+    """The cache of a job; None if it wants none. Raises DataError if its folder cannot be used."""
+    return _shared_cache(settings.folder or _default_folder(), settings.room) if settings.room else None
+
+
+@cache
+def _shared_cache(folder: Path, room: int) -> BlockCache:
+    """One cache for all files of this process: its count of what was written keeps the bound."""
+    return BlockCache(folder, room)
+
+
+def _default_folder() -> Path:
     """The folder of the cache, if the job names none."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart", "data")
 

@@ -22,33 +22,76 @@ _LIBRARIES = {
     "hdfs": "requests",
     "webhdfs": "requests",
 }
+_READ = ("AWS_", "GOOGLE_", "HADOOP_", "NETRC", "STORAGE_EMULATOR_HOST")
+"""First letters of the environment variables that file systems read when they are made."""
 Fetch = Callable[[int, int], bytes]
 """(first byte, last byte excluded) -> these bytes; raises any exception of its libraries."""
 
 
-class ServedFile(NamedTuple):
-    """A file on a server: its size, what tells its versions apart ("": nothing does), and the reader of its ranges."""
+class FileFacts(NamedTuple):
+    """The size of a file on a server, and what tells its versions apart ("": nothing does)."""
 
     size: int
     version: str
-    fetch: Fetch
 
 
-def find_remote_file(url: UrlPath) -> ServedFile:
+class FolderEntry(NamedTuple):
+    """A file of a listed folder, or a folder in it (then without ``facts``), and its name there."""
+
+    name: str
+    facts: FileFacts | None
+
+
+def find_file_facts(url: UrlPath) -> FileFacts:
     """Ask the server for the file at ``url``. Raises exceptions of fsspec, NetpartError if a package is missing."""
-    system = _file_system(url)
-    path = _path_in_system(url)
-    info = system.info(path)
+    info = _file_system(url).info(_path_in_system(url))
     if info.get("type") == "directory":
-        raise DataError(f"{url}: expected a file, got a folder; name a file in it")
+        raise DataError(f"{url}: expected a file, got a folder; name a file in it, or end the URL of a folder in /")
     if info.get("size") is None:
         raise DataError(f"{url}: expected a server that gives a size, got no Content-Length; copy the file elsewhere")
-    size = int(info["size"])
-    return ServedFile(size, _file_version(info), _fetcher(url, system, path, size))
+    return FileFacts(int(info["size"]), _file_version(info))
+
+
+def list_folder(url: UrlPath) -> list[FolderEntry]:
+    """Ask the server for the files and folders directly in a folder. Raises as ``find_file_facts`` does."""
+    system, path = file_system_of(url)
+    inside = path.rstrip("/")
+    found = []
+    for info in system.ls(inside, detail=True):
+        folder, _, name = info["name"].rstrip("/").rpartition("/")
+        if not name or folder.strip("/") != inside.removeprefix("memory:/").strip("/"):
+            continue  # the folder itself: S3 has objects that stand for folders
+        as_folder = info.get("type") == "directory"
+        facts = None if as_folder else FileFacts(int(info["size"]), _file_version(info))
+        found.append(FolderEntry(name, facts))
+    return found
+
+
+def open_ranges(url: UrlPath, size: int) -> Fetch:
+    """The reader of ranges of the file at ``url``, which has ``size`` bytes. It asks its server nothing now."""
+    system, path = file_system_of(url)
+    if url.protocol in ("http", "https"):
+        file = system.open(path, "rb", size=size)
+        return partial(_fetch_http_range, file)
+    if url.protocol in ("hdfs", "webhdfs"):
+        # Not cat_file: it asks for the size again, and reads ahead.
+        file = import_module("fsspec.implementations.webhdfs").WebHDFile(
+            system, path, size=size, autocommit=True, tempdir=""
+        )
+        found: Fetch = file._fetch_range
+        return found
+    # By name: their order differs between the file systems of fsspec.
+    return lambda start, stop: bytes(system.cat_file(path, start=start, end=stop))
+
+
+def import_libraries(protocol: str) -> None:
+    """Import what reads URLs of ``protocol``. Raises NetpartError if it is not installed."""
+    _import_remote("fsspec", protocol)
+    _import_remote(_LIBRARIES.get(protocol, "fsspec"), protocol)
 
 
 def file_system_of(url: UrlPath) -> tuple[Any, str]:
-    """The file system of fsspec for ``url``, and the path of the URL in it. Raises as ``find_remote_file`` does."""
+    """The file system of fsspec for ``url``, and the path of the URL in it. Raises as ``find_file_facts`` does."""
     return _file_system(url), _path_in_system(url)
 
 
@@ -66,18 +109,6 @@ def _file_version(info: dict[str, Any]) -> str:
     return " ".join(str(info[key]) for key in keys if info.get(key))
 
 
-def _fetcher(url: UrlPath, system: Any, path: str, size: int) -> Fetch:
-    if url.protocol in ("http", "https"):
-        file = system.open(path, "rb", size=size)
-        return partial(_fetch_http_range, file)
-    if url.protocol in ("hdfs", "webhdfs"):
-        # Not cat_file: it asks for the size again, and reads ahead.
-        found: Fetch = system.open(path, "rb")._fetch_range
-        return found
-    # By name: their order differs between the file systems of fsspec.
-    return lambda start, stop: bytes(system.cat_file(path, start=start, end=stop))
-
-
 def _fetch_http_range(file: Any, start: int, stop: int) -> bytes:
     try:
         found: bytes = file._fetch_range(start, stop)
@@ -90,26 +121,35 @@ def _path_in_system(url: UrlPath) -> str:
     if url.protocol in ("http", "https"):
         return url.address
     if url.protocol in ("hdfs", "webhdfs"):
-        return url.host.path
+        # Not the path of the parsed URL: names there may have # and ?.
+        return "/" + url.address.partition("://")[2].partition("/")[2]
     return url.address.partition("://")[2] if url.protocol != "memory" else url.address
 
 
 def _file_system(url: UrlPath) -> Any:
-    """The file system of fsspec for ``url``, one per process, protocol and host."""
+    """The file system of fsspec for ``url``, one per process, protocol, host and environment."""
     host = url.host
     of_host = url.protocol in ("hdfs", "webhdfs")
-    return _open_file_system(url.protocol, host.hostname if of_host else None, host.port, url.settings.deadline)
+    # A file system keeps the servers and credentials of its environment, which a notebook may set later.
+    environment = tuple(sorted(item for item in os.environ.items() if item[0].startswith(_READ)))
+    name = host.hostname if of_host else None
+    return _open_file_system(url.protocol, name, host.port, url.settings.deadline, environment)
 
 
 @cache
-def _open_file_system(protocol: str, host: str | None, port: int | None, deadline: float) -> Any:
-    fsspec = _import_remote("fsspec", protocol)
-    _import_remote(_LIBRARIES.get(protocol, "fsspec"), protocol)
+def _open_file_system(
+    protocol: str, host: str | None, port: int | None, deadline: float, environment: tuple[tuple[str, str], ...]
+) -> Any:
+    import_libraries(protocol)
+    fsspec = import_module("fsspec")
     common: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
     if protocol in ("http", "https"):
         return fsspec.filesystem(protocol, **common, **_http_options(deadline))
     if protocol == "s3":
         return _open_s3(fsspec, common, deadline)
+    if protocol == "gs":
+        # Not the class that gcsfs registers: that one asks for the kind of the bucket, by another protocol, each time.
+        return import_module("gcsfs.core").GCSFileSystem(**common)
     if protocol in ("hdfs", "webhdfs"):
         return _open_webhdfs(fsspec, host, port or WEBHDFS_PORT, deadline)
     return fsspec.filesystem(protocol, **common)
@@ -151,5 +191,7 @@ def _import_remote(library: str, protocol: str) -> Any:
     try:
         return import_module(library)
     except ImportError as error:
-        package = "gcsfs" if library == "gcsfs" else "'netpart[remote]'"
-        raise NetpartError(f"{protocol}://: expected {library}, got {error}; `pip install {package}`") from error
+        extra = "gs" if library == "gcsfs" else "remote"
+        raise NetpartError(
+            f"{protocol}://: expected {library}, got {error}; `pip install 'netpart[{extra}]'`"
+        ) from error

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from threading import RLock
 from weakref import finalize
 
 from netpart.data.byte_source import ByteSource
 from netpart.data.remote.attempts import request_repeatedly
-from netpart.data.remote.block_cache import BLOCK, BlockCache, cache_key, default_folder, is_intact
-from netpart.data.remote.file_systems import checked_range, find_remote_file
+from netpart.data.remote.block_cache import BLOCK, BlockCache, cache_key, is_intact, open_block_cache
+from netpart.data.remote.file_systems import Fetch, FileFacts, checked_range, find_file_facts, open_ranges
 from netpart.data.remote.url_path import UrlPath
 
 RUN = 8
@@ -24,20 +23,20 @@ OPENED = 256
 class UrlBytes(ByteSource):
     """A file at a URL; ``size`` is its size in bytes when it was opened. Several threads may read it.
 
-    Raises FileNotFoundError if it does not exist, DataError if its server refuses it or does not give it in time.
+    Its server is asked for ``facts`` if they are not given. Raises FileNotFoundError if it does not exist, DataError if
+    its server refuses it or does not give it in time.
     """
 
     stride = RUN * BLOCK
 
-    def __init__(self, url: UrlPath) -> None:
+    def __init__(self, url: UrlPath, facts: FileFacts | None = None) -> None:
         super().__init__(url)
         self._url = url
-        found = request_repeatedly(url, "the size of a file", partial(find_remote_file, url))
-        self.size = found.size
-        self._fetch = found.fetch
-        self._key = cache_key(url.address, found.size, found.version)
+        self.size, self.version = facts or _request_file_facts(url)
+        self._fetch: Fetch | None = None
+        self._key = cache_key(url.address, self.size, self.version)
         # Without a version a later file of the same size would be taken for this one.
-        self._cache = _open_cache(url) if found.version else None
+        self._cache = _open_cache(url) if self.version else None
         self._lock = RLock()
         self._recent = dict[int, bytes]()
         self._opened = OrderedDict[int, int]()
@@ -96,30 +95,30 @@ class UrlBytes(ByteSource):
             end += 1
         start = first * BLOCK
         stop = min(end * BLOCK, self.size)
-        content = request_repeatedly(
-            self._url, f"bytes {start} to {stop}", lambda: checked_range(self._fetch(start, stop), start, stop)
-        )
+        content = request_repeatedly(self._url, f"bytes {start} to {stop}", partial(self._range, start, stop))
         found = {n: content[n * BLOCK - start : (n + 1) * BLOCK - start] for n in range(first, end)}
         for block, part in found.items() if self._cache else ():
             self._cache.put(self._key, block, part)  # type: ignore[union-attr]
         return found
 
+    def _range(self, start: int, stop: int) -> bytes:
+        """Request a range once. Its reader is opened then: that of a file in the cache is never needed."""
+        if self._fetch is None:
+            self._fetch = open_ranges(self._url, self.size)
+        return checked_range(self._fetch(start, stop), start, stop)
+
     def _length(self, block: int) -> int:
         return min(BLOCK, self.size - block * BLOCK)
 
 
+def _request_file_facts(url: UrlPath) -> FileFacts:
+    """Ask a server for the size and version of a file. Raises as UrlBytes does."""
+    return request_repeatedly(url, "the size of a file", partial(find_file_facts, url))
+
+
 def _open_cache(url: UrlPath) -> BlockCache | None:
     """The cache of a URL; None if its job wants none, or if the data is in the memory of this process."""
-    settings = url.settings
-    if not settings.room or url.protocol == "memory":
-        return None
-    return _shared_cache(settings.folder or default_folder(), settings.room)
-
-
-@cache
-def _shared_cache(folder: Path, room: int) -> BlockCache:
-    """One cache for all files of this process: its count of what was written keeps the bound."""
-    return BlockCache(folder, room)
+    return None if url.protocol == "memory" else open_block_cache(url.settings)
 
 
 def _close_all(opened: OrderedDict[int, int]) -> None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import urlunsplit
 
 from netpart.data.remote.attempts import request_repeatedly
-from netpart.data.remote.file_systems import file_system_of
+from netpart.data.remote.file_systems import FileFacts, FolderEntry, file_system_of, list_folder
 from netpart.data.remote.url_path import UrlPath
 from netpart.errors import DataError
+
+AT_ONCE = 16
+"""Folders that are listed at the same time."""
+
+
+class FolderTree(NamedTuple):
+    """All folders and files below a folder, by their names relative to it."""
+
+    folders: list[str]
+    files: dict[str, FileFacts]
 
 
 def list_urls(url: UrlPath, suffix: str = "") -> list[UrlPath]:
@@ -18,12 +30,44 @@ def list_urls(url: UrlPath, suffix: str = "") -> list[UrlPath]:
     """
     if not (url.is_dir() or "*" in url.host.path):
         return [url]
-    if url.protocol in ("http", "https"):
-        raise DataError(f"{url}: expected a file, got a folder of an HTTP server, which has no list; name each file")
+    _refuse_http_folder(url, "name each file")
     found = request_repeatedly(url, "a list of files", partial(_list_names, url, suffix))
     if not found:
         raise FileNotFoundError(2, "nothing there", str(url))
     return found
+
+
+def list_tree(url: UrlPath, hint: str) -> FolderTree:
+    """List all files and folders below a folder. Several folders are listed at once, each in a request of its own.
+
+    Raises FileNotFoundError if there is no such folder, DataError as for reading, and, with ``hint``, for a folder on
+    an HTTP server.
+    """
+    _refuse_http_folder(url, hint)
+    files, folders, names = dict[str, FileFacts](), list[str](), [""]
+    with ThreadPoolExecutor(AT_ONCE, "listing") as threads:
+        while names:
+            found = list(threads.map(partial(_list_subfolder, url), names))
+            entries = [
+                (f"{at}{entry.name}", entry.facts) for at, each in zip(names, found, strict=True) for entry in each
+            ]
+            files |= {name: facts for name, facts in entries if facts is not None}
+            names = [f"{name}/" for name, facts in entries if facts is None]
+            folders += [name[:-1] for name in names]
+    return FolderTree(folders, files)
+
+
+def _list_subfolder(url: UrlPath, name: str) -> list[FolderEntry]:
+    """The files and folders in the folder ``name`` of ``url``; names that begin with a dot are omitted."""
+    folder = url / name if name else url
+    # The whole deadline for an answer: a folder with very many files is sent in many pieces.
+    found = request_repeatedly(folder, "a list of files", partial(list_folder, folder), share=1)
+    return [entry for entry in found if not entry.name.startswith(".")]
+
+
+def _refuse_http_folder(url: UrlPath, hint: str) -> None:
+    if url.protocol in ("http", "https"):
+        raise DataError(f"{url}: expected a file, got a folder of an HTTP server, which has no list; {hint}")
 
 
 def _list_names(url: UrlPath, suffix: str) -> list[UrlPath]:

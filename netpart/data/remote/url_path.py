@@ -79,7 +79,10 @@ class UrlPath:
 
     def __truediv__(self, name: str) -> UrlPath:
         folder = self._split.path.rstrip("/")
-        return UrlPath(urlunsplit((*self._split[:2], f"{folder}/{name}", "", "")), self.settings)
+        # In the address of a server # and ? end the path; other protocols take the address as it is.
+        quoted = name.replace("?", "%3F").replace("#", "%23") if self.protocol in ("http", "https") else name
+        path = _without_dots(f"{folder}/{quoted}")
+        return UrlPath(urlunsplit((*self._split[:2], path, "", "")), self.settings)
 
     def is_dir(self) -> bool:
         """True if the URL ends like that of a folder; no server is asked."""
@@ -113,6 +116,16 @@ def parse_url(text: str, settings: UrlSettings = DEFAULTS) -> UrlPath:
     return UrlPath(text, settings)
 
 
+def data_path_of(text: str, settings: UrlSettings = DEFAULTS) -> DataPath:
+    """The path or the URL, which was checked before, that ``text`` is."""
+    return UrlPath(text, settings) if is_url(text) else Path(text)
+
+
+def path_text(path: DataPath) -> str:
+    """The text from which ``data_path_of`` makes ``path`` again; of a URL it is no text for messages."""
+    return path.address if isinstance(path, UrlPath) else str(path)
+
+
 def join_data_path(folder: DataPath, name: str, settings: UrlSettings = DEFAULTS) -> DataPath:
     """Return ``name`` as a path that starts in ``folder``, or as the URL or absolute path that it is."""
     if is_url(name):
@@ -120,6 +133,19 @@ def join_data_path(folder: DataPath, name: str, settings: UrlSettings = DEFAULTS
     if isinstance(folder, UrlPath) and os.path.isabs(name):
         return Path(name)
     return folder / name
+
+
+def _without_dots(path: str) -> str:
+    """A path without . and .. in it: the keys of S3 are no paths, and servers do not resolve them."""
+    if "/." not in path:
+        return path
+    parts = list[str]()
+    for part in path.split("/"):
+        if part == "..":
+            del parts[max(len(parts) - 1, 1) :]  # not the empty part before the first slash
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
 
 
 def _without_user(text: str) -> str:

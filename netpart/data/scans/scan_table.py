@@ -26,12 +26,15 @@ class LabelledScan:
     label: int
 
 
-def read_scan_table(path: DataPath, classes: int | None = None, settings: UrlSettings = DEFAULTS) -> list[LabelledScan]:
+def read_scan_table(
+    path: DataPath, classes: int | None = None, settings: UrlSettings = DEFAULTS, ignored: int | None = None
+) -> list[LabelledScan]:
     """Read the lines ``path,label`` of a CSV file, with or without a header.
 
     A path is relative to its folder, or a URL that is read by ``settings``.
 
-    Raises DataError if the file is missing, empty or has other lines, or if a label is not below ``classes``.
+    Raises DataError if the file is missing, empty or has other lines, or if a label is neither below ``classes`` nor
+    ``ignored``.
     """
     try:
         text = read_whole_bytes(path, TABLE).decode()
@@ -47,11 +50,11 @@ def read_scan_table(path: DataPath, classes: int | None = None, settings: UrlSet
         raise DataError(f"{path}: expected {wanted}, got {error}; correct nifti_conf.path") from error
     if not lines:
         raise DataError(f"{path}: expected lines `path,label`, got none; list a scan in each line")
-    return [_parse_scan_row(path, n, row, classes, settings) for n, row in lines]
+    return [_parse_scan_row(path, n, row, classes, settings, ignored) for n, row in lines]
 
 
 def _parse_scan_row(
-    path: DataPath, number: int, row: list[str], classes: int | None, settings: UrlSettings
+    path: DataPath, number: int, row: list[str], classes: int | None, settings: UrlSettings, ignored: int | None
 ) -> LabelledScan:
     digits = row[1].strip() if len(row) == 2 else ""
     if not digits.isdecimal() or len(digits) > DIGITS:
@@ -59,7 +62,7 @@ def _parse_scan_row(
         raise DataError(f"{path}:{number}: expected `path,label` with a class from 0 to {MOST}, got {got}; correct it")
     label = int(digits)
     most = MOST if classes is None else classes - 1
-    if label > most:
+    if label > most and label != ignored:
         hint = "correct it, or give the layer below the loss as many outputs as there are classes"
         raise DataError(f"{path}:{number}: expected a class from 0 to {most}, got {label}; {hint}")
     try:

@@ -32,16 +32,18 @@ class RecordCache:
         self.dtype = first.dtype
         self.labelled = label is not None
         self.label_shape = np.shape(label) if label is not None else ()
-        # Per record: its elements, 4 bytes per label and 1 byte of ``_known``. All or nothing: with a part of the
-        # records kept, ``take`` could not return a view.
-        self.kept = len(store) * (first.nbytes + 4 * prod(self.label_shape) + 1) <= budget
+        self._label_dtype = label.dtype if isinstance(label, np.ndarray) else np.dtype(np.int32)
+        # Per record: its elements, its labels and 1 byte of ``_known``. All or nothing: with a part of the records
+        # kept, ``take`` could not return a view.
+        each = first.nbytes + self._label_dtype.itemsize * prod(self.label_shape) + 1
+        self.kept = len(store) * each <= budget
         rows = len(store) if self.kept else 0
         self._values = np.empty((rows, *self.shape), self.dtype)
-        self._labels = np.zeros((rows, *self.label_shape), np.int32)
+        self._labels = np.zeros((rows, *self.label_shape), self._label_dtype)
         self._known = np.zeros(rows, np.bool_)
         self._complete = False
 
-    def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    def take(self, records: Records, crop: Crop) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return elements (records, *crop) and labels (records, *label_shape). They may be views: do not write."""
         if not self.kept:
             return self._fresh(_record_numbers(records), crop)
@@ -56,15 +58,15 @@ class RecordCache:
             self._known[record] = True
         self._complete = bool(self._known.all())
 
-    def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    def _fresh(self, records: NDArray[np.int64], crop: Crop) -> tuple[NDArray[Any], NDArray[Any]]:
         """Decode ``records`` without keeping them."""
         found = [self._checked(record) for record in records.tolist()]
         values = np.empty((len(found), *(axis.stop - axis.start for axis in crop)), self.dtype)
         for row, (value, _) in zip(values, found, strict=True):
             row[...] = value[crop]
-        return values, np.array([label for _, label in found], np.int32)
+        return values, np.array([label for _, label in found], self._label_dtype)
 
-    def _checked(self, record: int) -> tuple[NDArray[Any], int | NDArray[np.int32]]:
+    def _checked(self, record: int) -> tuple[NDArray[Any], int | NDArray[Any]]:
         values, label = self._decoded(record)
         if values.dtype != self.dtype:
             who = self._store.place(record)

@@ -18,6 +18,7 @@ from netpart.spec import Shape
 COLUMNS = "correct or delete the line, or check store_conf.shape and separator"
 LABEL_FIRST = "the label is the first column"
 NO_LABEL = "without labels, write store_conf { has_label: false }"
+TARGET = "numbers to predict need target: true"
 WORDS = "name a classes_file for labels that are words"
 _INT32 = range(-(2**31), 2**31)
 
@@ -39,12 +40,12 @@ def _label_first(values: int, has_label: bool = True) -> CsvColumns:
 
 def csv_decoder(
     shape: Shape, separator: str = ",", has_label: bool = True, dtype: DTypeLike = np.float32, *,
-    columns: CsvColumns | None = None, classes: Mapping[bytes, int] | None = None,
+    columns: CsvColumns | None = None, classes: Mapping[bytes, int] | None = None, targets: bool = False,
 ) -> Decode:  # fmt: skip
     """Return the decoder of lines to floats of ``dtype`` in ``shape``.
 
     ``columns``: by default a label, if ``has_label``, and then the values. ``classes``: the numbers of labels that are
-    words.
+    words. With ``targets`` the labels are floats of ``dtype`` too.
     """
     kind = np.dtype(dtype)
     chosen = columns or _label_first(prod(shape), has_label)
@@ -53,7 +54,10 @@ def csv_decoder(
         fields = split_fields(value, separator.encode())
         if len(fields) != chosen.count:
             raise DataError(f"expected {_columns_text(chosen, shape)}, got {len(fields)} columns; {COLUMNS}")
-        return _parse_numbers(fields, chosen, kind).reshape(shape), _parse_labels(fields, chosen.labels, classes)
+        values = _parse_numbers(fields, chosen, chosen.values, kind).reshape(shape)
+        if targets:
+            return values, _parse_numbers(fields, chosen, chosen.labels, kind)
+        return values, _parse_labels(fields, chosen.labels, classes)
 
     return decode
 
@@ -87,20 +91,22 @@ def _parse_label(cell: bytes, i: int) -> int:
         wanted = "a label, a whole number from 0"
         where = LABEL_FIRST if i == 0 else WORDS
         raise _column_error(
-            i, wanted, cell, f"{where}: {_mend_hint(cell)}, or number the classes; {NO_LABEL}; {WORDS}"
+            i, wanted, cell, f"{where}: {_mend_hint(cell)}, or number the classes; {NO_LABEL}; {WORDS}; {TARGET}"
         ) from None
     if label not in _INT32:
         raise _column_error(i, "a label of 32 bits", cell, f"{LABEL_FIRST}: {NO_LABEL}")
     return label
 
 
-def _parse_numbers(fields: Sequence[bytes], columns: CsvColumns, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The values of a line as ``dtype``. Raises DataError for a number that is not finite."""
-    numbers = np.array([_parse_number(fields, i, columns) for i in columns.values], np.float64)
+def _parse_numbers(
+    fields: Sequence[bytes], columns: CsvColumns, places: Sequence[int], dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """The numbers of a line at ``places`` as ``dtype``. Raises DataError for one that is not finite."""
+    numbers = np.array([_parse_number(fields, i, columns) for i in places], np.float64)
     # Tested in float64, before the conversion: a number beyond the range of ``dtype`` would become infinite.
     finite = np.abs(numbers) <= np.finfo(dtype).max
     if not finite.all():
-        i = columns.values[int(np.argmin(finite))]
+        i = places[int(np.argmin(finite))]
         raise _column_error(i, f"a finite {dtype}", fields[i], _mend_hint(fields[i]))
     return numbers.astype(dtype)
 

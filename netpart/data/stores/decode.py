@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.stores.record import Record, decode_record
@@ -14,8 +13,8 @@ from netpart.data.stores.record_store import RecordStore
 from netpart.errors import DataError
 from netpart.spec import Shape
 
-Label: TypeAlias = int | NDArray[np.int32] | None
-"""The label of a record, several labels on one axis, or None."""
+Label: TypeAlias = int | NDArray[Any] | None
+"""The label of a record, several labels (int32) or targets (floats) on one axis, or None."""
 Decode = Callable[[bytes], tuple[NDArray[Any], Label]]
 """Value -> (elements: uint8, float32 or float64 in the shape of a row, label). Raises DataError."""
 

@@ -3,21 +3,24 @@ itself.
 
     x ──────────────────────────────▶ outer        batch norm on rows:  moments ──▶ Sum ──▶ norm
     └──▶ inner ──▶ Sum or Concate ──▶ outer        loss on classes:     blocks  ──▶ Concate ──▶ loss
+                                                   loss by weights:     weights ──▶ Sum ──▶ loss
 
 On each worker the inner layer computes what the other parts need from this one. The rule that rewrites every edge then
-joins these results for the outer layer, which has the name, the parts and the readers of the original layer. Messages
-between them are ordinary edges of the graph: they are counted, drawn and recognised as collectives.
+joins these results for the outer layer, which has the name, the parts and the readers of the original layer. The outer
+layer may be expanded in turn: a loss by weights that is cut on classes becomes three layers. Messages between them are
+ordinary edges of the graph: they are counted, drawn and recognised as collectives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise, product
 
 from netpart.errors import ConfigError
 from netpart.graph.net import Net, Node, Parameter, Source
-from netpart.layers.layer import LayerExpansion
+from netpart.layers.layer import Layer, LayerExpansion
 from netpart.spec import Placement, Region, Shard, contains
 
 
@@ -27,57 +30,70 @@ def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[
 
     Raises ConfigError, with its place, for a cut that the layer cannot take in any way.
     """
-    cut = [node.index for node in net.nodes if not _stands_alone(node, placements[node.index])]
-    if not cut:
-        return net, placements
+    cut: list[int] = []
     found: list[Placement] = []
     for node in net.nodes:
         placement = placements[node.index]
-        found += [_inner_placement(placement, _layer_expansion(net, node))] if node.index in cut else []
-        found.append(placement)
-    return expand_nodes(net, cut), found
+        expansions = _needed_expansions(net, node, placement)
+        cut += [node.index] * len(expansions)
+        found += [*(_inner_placement(placement, expansion) for expansion in expansions), placement]
+    return (expand_nodes(net, cut), found) if cut else (net, placements)
 
 
-def _stands_alone(node: Node, placement: Placement) -> bool:
-    """True if the parts of a layer need nothing of each other; adds the layer's place to an error."""
+def _needed_expansions(net: Net, node: Node, placement: Placement) -> list[LayerExpansion]:
+    """The expansions until the parts of the outer layer need nothing of each other."""
+    found: list[LayerExpansion] = []
+    layer = node.layer
+    while not _stands_alone(node, layer, placement):
+        found.append(_layer_expansion(net, layer))
+        layer = found[-1].outer
+    return found
+
+
+def _stands_alone(node: Node, layer: Layer, placement: Placement) -> bool:
+    """True if the parts of ``layer`` need nothing of each other; adds the place of ``node`` to an error."""
     try:
-        return node.layer.is_self_sufficient(placement)
+        return layer.is_self_sufficient(placement)
     except ConfigError as error:
         error.at = node.at + (error.at or ())
         raise
 
 
-def expand_nodes(net: Net, cut: Sequence[int]) -> Net:
-    """``net`` with two nodes in place of each node whose index is in ``cut``."""
+def expand_nodes(net: Net, cut: Iterable[int]) -> Net:
+    """``net`` with one more node for each index in ``cut``: an index that is there twice is expanded twice."""
     nodes: list[Node] = []
     index: dict[int, int] = {}
+    expanded = tuple(cut)
+    times = Counter(expanded)
     owned: dict[Parameter, Parameter] = {}
     for node in net.nodes:
-        # Readers of an expanded node read its outer node, which is the second of the two.
-        index[node.index] = len(nodes) + (node.index in cut)
+        # Readers of an expanded node read its outer node, which is the last.
+        index[node.index] = len(nodes) + times[node.index]
         for p in node.params:
             # One new object for each old one: layers that share a parameter are found by its identity.
             owned.setdefault(p, replace(p, owner=index[p.owner]))
         sources = tuple(Source(index[s.node], s.output) for s in node.sources)
         moved = replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params))
-        nodes += _expand_node(moved, net) if node.index in cut else [moved]
-    return replace(net, nodes=nodes, totals=(), expanded=tuple(cut))
+        nodes += _expand_node(moved, net, times[node.index])
+    return replace(net, nodes=nodes, totals=(), expanded=expanded)
 
 
-def _expand_node(node: Node, net: Net) -> list[Node]:
-    """The inner and the outer node for one expanded node."""
-    found = _layer_expansion(net, node)
+def _expand_node(node: Node, net: Net, times: int) -> list[Node]:
+    """The inner nodes and the outer node for one node that is expanded ``times`` times."""
+    if not times:
+        return [node]
+    found = _layer_expansion(net, node.layer)
     by_key = {s.key: p for s, p in zip(node.layer.params, node.params, strict=True)}
     inner, outer = (tuple(by_key[spec.key] for spec in layer.params) for layer in (found.inner, found.outer))
-    first = Node(node.index, found.inner, node.sources[: len(found.inner.inputs)], inner, node.at, inserted=True)
-    sources = (*node.sources, Source(node.index, 0))
-    return [first, Node(node.index + 1, found.outer, sources, outer, node.at)]
+    read = tuple(node.sources[k] for k in found.sources or range(len(found.inner.inputs)))
+    first = Node(node.index, found.inner, read, inner, node.at, inserted=True)
+    last = Node(node.index + 1, found.outer, (*node.sources, Source(node.index, 0)), outer, node.at)
+    return [first, *_expand_node(last, net, times - 1)]
 
 
-def _layer_expansion(net: Net, node: Node) -> LayerExpansion:
-    """The expansion of the layer of ``net`` with the name of ``node``."""
-    layer = net.by_name[node.name].layer
-    name = f"{layer.inner_prefix}-{node.name}"
+def _layer_expansion(net: Net, layer: Layer) -> LayerExpansion:
+    """The expansion of a layer of ``net``, or of the outer layer of an expansion."""
+    name = f"{layer.inner_prefix}-{layer.name}"
     # A job may have a layer with this name.
     while name in net.by_name:
         name += "+"

@@ -9,13 +9,13 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from netpart.collectives.buckets import pack_buckets
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.graph.holdings import Bucket, Holding, ParameterCell, ReadyCell
-from netpart.graph.net import Parameter
+from netpart.graph.net import Net, Parameter
 from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
 from netpart.graph.passes.update_sharding import NEVER, shard_weight_updates
 from netpart.spec import Region, contains, size
@@ -74,10 +74,16 @@ def plan_parameters(
         for worker, boxes in held.items():
             plan.holdings[worker] += [Holding(parameter, box) for box in boxes]
         cells[parameter.name] = _locate_cells(parameter, uses, held)
-    plan.trained = {p.name for g in graphs for node in g.net.nodes if g.net.trained[node.index] for p in node.params}
+    plan.trained = {name for graph in graphs for name in _changing_parameters(graph.net)}
     ready = _summed_cells(cells)
     plan.buckets = _pack_buckets(ready, itemsize, first_bucket, shard_weight_updates(ready, plan.holdings, least))
     return plan
+
+
+def _changing_parameters(net: Net) -> Iterator[str]:
+    """The names of the parameters that a step changes: those of trained layers which are not only read."""
+    for node in (n for n in net.nodes if net.trained[n.index]):
+        yield from (p.name for p, spec in zip(node.params, node.layer.params, strict=True) if not spec.read_only)
 
 
 def _gather_uses(graphs: Sequence[Graph]) -> dict[Parameter, list[ParameterUse]]:

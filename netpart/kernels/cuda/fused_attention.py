@@ -13,7 +13,7 @@ from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.cuda.launch import CudaVerbs, Launchable, LaunchScratch
 from netpart.kernels.cuda.rotary import turn_factors
 from netpart.kernels.cuda.tiles import FULL, ROWS, WARPS, AttentionTiles, fitting_tiles, tile_candidates
-from netpart.kernels.cuda.view import StridedView, strided_struct
+from netpart.kernels.cuda.view import StridedView, strided_struct, strided_view
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import data_address
 
@@ -21,8 +21,8 @@ FORWARD, GRADIENT = "fused_attention", "fused_attention_gradient"
 """The names of the kernels, and of their sources."""
 
 
-TURNED = "TURNED=1"
-"""The define of kernels that rotate queries or keys."""
+TURNED, MASKED = "TURNED=1", "MASKED=1"
+"""The defines of kernels that rotate queries or keys, and of those that do not read all keys."""
 FMA = "Fma"
 CORES = {"float32": FMA, "tf32": "TensorCores<Tf32>", "bfloat16": "TensorCores<Bf16>"}
 """By precision, the struct of the CUDA source that multiplies tiles."""
@@ -36,8 +36,10 @@ class FusedAttention(CudaVerbs):
         """y = softmax(scale · q kᵀ) v; query i sees the keys up to ``first`` + i."""
         tiles = self._tiles(a.q, a.v, a.q, False)
         arrays = *map(_rows_first_view, (a.q, a.k, a.v, a.y)), a.p, *self._turns(a)
-        args = *arrays, float(a.scale), _first_key_argument(a.first)
-        return self.launches(self._tiled(FORWARD, tiles, _count_tiles(a.q, tiles), a, args))
+        hidden = self.hidden_keys(a)
+        args = *arrays, float(a.scale), _first_key_argument(a.first), hidden, _count_heads(a)
+        attention = self._tiled(FORWARD, tiles, _count_tiles(a.q, tiles), a, args)
+        return self.launches(self.flag_keys(a, hidden), attention)
 
     def fused_attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
@@ -49,9 +51,22 @@ class FusedAttention(CudaVerbs):
         of_queries = _count_tiles(a.q, tiles) if dq is not None else 0
         arrays = *map(_rows_first_view, (a.q, a.k, a.v, dy)), a.p, dots, *self._turns(a)
         made = map(_rows_first_view, (dq, dk, dv))
-        args = *arrays, *made, of_keys, float(a.scale), _first_key_argument(a.first)
+        hidden = self.hidden_keys(a)
+        args = *arrays, *made, of_keys, float(a.scale), _first_key_argument(a.first), hidden, _count_heads(a)
         gradients = self._tiled(GRADIENT, tiles, of_keys + of_queries, a, args)
-        return self.launches(self._dots(tiles, a.y, dy, dots), gradients)
+        return self.launches(self.flag_keys(a, hidden), self._dots(tiles, a.y, dy, dots), gradients)
+
+    def hidden_keys(self, a: AttentionArguments) -> LaunchScratch | None:
+        """Memory for a flag of each key of each row: 1 if the mask hides it; None without a mask."""
+        return None if a.mask is None else LaunchScratch(tuple(map(int, a.mask.shape)), "uint8")
+
+    def flag_keys(self, a: AttentionArguments, hidden: LaunchScratch | None) -> Launchable | None:
+        """The launch that fills ``hidden``; None without a mask."""
+        mask = a.mask
+        if mask is None:
+            return None
+        name = "hide_numbers" if mask.dtype == self.dtype else "hide_tokens"
+        return self.bound("attention.cu", name, mask.size, hidden, strided_view(mask), int(a.pad), int(mask.size))
 
     def _turns(self, a: AttentionArguments) -> list[Array]:
         """The rotations of q and k, an array (rows, columns) with the real and imaginary part of each pair; or None."""
@@ -67,7 +82,7 @@ class FusedAttention(CudaVerbs):
         block = tiles.block
         shared = tiles.shared
         turned = any(one is not None for one in a.turns)
-        defines = (*tiles.defines, TURNED) if turned else tiles.defines
+        defines = (*tiles.defines, *[TURNED] * turned, *[MASKED] * (a.mask is not None))
         return self.bound(f"{name}.cu", name, count, *args, block=block, shared=shared, grid=grid, defines=defines)
 
     def _dots(self, tiles: AttentionTiles, y: Array, dy: Array, dots: LaunchScratch) -> Launchable | None:
@@ -98,6 +113,11 @@ def _rows_first_view(array: Array | None) -> StridedView:
 def _count_tiles(rows: Array, tiles: AttentionTiles) -> int:
     """The number of tiles of the rows of a matrix."""
     return ceil(int(rows.shape[-2]) / tiles.own)
+
+
+def _count_heads(a: AttentionArguments) -> int:
+    """The matrices of one row of the batch, which have the same mask."""
+    return prod(a.q.shape[1:-2])
 
 
 def _first_key_argument(first: int | None) -> int:

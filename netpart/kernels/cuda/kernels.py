@@ -13,9 +13,11 @@ from netpart.kernels.cuda.combine import Combine
 from netpart.kernels.cuda.confusion import Confusion
 from netpart.kernels.cuda.convolution import Convolution
 from netpart.kernels.cuda.dropout import Dropout
+from netpart.kernels.cuda.element_losses import ElementLosses
 from netpart.kernels.cuda.embedding import Embedding
 from netpart.kernels.cuda.feed import Feed
 from netpart.kernels.cuda.global_pooling import GlobalPooling
+from netpart.kernels.cuda.label_weights import LabelWeights
 from netpart.kernels.cuda.losses import Losses
 from netpart.kernels.cuda.lrn import LocalResponseNormalization
 from netpart.kernels.cuda.normalisation import Normalisation
@@ -41,9 +43,11 @@ class Kernels(
     Attention,
     Rotary,
     Embedding,
+    ElementLosses,
     Activation,
     Dropout,
     Losses,
+    LabelWeights,
     Confusion,
     Vocabulary,
     Updates,

@@ -64,7 +64,8 @@ class Pooling(reference.Pooling, CudaVerbs):
         """The divisors of all windows as an array, or None and their common divisor."""
         if isinstance(area, int):
             return None, float(max(area, 1))
-        return self.xp.ascontiguousarray(self.xp.maximum(area, 1).astype(self.dtype)), 1.0
+        divisors = self.xp.maximum(self.xp.asarray(area, dtype=self.dtype), 1)
+        return self.xp.ascontiguousarray(divisors), 1.0
 
 
 def _channel_count(tensor: Array, axes: int) -> int:

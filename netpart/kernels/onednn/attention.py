@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from netpart.kernels import attention as reference
 from netpart.kernels.arguments import AttentionArguments
+from netpart.kernels.attention import mask_of_keys
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.products import add_matmul, matmul_memory
 from netpart.kernels.onednn.softmax import add_softmax, add_softmax_gradient
@@ -29,11 +30,14 @@ class QueryBlock(NamedTuple):
 class Attention(reference.Attention, OneDnnVerbs):
     """The verbs of the reference. p holds block after block, each without the keys that none of its queries sees.
 
-    The gradient overwrites p. The reference cannot read p in this order, so oneDNN does both verbs or neither.
+    The gradient overwrites p. The reference cannot read p in this order, so oneDNN does both verbs or neither. With
+    dropout it does neither.
     """
 
     def attention(self, a: AttentionArguments) -> Op:
         """y = p v with p = softmax(scale · q kᵀ)."""
+        if a.dropout is not None:
+            return super().attention(a)
 
         def describe(calls: Calls) -> None:
             # On calls that are dropped: forward has to be refused if the gradient would be.
@@ -46,6 +50,8 @@ class Attention(reference.Attention, OneDnnVerbs):
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
         """Overwrite the wanted gradients."""
+        if a.dropout is not None:
+            return super().attention_gradient(a, dy, dq, dk, dv)
 
         def describe(calls: Calls) -> None:
             # What forward checked, so that both decide alike: all gradients, although some may not be wanted.
@@ -65,8 +71,28 @@ class Attention(reference.Attention, OneDnnVerbs):
             add_matmul(calls, matmul_memory(a.q[rows]), turned, p_rk, scale=a.scale)
             if a.first is not None:
                 self._hide(calls, weights, a.first + block.lo)
-            add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
+            if a.mask is None:
+                add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
+            else:
+                self._add_masked_softmax(calls, a.mask[:, : block.keys], a.pad, weights)
             add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
+
+    def _add_masked_softmax(self, calls: Calls, mask: Array, pad: int, weights: Array) -> None:
+        """Append weights = their softmax, without the keys that have ``pad`` in the mask; 0 if no key is left."""
+        xp = self.xp
+        mask = mask_of_keys(mask, weights.ndim)
+        padding = xp.empty(mask.shape, bool)
+        # Not -inf: without any key, the softmax would be 0 / 0.
+        lowest = float(xp.finfo(self.dtype).min)
+        p_rk = matmul_memory(weights)
+
+        def hide(value: float) -> None:
+            xp.equal(mask, pad, out=padding)
+            xp.copyto(weights, value, where=padding)
+
+        calls.then(lambda: hide(lowest))
+        add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
+        calls.then(lambda: hide(0))
 
     def _hide(self, calls: Calls, scores: Array, first: int) -> None:
         """Append scores = -inf for the keys after ``first`` + i of each query i."""

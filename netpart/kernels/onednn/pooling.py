@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
+
 from netpart.kernels import pooling as reference
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
@@ -11,7 +13,7 @@ from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dims_array
 from netpart.kernels.onednn.names import Algorithm, Arg, PropKind
 from netpart.kernels.onednn.primitive import PrimitiveDesc
 from netpart.kernels.op import Array, Op, Window
-from netpart.kernels.pooling import Method, padding_windows
+from netpart.kernels.pooling import Method, element_counts, padding_windows
 from netpart.spec import Shape
 
 
@@ -59,9 +61,7 @@ def _pooling_descs(
         raise OneDnnRefused(
             f"oneDNN: expected windows that hold elements of (batch, channels, ...), got {x} and {window}"
         )
-    if method == "AVG" and not (isinstance(area, int) and area == prod(window.kernel)):
-        raise OneDnnRefused("oneDNN: expected a mean over the whole window, got another divisor")
-    kind = Algorithm.POOLING_MAX if method == "MAX" else Algorithm.POOLING_AVG_INCLUDE_PADDING
+    kind = Algorithm.POOLING_MAX if method == "MAX" else _mean_algorithm(x[2:], y[2:], window, area)
     low, high = zip(*window.pads, strict=True)
     geometry = (
         dims_array(window.stride),
@@ -73,6 +73,15 @@ def _pooling_descs(
     args = kind, MemoryDesc.last(x), MemoryDesc.last(y), *geometry
     forward = PrimitiveDesc("pooling_forward", PropKind.FORWARD_TRAINING, *args)
     return forward, PrimitiveDesc("pooling_backward", *args, forward)
+
+
+def _mean_algorithm(inputs: Shape, outputs: Shape, window: Window, area: int | Array) -> Algorithm:
+    """The mean that divides by ``area``. Raises OneDnnRefused if oneDNN has none."""
+    if isinstance(area, int) and area == prod(window.kernel):
+        return Algorithm.POOLING_AVG_INCLUDE_PADDING
+    if isinstance(area, int) or not np.array_equal(area, element_counts(inputs, outputs, window)):
+        raise OneDnnRefused("oneDNN: expected a mean over the whole window or over its elements, got another divisor")
+    return Algorithm.POOLING_AVG_EXCLUDE_PADDING
 
 
 def _winner_memory(calls: Calls, desc: PrimitiveDesc, arg: Array | None, method: Method) -> DnnlMemory | None:

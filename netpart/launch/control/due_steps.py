@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
+from netpart.choices import TEST, VALIDATION
 from netpart.proto.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 def is_due(step: int, freq: int, after: int) -> bool:
     """True if an event that occurs every ``freq`` steps from step ``after`` on occurs before ``step``."""
     return freq > 0 and step >= after and (step - after) % freq == 0
+
+
+def evaluation_times(job: JobProto) -> tuple[tuple[str, int, int, int], ...]:
+    """(phase, freq, after, mini-batches) of the validation and the test, in the order in which they run."""
+    return (
+        (VALIDATION, job.validate_freq, job.validate_after, job.validate_steps),
+        (TEST, job.test_freq, job.test_after, job.test_steps),
+    )
 
 
 def barrier_steps(job: JobProto, first: int, end: int) -> list[int]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from netpart.checkpoint.safetensors_file import CheckpointWriter, create_checkpoint, partial_path
-from netpart.checkpoint.steps import latest_checkpoint, remove_checkpoint, step_file, updater_file
+from netpart.checkpoint.steps import (
+    best_file,
+    latest_checkpoint,
+    remove_checkpoint,
+    remove_updater_file,
+    step_file,
+    updater_file,
+)
 from netpart.errors import DataError, TrainingDiverged
 from netpart.graph.partition import Partition
 from netpart.launch.control.signals import defer_signals
@@ -20,45 +27,49 @@ class CheckpointBook:
     """The checkpoints that are being written, and those of this run that are kept.
 
     ``earlier`` are the checkpoints that a resumed run continues from, oldest first. They count as its own. ``restored``
-    is the one from which the run started.
+    is the one from which the run started. ``notes`` gives further entries of the metadata, of the best checkpoint if it
+    is called with True.
     """
 
     def __init__(
-        self, partition: Partition, folder: Path, earlier: Iterable[Path] = (), restored: Path | None = None
-    ) -> None:
+        self, partition: Partition, folder: Path, earlier: Iterable[Path] = (), restored: Path | None = None,
+        notes: Callable[[bool], dict[str, str]] = lambda best: {},
+    ) -> None:  # fmt: skip
         self.partition = partition
         self.folder = folder
         self.slots = build_updater(partition.job.updater).states
         self.dtype = f"F{8 * float_size(partition.job)}"
-        self.files: dict[int, list[CheckpointWriter]] = {}
-        self.done: dict[int, set[int]] = {}
+        self.files: dict[Path, list[CheckpointWriter]] = {}
+        self.done: dict[Path, set[int]] = {}
         self.latest: Path | None = None
         self.kept = list(earlier)
         self.restored = restored
+        self.notes = notes
 
-    def paths(self, step: int) -> tuple[Path, Path | None]:
-        """The final path of the checkpoint of ``step``, and that of the updater's state if there is any."""
-        path = step_file(self.folder, step)
+    def paths(self, step: int, best: bool = False) -> tuple[Path, Path | None]:
+        """The final path of the checkpoint of ``step`` or the ``best`` one, and that of the updater's state, if any."""
+        path = best_file(self.folder) if best else step_file(self.folder, step)
         return path, updater_file(path) if self.slots else None
 
-    def open(self, step: int) -> tuple[Path, Path | None]:
+    def open(self, step: int, best: bool = False) -> tuple[Path, Path | None]:
         """Create the files of ``step`` at the first call; return their final paths. Raises DataError if that fails."""
-        if step not in self.files:
-            self.create(step, *self.paths(step))
-        return self.paths(step)
+        paths = self.paths(step, best)
+        if paths[0] not in self.files:
+            self.create(step, *paths, self.notes(best))
+        return paths
 
-    def create(self, step: int, path: Path, state_path: Path | None) -> None:
-        """Start the files of ``step``, under the names of partial files."""
+    def create(self, step: int, path: Path, state_path: Path | None, notes: dict[str, str]) -> None:
+        """Start the files of ``step``, under the names of partial files; ``notes`` are entries for the parameters."""
         metadata = {"step": str(step), "job": self.partition.job.name, "format": "netpart 1"}
         shapes = {p.name: (self.dtype, p.spec.saved or p.spec.shape) for p in self.partition.parameters}
         # The list is registered before a file exists, so that ``abandon`` removes the first file even if creating the
         # second one fails.
-        self.files[step] = []
-        self.done[step] = set()
-        self.files[step].append(create_checkpoint(path, shapes, metadata))
+        self.files[path] = []
+        self.done[path] = set()
+        self.files[path].append(create_checkpoint(path, shapes, metadata | notes))
         if state_path is not None:
             states = {f"{name}.{slot}": shape for name, shape in shapes.items() for slot in self.slots}
-            self.files[step].append(create_checkpoint(state_path, states, metadata))
+            self.files[path].append(create_checkpoint(state_path, states, metadata))
 
     def file(self, path: Path) -> CheckpointWriter | None:
         """The open file whose final path is ``path``; None if no such file is open."""
@@ -67,25 +78,29 @@ class CheckpointBook:
         )
         return next(found, None)
 
-    def expect(self, step: int) -> None:
+    def expect(self, step: int, best: bool = False) -> None:
         """Raise LookupError for a step whose files are not open."""
-        if step not in self.files:
+        if self.paths(step, best)[0] not in self.files:
             raise LookupError(f"step {step}, of which no checkpoint is being written")
 
-    def written(self, step: int, rank: int) -> Path | None:
+    def written(self, step: int, rank: int, best: bool = False) -> Path | None:
         """Note that a worker has written its share. Once all have, put the files in place and return the path.
 
         Raises TrainingDiverged, and puts nothing in place, if a value is not finite.
         """
-        self.done[step].add(rank)
-        if len(self.done[step]) < len(self.partition.cluster.checkpoint_ranks):
+        path = self.paths(step, best)[0]
+        self.done[path].add(rank)
+        if len(self.done[path]) < len(self.partition.cluster.checkpoint_ranks):
             return None
-        _refuse_diverged_tensors(step, [name for file in self.files[step] for name in file.seal()])
+        _refuse_diverged_tensors(step, [name for file in self.files[path] for name in file.seal()])
         # A signal between the two renames would leave half a checkpoint.
         with defer_signals():
-            self.place(step)
-            self.forget()
-        return self.latest
+            if best:
+                self.place_best(path)
+            else:
+                self.place(step)
+                self.forget()
+        return path
 
     def place(self, step: int) -> None:
         """Put the files of ``step`` in place; the file with the parameters comes last.
@@ -96,11 +111,22 @@ class CheckpointBook:
         path, _ = self.paths(step)
         remove_checkpoint(path)
         # ``create`` appended the parameters first, so the reversed order puts them in place last.
-        for file in reversed(self.files[step]):
+        for file in reversed(self.files[path]):
             file.place()
-        del self.files[step]
+        del self.files[path]
         self.latest = path
         self.kept = [*(each for each in self.kept if each != path), path]
+
+    def place_best(self, path: Path) -> None:
+        """Replace the best checkpoint at ``path``.
+
+        The parameters are replaced at once, so there always is a whole best checkpoint. The old updater's state is
+        removed before, so that a crash in between leaves none rather than that of another step.
+        """
+        remove_updater_file(path)
+        for file in self.files[path]:
+            file.place()
+        del self.files[path]
 
     def forget(self) -> None:
         """Remove this run's oldest checkpoints, except the newest ``checkpoint_keep``. Those are in place by now."""
@@ -134,8 +160,10 @@ class CheckpointBook:
 
     def partial(self) -> Iterator[Path]:
         """Every file that is, or may be, half written."""
-        for step in self.files:
-            yield from (partial_path(path) for path in self.paths(step) if path is not None)
+        for path in self.files:
+            yield partial_path(path)
+            if self.slots:
+                yield partial_path(updater_file(path))
 
 
 def _refuse_diverged_tensors(step: int, names: list[str]) -> None:

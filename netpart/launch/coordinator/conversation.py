@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from netpart.checkpoint.steps import list_checkpoints, updater_file
-from netpart.choices import RESULT
+from netpart.choices import RESULT, TRAIN
 from netpart.errors import TrainingDiverged
 from netpart.graph.partition import Partition
 from netpart.graph.partition_codec import encode_partition
@@ -26,6 +26,7 @@ from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
 from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.result_book import ResultBook
+from netpart.launch.coordinator.verdict_book import VerdictBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Hearer, Measured, Saved, Started, Updated
 from netpart.program.messages.communication import server_group_phase
@@ -84,7 +85,9 @@ class Conversation:
         self.metrics = MetricBook(partition)
         folder = options.workspace / "checkpoint"
         earlier = list_checkpoints(folder) if options.resumed else []
-        self.saving = CheckpointBook(partition, folder, earlier, options.restore)
+        trains = TRAIN in partition.phases and not options.trace
+        self.verdicts = VerdictBook(partition, options.restore if options.resumed else None, not trains)
+        self.saving = CheckpointBook(partition, folder, earlier, options.restore, self.verdicts.metadata)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
         self.relay = CheckpointRelay(self.saving, {str(p) for p in restored if os.path.exists(p)})
         self.results = ResultBook(partition) if options.take is not None else None
@@ -126,6 +129,9 @@ class Conversation:
         w.transport = options.transport
         w.workers = len(self.members)
         w.trace = options.trace
+        w.judged.extend(self.verdicts.phases)
+        if self.verdicts.base_lr is not None:
+            w.base_lr = self.verdicts.base_lr
         self.send(member, message)
 
     def on_ready(self, member: MemberRecord, ready: Any) -> None:
@@ -198,10 +204,20 @@ class Conversation:
             self.listener(
                 Measured(report.phase, report.step, done.metrics, seconds, done.samples_per_second, done.tables)
             )
+            self.judge(report.phase, report.step, done.metrics)
+
+    def judge(self, phase: str, step: int, metrics: dict[str, float]) -> None:
+        """Send every worker the verdict about ``metrics``, if they are judged."""
+        verdict = self.verdicts.judge(phase, step, metrics)
+        if verdict is not None:
+            for m in self.members:
+                self.send(m, ControlProto(verdict=verdict.message))
+            for event in verdict.events:
+                self.listener(event)
 
     def on_checkpoint_due(self, member: MemberRecord, due: Any) -> None:
         answer = ControlProto()
-        path, updater_path = self.saving.open(due.step)
+        path, updater_path = self.saving.open(due.step, due.best)
         answer.checkpoint_open.step = due.step
         answer.checkpoint_open.path = str(path.absolute())
         answer.checkpoint_open.updater_path = str(updater_path.absolute()) if updater_path else ""
@@ -209,10 +225,10 @@ class Conversation:
 
     def on_checkpoint_written(self, member: MemberRecord, written: Any) -> None:
         with refuse_garbled("checkpoint_written"):
-            self.saving.expect(written.step)
-        path = self.saving.written(written.step, member.rank)
+            self.saving.expect(written.step, written.best)
+        path = self.saving.written(written.step, member.rank, written.best)
         if path is not None:
-            self.listener(Saved(written.step, path))
+            self.listener(Saved(written.step, path, written.best))
 
     def on_region_write(self, member: MemberRecord, region: Any) -> None:
         with refuse_garbled("region_write"):

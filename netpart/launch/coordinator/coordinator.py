@@ -59,9 +59,10 @@ class Coordinator:
         self.seats = WorkerSeats(shown, self.cluster.size)
         self.noticed = 0
         self.full = False
+        # Before the socket is opened: a damaged checkpoint is refused here, and nobody would close the socket.
+        self.talk = Conversation(partition, options, self.members, listener, self.send)
         self.socket = limited_socket(context, zmq.ROUTER, FRAME_BYTES)
         self.poller = zmq.Poller()
-        self.talk = Conversation(partition, options, self.members, listener, self.send)
         self.leaving = False
 
     def run(self, team: Team, address: str) -> list[MemberRecord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from netpart.choices import TRAIN
 from netpart.graph.partition import Partition
@@ -17,7 +18,9 @@ from netpart.layers.inputs.rows import RowInput
 def summarise_run(
     partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float
 ) -> Summary:
-    """Build the Summary at the end of a run."""
+    """Build the Summary at the end of a run. One that an early stop ended is summed up as one of so many steps."""
+    if notes.stopped is not None:
+        partition = _shorten_run(partition, notes.stopped.step)
     steps = max(0, partition.job.train_steps - options.first_step)
     cluster = partition.cluster
     first = options.first_step
@@ -53,7 +56,24 @@ def summarise_run(
         ],
         cluster=str(cluster) if cluster.size > cluster.workers else "",
         staleness=notes.staleness,
+        stopped=_stop_text(notes),
+        best=notes.best,
+        best_checkpoint=notes.best_checkpoint,
     )
+
+
+def _shorten_run(partition: Partition, steps: int) -> Partition:
+    """The ``partition`` of a job of so many ``steps``."""
+    job = type(partition.job)()
+    job.CopyFrom(partition.job)
+    job.train_steps = steps
+    return replace(partition, job=job)
+
+
+def _stop_text(notes: RunRecord) -> str:
+    """Why and where the run ended early; "" if it did not."""
+    stop = notes.stopped
+    return "" if stop is None else f"after step {stop.step}: {stop.reason}"
 
 
 def _test_accuracies(tests: list[Measured]) -> list[tuple[int, float]]:

@@ -31,13 +31,15 @@ class CheckpointShare:
             self.player.doing = "initialising parameters"
             self.player.parameters.initialise()
 
-    def save(self, step: int) -> None:
-        """Write this worker's share of the checkpoint of ``step``: its regions of whole tensors."""
+    def save(self, step: int, best: bool = False) -> None:
+        """Write this worker's share of the checkpoint of ``step``, or of the ``best`` one: its regions of whole
+        tensors."""
         self.control.status.step = step
         self.player.doing = "waiting to write a checkpoint"
         message = ControlProto()
         message.checkpoint_due.rank = self.control.rank
         message.checkpoint_due.step = step
+        message.checkpoint_due.best = best
         self.control.send(message)
         # The coordinator creates the files before it answers, so every worker writes into existing files of full size.
         opened = self.control.receive("checkpoint_open").checkpoint_open
@@ -48,6 +50,7 @@ class CheckpointShare:
         message = ControlProto()
         message.checkpoint_written.rank = self.control.rank
         message.checkpoint_written.step = step
+        message.checkpoint_written.best = best
         self.control.send(message)
 
     def states(self) -> dict[str, ArrayOf]:

@@ -9,7 +9,7 @@
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, stop
+                        ◀──────     checkpoint_open, verdict, stop
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -40,6 +41,8 @@ from netpart.proto.control_pb2 import ControlProto
 from netpart.transport.sockets import connect_socket, limited_socket
 
 BEAT_SECONDS = 0.25
+VERDICT = "verdict"
+"""The one kind of message that may arrive before the worker waits for it."""
 
 
 class StopRequested(NetpartError):
@@ -78,6 +81,7 @@ class ControlClient:
         self.lost = lost
         self.status = WorkerStatus()
         self._socket, self._link = self._connect(VOICE)
+        self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
         self._beats = threading.Thread(target=self._beat, name=f"netpart-beat-{rank}", daemon=True)
 
@@ -101,21 +105,35 @@ class ControlClient:
         There is no timeout: a coordinator may have been suspended, and if it dies, its workers die too. Raises
         StopRequested if the coordinator requests a stop, NetpartError for any other message.
         """
-        message = unpack_message(self._socket.recv_multipart())
-        kind = message.WhichOneof("message")
+        if wanted == VERDICT and self._verdicts:
+            return self._verdicts.popleft()
+        while not self._is_wanted(message := unpack_message(self._socket.recv_multipart()), wanted):
+            self._verdicts.append(message)
+        return message
+
+    def _is_wanted(self, message: ControlProto, wanted: str) -> bool:
+        """True for a message of kind ``wanted``, False for a verdict that arrives before this worker waits for it.
+
+        Raises what ``receive`` raises.
+        """
+        kind = str(message.WhichOneof("message"))
         if kind == "joined":
             raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
         if kind == "stop":
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
-        if kind != wanted:
+        if kind not in (wanted, VERDICT):
             hint = "install the same netpart on all hosts"
             raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got {kind}; {hint}")
-        return message
+        return kind == wanted
 
     def check(self) -> None:
         """Raise StopRequested if the coordinator has requested that this worker stop."""
-        if cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:  # called every step: costs a tenth of a poll
-            self.receive("stop")
+        while (
+            cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN
+        ):  # called every step: a tenth of a poll's cost
+            message = unpack_message(self._socket.recv_multipart())
+            if not self._is_wanted(message, "stop"):
+                self._verdicts.append(message)
 
     def await_stop(self) -> None:
         """Wait until every worker has finished. Until then a peer may still need data that this worker has sent."""

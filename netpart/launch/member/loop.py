@@ -1,10 +1,11 @@
 """WorkerLoop: what one worker does from its first step to its last. Every worker has the same order of events.
 
     step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+                      └─ verdict?
     end:   meet? ─ checkpoint ─ validate ─ test
 
 With several groups, each group trains in its own steps. Group 0 validates, tests and reports. The workers in
-``Cluster.checkpoint_ranks`` write checkpoints.
+``Cluster.checkpoint_ranks`` write checkpoints. All workers wait for the verdict after a phase that is judged.
 
 If pipeline stages are delayed, several steps are in flight at a time. All of them are completed before anything other
 than training.
@@ -17,7 +18,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from netpart.choices import TRAIN
-from netpart.launch.control.due_steps import barrier_steps, is_due, must_drain
+from netpart.errors import NetpartError
+from netpart.launch.control.due_steps import barrier_steps, evaluation_times, is_due, must_drain
 from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
@@ -57,6 +59,7 @@ class WorkerLoop:
         self.share = CheckpointShare(player, control, welcome, files)
         self.first = welcome.first_step
         self.end = max(welcome.first_step, job.train_steps)
+        self.played: set[str] = set()
         self.applied: list[int] = []
         self.train_seconds = 0.0
         self.batches = 0
@@ -71,18 +74,63 @@ class WorkerLoop:
             # Every worker must follow this order: an evaluation or checkpoint exchanges messages that all workers
             # expect at the same point between two training steps.
             self.equalise_if(step, step in met)
-            self.evaluate_if(step, is_due(step, job.validate_freq, job.validate_after), "val", job.validate_steps)
-            self.evaluate_if(step, is_due(step, job.test_freq, job.test_after), "test", job.test_steps)
+            if self.evaluate_due(step):
+                self.end = step
+                self.report_rest(step)
+                break
             self.checkpoint_if(step, is_due(step, job.checkpoint_freq, job.checkpoint_after))
             if step in mine:
                 self.train(step)
             self.report_if(step + 1)
+            self.played = set()
         self.equalise_if(self.end, True)
         self.checkpoint_if(self.end, True)
-        self.evaluate_if(self.end, True, "val", job.validate_steps)
-        self.evaluate_if(self.end, True, "test", job.test_steps)
+        self.evaluate_last()
         self.tell_applied()
         self.flush()
+
+    def evaluate_due(self, step: int) -> bool:
+        """Run the validation and test that are due before ``step``; return whether the run stops there."""
+        self.played = set()
+        for phase, freq, after, batches in evaluation_times(self.job):
+            if is_due(step, freq, after):
+                self.evaluate_if(step, True, phase, batches)
+                self.played.add(phase)
+                if self.judge_if(step, phase):
+                    return True
+        return False
+
+    def evaluate_last(self) -> None:
+        """Run the validation and test at the end, without those of the same step that a stop follows."""
+        for phase, _, _, batches in evaluation_times(self.job):
+            if phase not in self.played:
+                self.evaluate_if(self.end, True, phase, batches)
+                self.judge_if(self.end, phase)
+
+    def judge_if(self, step: int, phase: str) -> bool:
+        """Wait for the verdict if ``phase`` is judged, and follow it; return whether the run stops."""
+        if phase not in self.welcome.judged:
+            return False
+        # Other workers may need what this one has sent to finish the phase.
+        self.flush()
+        self.player.doing = f"waiting for the verdict about {phase}"
+        verdict = self.control.receive("verdict").verdict
+        if (verdict.step, verdict.phase) != (step, phase):
+            got = f"{verdict.phase} at step {verdict.step}"
+            raise NetpartError(
+                f"worker {self.control.rank}: expected a verdict about {phase} at step {step}, got {got}"
+            )
+        if verdict.HasField("base_lr") and self.player.machine.updater is not None:
+            self.player.machine.updater.change_base_lr(verdict.base_lr)
+        if verdict.best and self.control.rank in self.cluster.checkpoint_ranks:
+            self.share.save(step, best=True)
+        return verdict.stop
+
+    def report_rest(self, step: int) -> None:
+        """Report the metrics of the steps since the last report, of a run that stops early."""
+        if self.batches and self.control.rank in self.cluster.reporting_ranks:
+            self.report("train", step, self.batches)
+            self.batches = 0
 
     def flush(self) -> None:
         """Wait until everything that was sent leaves without further calls. After this, the worker only listens to the

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import numpy as np
 import zmq
 
+from netpart.data.remote.attempts import stop_requests
 from netpart.errors import NetpartError
 from netpart.launch.control.token import VARIABLE, RunToken, parse_token
 from netpart.launch.member.checkpoint_files import LOCAL, RemoteFiles
@@ -151,7 +152,11 @@ def run_worker_process(environment: Mapping[str, str]) -> int:
     def connect(welcome: WelcomeProto) -> Transport:
         return make_transport(welcome, rank)
 
-    with zmq.Context() as context:
-        address = environment["NETPART_CONTROL"]
-        listen = environment["NETPART_LISTEN"]
-        return 0 if run_member(context, address, rank, ticket, connect, listen, sys.stderr) else 1
+    try:
+        with zmq.Context() as context:
+            address = environment["NETPART_CONTROL"]
+            listen = environment["NETPART_LISTEN"]
+            return 0 if run_member(context, address, rank, ticket, connect, listen, sys.stderr) else 1
+    finally:
+        # A thread that reads ahead may wait for a server until its deadline, and the process for that thread.
+        stop_requests()

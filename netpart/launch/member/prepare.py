@@ -51,6 +51,8 @@ def prepare_loop(
     xp, device = array_module(place)
     program = _compile_programs(partition, number, 0 if serving else cluster.group(rank), len(rule.states), device)
     control.status.doing = lambda: "allocating memory"
+    if welcome.HasField("base_lr"):
+        rule.change_base_lr(welcome.base_lr)
     applied = rule if serving or not cluster.servers else None
     player = Player(program, transport, xp, applied, welcome.seed, communicators=communicators)
     control.status.doing = lambda: player.doing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.launch.control.due_steps import barrier_steps, is_due
+from netpart.launch.control.due_steps import barrier_steps, evaluation_times, is_due
 from netpart.launch.member.loop import WorkerLoop
 from netpart.worker.server_player import AppliedUpdate, ServerPlayer
 
@@ -17,11 +17,12 @@ class ServerLoop(WorkerLoop):
     def run(self) -> None:
         """Serve every step of the job."""
         met = barrier_steps(self.job, self.first, self.end)
-        serving = ServerPlayer(self.player, self.cluster, self.first, self.end, met, self.applied_one, self.reached)
+        serving = ServerPlayer(self.player, self.cluster, self.first, self.end, met, self.applied_one, self)
         self.control.status.phase = "train"
         for waiting in serving.play():
             self.player.doing = "waiting for gradients"
             self.patience.wait(waiting, serving.version)
+        self.evaluate_last()
         self.tell_applied()
         self.flush()
 
@@ -31,8 +32,27 @@ class ServerLoop(WorkerLoop):
         self.keep_update(update)
         self.control.check()
 
+    def is_judged(self, version: int) -> bool:
+        """True if a verdict follows the evaluation of ``version``, before the next step."""
+        times = evaluation_times(self.job)
+        due = (phase in self.welcome.judged and is_due(version, freq, after) for phase, freq, after, _ in times)
+        return version < self.end and any(due)
+
     def reached(self, version: int) -> None:
-        """Save a checkpoint if one is due at ``version``."""
-        job = self.job
-        now = is_due(version, job.checkpoint_freq, job.checkpoint_after) or version == self.end
-        self.checkpoint_if(version, now)
+        """Save a checkpoint if one is due at ``version``. One that follows a verdict comes after it."""
+        if not self.is_judged(version):
+            self.checkpoint_if(version, self.saves_at(version))
+
+    def answered(self, version: int) -> bool:
+        """Follow the verdict about ``version``, whose values every group has; return whether the run stops."""
+        if not self.is_judged(version):
+            return False
+        stops = self.evaluate_due(version)
+        self.end = version if stops else self.end
+        self.checkpoint_if(version, self.saves_at(version))
+        self.played = self.played if stops else set()
+        return stops
+
+    def saves_at(self, version: int) -> bool:
+        """True if a checkpoint is due at ``version``."""
+        return is_due(version, self.job.checkpoint_freq, self.job.checkpoint_after) or version == self.end

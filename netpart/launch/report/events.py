@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netpart.choices import TRAIN
 
@@ -85,10 +85,29 @@ class Measured:
 
 @dataclass(frozen=True)
 class Saved:
-    """The checkpoint of ``step`` is complete at ``path``."""
+    """The checkpoint of ``step`` is complete at ``path``. ``best``: it is that of the best validation."""
 
     step: int
     path: Path
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A decision after ``phase`` at ``step``: the run stops, this is the best so far, or the learning rate changes.
+
+    ``decides`` is "stop", "best" or "rate". ``value`` is that of ``metric`` (None: not reported); ``best`` is its best
+    value, of ``best_step``. ``reason`` is the decision in words.
+    """
+
+    phase: str
+    step: int
+    decides: str
+    metric: str
+    value: float | None
+    best: float | None
+    best_step: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -109,7 +128,7 @@ class Staleness:
     histogram: dict[int, int]
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Saved
+Event = Invited | Joined | Noticed | Started | Measured | Judged | Saved
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
 """Opens a listener for the run whose workspace is the argument, for the duration of the run. The members of
@@ -127,7 +146,9 @@ class Summary:
     those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number of
     steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by input
     layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
-    servers. ``staleness`` covers all updates that servers made, or all averages.
+    servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
+    before its last step, "" if it did not. ``best`` is the latest validation that ``best_checkpoint`` was written for:
+    its {metric, value, step}.
     """
 
     name: str
@@ -156,6 +177,9 @@ class Summary:
     classes: dict[str, list[str]] = field(default_factory=dict)
     cluster: str = ""
     staleness: Staleness | None = None
+    stopped: str = ""
+    best: dict[str, Any] = field(default_factory=dict)
+    best_checkpoint: str = ""
 
     def _repr_html_(self) -> str:
         """The HTML that a notebook shows."""

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from netpart.errors import DataError, NetpartError, os_error_text
-from netpart.launch.report.events import Event, Listener, Measured, Saved, Staleness, Updated
+from netpart.graph.judged_metrics import BEST, STOP
+from netpart.launch.report.events import Event, Judged, Listener, Measured, Saved, Staleness, Updated
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -37,6 +38,9 @@ class RunRecord:
         self.updates: TextIO | None = None
         self.workspace = workspace
         self.checkpoint = ""
+        self.best_checkpoint = ""
+        self.best: dict[str, Any] = {}
+        self.stopped: Judged | None = None
 
     def noted_until(self, step: int) -> list[str]:
         """The lines of an earlier run up to ``step``. The resumed run repeats the later steps."""
@@ -56,15 +60,36 @@ class RunRecord:
         if isinstance(event, Measured):
             self.latest[event.phase] = event.metrics
             self.tests += [event] if event.phase == "test" else []
-            with refuse_full_disk(self.file):
-                self.file.write(json.dumps(asdict(event)) + "\n")
-                self.file.flush()
+            self.write_line(asdict(event))
+        if isinstance(event, Judged):
+            self.note_judged(event)
         if isinstance(event, Saved):
-            self.checkpoint = str(event.path)
+            self.note_saved(event)
         for listener in self.listeners:
             listener(event)
         if isinstance(event, Saved):
             self.refuse_removal()  # only now, so that the error comes after the checkpoint is recorded
+
+    def write_line(self, line: dict[str, Any]) -> None:
+        """Write a line of metrics.jsonl. Raises DataError if the disk is full."""
+        with refuse_full_disk(self.file):
+            self.file.write(json.dumps(line) + "\n")
+            self.file.flush()
+
+    def note_judged(self, event: Judged) -> None:
+        """Write a decision, and keep what the summary says about it."""
+        self.write_line(asdict(event))
+        if event.decides == STOP:
+            self.stopped = event
+        if event.decides == BEST:
+            self.best = {"metric": event.metric, "value": event.value, "step": event.step}
+
+    def note_saved(self, event: Saved) -> None:
+        """Keep the path of a checkpoint for the summary."""
+        if event.best:
+            self.best_checkpoint = str(event.path)
+        else:
+            self.checkpoint = str(event.path)
 
     def refuse_removal(self) -> None:
         """Raise DataError if the workspace has been removed."""

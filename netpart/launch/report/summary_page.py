@@ -52,6 +52,10 @@ def _summary_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.staleness is not None:
         stale = summary.staleness
         yield "staleness", f"{stale.mean:.2f} on average, {stale.most} at most, of {stale.updates:,} updates"
+    if summary.stopped:
+        yield "stopped", summary.stopped
+    if summary.best:
+        yield "best", f"{summary.best['metric']} at step {summary.best['step']}: {summary.best_checkpoint}"
     if summary.checkpoint:
         yield "checkpoint", summary.checkpoint
 

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from netpart.checkpoint.steps import latest_checkpoint
 from netpart.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ def choose_workspace(job: Job, given: Path | None) -> Path:
         hint = "name it with --workspace if the run may write there"
         raise ConfigError(".".join(map(str, at)), "a folder within the current one", str(folder), hint, at=at)
     return folder
+
+
+def newest_checkpoint(job: JobProto) -> Path:
+    """The newest checkpoint in the workspace of ``job``. Raises DataError if it has no checkpoint."""
+    folder = job_workspace(job) / "checkpoint"
+    found = latest_checkpoint(folder)
+    if found is None:
+        raise DataError(f"{folder}: expected a checkpoint, got none; train with `netpart run`, or name a --checkpoint")
+    return found
 
 
 def _leaves_folder(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 __all__ = [
     "array_input",
     "csv_input",
+    "images",
     "nifti",
     "parser",
     "placeholder",
@@ -10,5 +11,6 @@ __all__ = [
     "shard_data",
     "source_rows",
     "text",
+    "token_input",
     "windows",
 ]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.arrays.array_file import open_array
-from netpart.data.arrays.array_rows import ArrayRows, check_labels_below, label_shape, require_labels_fit
+from netpart.data.arrays.array_rows import (
+    ArrayRows,
+    check_labels_below,
+    check_tokens_below,
+    label_shape,
+    require_labels_fit,
+    require_whole_numbers,
+)
 from netpart.data.arrays.row_array import RowArray
 from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.record_order import RecordOrder
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_scaling import RowScaling
 from netpart.data.row_source import RowSource
 from netpart.data.stores.mean import read_mean, read_std
@@ -24,25 +33,43 @@ from netpart.layers.inputs.stores import data_path, draw_skip
 from netpart.spec import INT, Region, Shape, Spec
 
 NPY = ".npy"
+SCALING = "mean_value", "std_value", "mean_file", "std_file"
+"""The fields of array_conf by which rows are scaled."""
 
 
 @final
 class ArrayInput(RowInput):
     """Outputs data (batch, *row) and, if array_conf names labels, label (batch), (batch, labels) or (batch, places).
+    With target: true these are numbers to predict: target (batch, labels), of one label (batch, 1).
 
-    Rows are (element - mean) / std. A part reads its own rows, and computes with its region of them.
+    Rows are (element - mean) / std, or the whole numbers of the file if array_conf says that they are tokens. A part
+    reads its own rows, and computes with its region of them.
     """
 
     types: ClassVar[tuple[str, ...]] = ("kArrayInput",)
     confs: ClassVar[tuple[str, ...]] = ("array_conf",)
     field = "array_conf"
+    reads_targets: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         conf = self.conf.array_conf
         self.labelled = bool(conf.label or conf.label_path)
         at_least(self, 0, conf.random_skip, self.field, "random_skip")
+        if conf.tokens:
+            self._refuse_scaled_tokens()
+        if conf.target and not self.labelled:
+            hint = "name them with label_path or label"
+            raise fault(self, "the targets of its rows", "none", hint, self.field, "target")
         data, *label = super().infer()
+        data = Spec(data.shape, INT) if conf.tokens else data
+        if conf.target:
+            return data, self.set_targets(math.prod(self.places))
         return (data, *(Spec((spec.shape[0], *self.places), INT) for spec in label))
+
+    def _refuse_scaled_tokens(self) -> None:
+        for name in SCALING:
+            if self.conf.array_conf.HasField(name):
+                raise fault(self, "tokens as they are", f"a {name}", f"omit {name} or tokens", self.field, name)
 
     def sample(self) -> Shape:
         conf = self.conf.array_conf
@@ -51,21 +78,23 @@ class ArrayInput(RowInput):
         if conf.shape:
             return tuple(conf.shape)
         label = self.label()
-        self.places = () if label is None else label_shape(label)
+        self.places = () if label is None else self._shape_of(label)
         return self.data().shape[1:]
 
     def cuts(self) -> tuple[int | str, ...]:
         return tuple(range(self.output.rank))
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
-        whole = tuple((0, extent) for extent in self.places)
-        return (region, (region[0], *whole))[: len(self.outputs)]
+        return (region, *((region[0], *spec.whole[1:]) for spec in self.outputs[1:]))
 
     def data(self) -> RowArray:
         """The array of the rows. Raises DataError if it cannot be read."""
         conf = self.conf.array_conf
         path = data_path(self, conf.path, self.field, "path")
-        return open_array(path, conf.data, [conf.label] if conf.label and not conf.label_path else [])
+        found = open_array(path, conf.data, [conf.label] if conf.label and not conf.label_path else [])
+        if conf.tokens:
+            require_whole_numbers(found)
+        return found
 
     def label(self) -> RowArray | None:
         """The array of the labels; None if the conf names none. Raises DataError if it does not fit the rows."""
@@ -74,21 +103,36 @@ class ArrayInput(RowInput):
             return None
         at = "label_path" if conf.label_path else "path"
         label = open_array(data_path(self, getattr(conf, at), self.field, at), conf.label, field="label")
-        require_labels_fit(self.data(), label)
-        if label_shape(label) != self.places and conf.shape:
-            got = f"{math.prod(label_shape(label))}"
+        require_labels_fit(self.data(), label, conf.target)
+        if self._shape_of(label) != self.places and conf.shape:
+            got = f"{math.prod(self._shape_of(label))}"
             raise DataError(
                 f"{label.place}: expected {conf.labels or 1} labels per row, got {got}; correct array_conf.labels"
             )
         return label
 
+    def _shape_of(self, label: RowArray) -> Shape:
+        """The shape of the labels of a row in ``label``: () for one. Targets are counted alone."""
+        shape = label_shape(label)
+        return () if self.conf.array_conf.target and math.prod(shape) == 1 else shape
+
     def records(self) -> int | None:
         return len(self.data())
 
-    def check_labels(self, classes: int) -> None:
+    def data_files(self) -> Sequence[DataPath]:
+        conf = self.conf.array_conf
+        paths = [data_path(self, conf.path, self.field, "path")]
+        if conf.label_path:
+            paths.append(data_path(self, conf.label_path, self.field, "label_path"))
+        return list(dict.fromkeys(paths))
+
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
         label = self.label()
         if label is not None:
-            check_labels_below(label, classes)
+            check_labels_below(label, classes, ignored)
+
+    def check_tokens(self, classes: int) -> None:
+        check_tokens_below(self.data(), classes)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.array_conf
@@ -99,7 +143,8 @@ class ArrayInput(RowInput):
         stream = philox.stream_key(seed, self.name, "shuffle")
         shuffled = (lambda epoch: philox.draw_permutation(stream, epoch, len(data))) if conf.shuffle else None
         order = RecordOrder(len(data), batch, draw_skip(self, conf.random_skip, seed), shuffled)
-        rows = ArrayRows(data, self.label(), order, self.scaling(shape), shape)
+        scaling = None if conf.tokens else self.scaling(shape)
+        rows = ArrayRows(data, self.label(), order, scaling, shape, conf.target)
         return PrefetchedRows(rows) if conf.prefetching else rows
 
     def scaling(self, shape: Shape) -> RowScaling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -22,7 +23,7 @@ from netpart.errors import DataError
 from netpart.layers.checks import fault
 from netpart.layers.inputs.csv_columns import choose_columns
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import data_path, local_path, open_layer_store, open_store_rows
+from netpart.layers.inputs.stores import data_path, local_path, open_layer_store, open_store_rows, store_files
 from netpart.spec import INT, Region, Shape, Spec
 
 TRAIN = 1
@@ -65,6 +66,14 @@ def _first_line_fault(line: bytes, separator: str, header: bool) -> str:
     return f"expected values, got a header, {shown}; delete it, or write header: true in store_conf"
 
 
+def _require_text(store: RecordStore, line: bytes) -> None:
+    """Raise DataError if ``line``, the first of a file, is no text."""
+    kind, use = guess_file_kind(line) if not is_text(line[:HEAD]) and line.strip() else ("", "")
+    if kind or b"\0" in line:
+        use = use or "records of a kvfile are read by type: kRecordInput"
+        raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+
+
 def _quote_separator(separator: str) -> str:
     """A separator as the text of a job contains it."""
     return '"{}"'.format(separator.replace("\t", "\\t"))
@@ -74,21 +83,37 @@ def _quote_separator(separator: str) -> str:
 class CSVInput(RowInput):
     """Rows are (value - mean) / std in the shape of store_conf, or a vector as long as the first line.
 
-    The label is the first column, or each label_column: then label is (batch, labels). Fields may be quoted (RFC 4180).
+    The label is the first column, or each label_column: then label is (batch, labels). With target: true these columns
+    are numbers to predict: target (batch, labels), of one column (batch, 1). Fields may be quoted (RFC 4180).
     """
 
     types: ClassVar[tuple[str, ...]] = ("kCSVInput",)
     confs: ClassVar[tuple[str, ...]] = ("store_conf",)
     field = "store_conf"
+    reads_targets: ClassVar[bool] = True
 
     def infer(self) -> tuple[Spec, ...]:
         conf = self.conf.store_conf
         if not conf.separator:
             raise fault(self, "a separator", "an empty one", 'write separator: ","', "store_conf", "separator")
         self.labelled = conf.has_label
+        if conf.target:
+            self._check_target()
         data, *label = super().infer()
+        if conf.target:
+            return data, self.set_targets(max(1, len(conf.label_column)))
         several = (len(conf.label_column),) * (len(conf.label_column) > 1)
         return (data, *(Spec((*spec.shape, *several), INT) for spec in label))
+
+    def _check_target(self) -> None:
+        """Raise ConfigError for what target: true excludes."""
+        conf = self.conf.store_conf
+        if not conf.has_label:
+            hint = "omit one of them"
+            raise fault(self, "columns of targets", "has_label: false", hint, "store_conf", "target")
+        if conf.classes_file:
+            hint = "omit it, or omit target: true"
+            raise fault(self, "no classes_file of targets", conf.classes_file, hint, "store_conf", "classes_file")
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return (region, *((region[0], *label.whole[1:]) for label in self.outputs[1:]))
@@ -104,17 +129,23 @@ class CSVInput(RowInput):
         with self._store() as store:
             return len(store)
 
-    def check_labels(self, classes: int) -> None:
-        if self.conf.store_conf.classes_file and len(found := self._classes(TRAIN) or {}) > classes:
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
+        found = (self._classes(TRAIN) or {}) if self.conf.store_conf.classes_file else {}
+        if any(number >= classes and number != ignored for number in found.values()):
             path = self._classes_path()
             hint = "give the layer below the loss as many outputs, or correct the file"
             raise DataError(f"{path}: expected at most {classes} classes, got {len(found)}; {hint}")
+
+    def data_files(self) -> Sequence[DataPath]:
+        return store_files(self, "store_conf")
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = self._store()
         shape, conf = self.output.shape[1:], self.conf.store_conf
         columns, classes = self._chosen(store, shape), self._classes(phase)
-        decode = csv_decoder(shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes)
+        decode = csv_decoder(
+            shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes, targets=conf.target
+        )
         return open_store_rows(self, store, decode, self._file, batch, seed)
 
     def _chosen(self, store: RecordStore, shape: Shape) -> CsvColumns | None:
@@ -143,6 +174,7 @@ class CSVInput(RowInput):
         if not conf.header:
             return []
         with open_store("textfile", data_path(self, conf.path, "store_conf", "path"), CsvStore) as store:
+            _require_text(store, store.value(0))
             fields = split_fields(store.value(0), conf.separator.encode())
         return [field.decode(errors="replace").removeprefix(BOM) for field in fields]
 
@@ -164,10 +196,7 @@ class CSVInput(RowInput):
         """Open the lines of the file. Raises DataError if the first line does not consist of values."""
         store = open_layer_store(self, "textfile", CsvStore)
         first = store.value(0)
-        kind, use = guess_file_kind(first) if not is_text(first[:HEAD]) and first.strip() else ("", "")
-        if kind or b"\0" in first:
-            use = use or "records of a kvfile are read by type: kRecordInput"
-            raise DataError(f"{store.path}: expected lines of text, got {kind or 'binary data'}; {use}")
+        _require_text(store, first)
         if wrong := _first_line_fault(first, self.conf.store_conf.separator, self.conf.store_conf.header):
             raise DataError(f"{store.place(0)}: {wrong}")
         return store

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, final
 
 from netpart.data.images.image_files import ImageFiles, read_image_table
+from netpart.data.remote.url_path import DataPath, data_path_of, url_settings
 from netpart.layers.inputs.images import ImagesInput
-from netpart.layers.inputs.stores import local_path
+from netpart.layers.inputs.stores import data_path
 from netpart.spec import Spec
 
 
@@ -21,14 +23,26 @@ class ImageInput(ImagesInput):
         conf = self.conf.image_conf
         self.masked = bool(conf.masks)
         # A folder has one label per image; it is not listed before that is necessary.
-        self.several = not (conf.path and local_path(self, conf.path, self.field, "path").is_dir())
+        self.several = not (conf.path and data_path(self, conf.path, self.field, "path").is_dir())
         return super().infer()
 
     def class_names(self) -> tuple[str, ...]:
+        return self.files().table.classes
+
+    def data_files(self) -> Sequence[DataPath]:
+        table = self.files().table
+        settings = url_settings(self.data_cache)
+        return [data_path_of(each, settings) for each in (*table.images, *(table.masks or ()))]
+
+    def files(self) -> ImageFiles:
+        """The samples, as the files that they are."""
         samples = self.samples()
-        return samples.table.classes if isinstance(samples, ImageFiles) else ()
+        assert isinstance(samples, ImageFiles)
+        return samples
 
     def find_samples(self) -> ImageFiles:
         conf = self.conf.image_conf
-        masks = local_path(self, conf.masks, self.field, "masks") if conf.masks else None
-        return ImageFiles(read_image_table(local_path(self, conf.path, self.field, "path"), conf.classes, masks))
+        masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
+        path = data_path(self, conf.path, self.field, "path")
+        settings = url_settings(self.data_cache)
+        return ImageFiles(read_image_table(path, conf.classes, masks, settings), settings)

@@ -82,8 +82,8 @@ class ImagesInput(RowInput):
     def check_data(self, phase: int = 1) -> None:
         self.image_rows(1, 0, phase).decode(0)
 
-    def check_labels(self, classes: int) -> None:
-        self.samples().refuse_labels(classes)
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
+        self.samples().refuse_labels(classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         rows = self.image_rows(batch, seed, phase, dtype)

@@ -19,7 +19,7 @@ class Label(RecordParser):
     """Output (batch,) int32."""
 
     types: ClassVar[tuple[str, ...]] = ("kLabel",)
-    output_names: ClassVar[tuple[str, ...]] = ("label",)
+    output_names: tuple[str, ...] = ("label",)
 
     def infer(self) -> tuple[Spec, ...]:
         return (Spec((self.records().rows,), INT),)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.stores.datum import decode_sample
 from netpart.data.stores.decode import record_decoder, record_shape
@@ -15,7 +17,7 @@ from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.layers.checks import at_least
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import data_path, draw_skip
+from netpart.layers.inputs.stores import data_path, draw_skip, store_files
 from netpart.spec import Shape
 
 
@@ -46,6 +48,9 @@ class LmdbData(RowInput):
     def records(self) -> int | None:
         with self.store() as store:
             return len(store)
+
+    def data_files(self) -> Sequence[DataPath]:
+        return store_files(self, self.field)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         decode = record_decoder(self.output.shape[1:], decode_sample)

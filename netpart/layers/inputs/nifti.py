@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.prefetched_rows import PrefetchedRows
-from netpart.data.remote.url_path import url_settings
+from netpart.data.remote.url_path import DataPath, url_settings
 from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan
@@ -49,21 +50,24 @@ class NiftiInput(RowInput):
     def cuts(self) -> tuple[int | str, ...]:
         return (0, 2, 3, 4)
 
-    def table(self, classes: int | None = None) -> list[LabelledScan]:
+    def table(self, classes: int | None = None, ignored: int | None = None) -> list[LabelledScan]:
         """The scans and their classes; raises DataError as ``read_scan_table`` does, also for a class of ``classes`` or
-        more."""
-        return read_scan_table(
-            data_path(self, self.conf.nifti_conf.path, self.field, "path"), classes, url_settings(self.data_cache)
-        )
+        more that is not ``ignored``."""
+        path = data_path(self, self.conf.nifti_conf.path, self.field, "path")
+        return read_scan_table(path, classes, url_settings(self.data_cache), ignored)
 
     def records(self) -> int | None:
         return len(self.table())
 
+    def data_files(self) -> Sequence[DataPath]:
+        table = data_path(self, self.conf.nifti_conf.path, self.field, "path")
+        return [table, *dict.fromkeys(scan.path for scan in self.table())]
+
     def check_data(self, phase: int = 1) -> None:
         NiftiScan(self.table()[0].path)
 
-    def check_labels(self, classes: int) -> None:
-        self.table(classes)
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
+        self.table(classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.nifti_conf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -14,7 +15,7 @@ from netpart.data.stores.decode import ReadRecord, record_decoder, record_shape
 from netpart.data.stores.mean import read_mean, read_std
 from netpart.data.stores.record import decode_record
 from netpart.layers.inputs.rows import RowInput
-from netpart.layers.inputs.stores import open_layer_store, open_store_rows
+from netpart.layers.inputs.stores import open_layer_store, open_store_rows, store_files
 from netpart.spec import Shape
 
 
@@ -35,6 +36,9 @@ class RecordInput(RowInput):
     def records(self) -> int | None:
         with open_layer_store(self, "kvfile") as store:
             return len(store)
+
+    def data_files(self) -> Sequence[DataPath]:
+        return store_files(self, "store_conf")
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = open_layer_store(self, "kvfile")

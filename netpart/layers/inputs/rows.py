@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import check_sources, fault
@@ -27,10 +29,14 @@ class RowInput(Layer):
     """
 
     is_input: ClassVar[bool] = True
-    output_names: ClassVar[tuple[str, ...]] = ("data", "label")
+    output_names: tuple[str, ...] = ("data", "label")
     field: str
     """The LayerProto field of the type's conf, which has a repeated ``batchsize``."""
     labelled: bool = True
+    targets: int = 0
+    """The number of targets of a row: numbers to predict, which take the place of labels. 0: it has none."""
+    reads_targets: ClassVar[bool] = False
+    """True if a job may write target: true in the conf."""
     reads_tokens: ClassVar[bool] = False
     """True if the data are tokens, which a layer reads as int."""
 
@@ -49,6 +55,17 @@ class RowInput(Layer):
         """Rows of one pass over the data; None if the data is endless. May open the data."""
         return None
 
+    def rows_per_pass(self, phase: int) -> int | None:
+        """Rows in which ``phase`` sees all of its data once; None if the data is endless. May open the data."""
+        return self.records()
+
+    def data_files(self) -> Sequence[DataPath] | None:
+        """The files that a pass over the data reads, each once; none for data that is drawn. None: they are not known.
+
+        May open the data.
+        """
+        return None
+
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes in the order of their labels, if the data has names. May open the data."""
         return ()
@@ -57,6 +74,9 @@ class RowInput(Layer):
         check_sources(self)
         if not self.conf.HasField(self.field):
             raise fault(self, f"a {self.field}", "none", f"add {self.field} {{ ... }}")
+        if getattr(getattr(self.conf, self.field), "target", False) and not self.reads_targets:
+            hint = "kCSVInput and kArrayInput read targets"
+            raise fault(self, "labels that are classes", "target: true", hint, self.field, "target")
         self._open: dict[int, tuple[Clock, RowSource]] = {}
         sizes = self.row_sizes()
         if not sizes or min(sizes) < 1:
@@ -64,6 +84,12 @@ class RowInput(Layer):
             raise fault(self, "a batchsize of 1 or more", got, "write the rows per step", self.field, "batchsize")
         rows = self.rows_override or sum(sizes)
         return (Spec((rows, *self.sample())), Spec((rows,), INT))[: 1 + self.labelled]
+
+    def set_targets(self, count: int) -> Spec:
+        """Let the second output be ``count`` targets of each row; return its spec."""
+        self.targets = count
+        self.output_names = ("data", "target")
+        return Spec((self.rows_override or sum(self.row_sizes()), count))
 
     def row_sizes(self) -> tuple[int, ...]:
         """Rows of the mini-batch, one entry per part if the conf repeats batchsize."""

@@ -64,6 +64,15 @@ class ShardData(Layer):
     def check_data(self, phase: int = 1) -> None:
         open_store("kvfile", self.path).close()
 
+    def records(self) -> int | None:
+        """Rows of one pass over the data. Opens the data."""
+        with open_store("kvfile", self.path) as store:
+            return len(store)
+
+    def data_files(self) -> tuple[DataPath]:
+        """The file of the records."""
+        return (self.path,)
+
     def cuts(self) -> tuple[int | str, ...]:
         return ()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
 from netpart.data.stores.decode import Decode
+from netpart.data.stores.lmdb_store import DATA as LMDB_FILE
 from netpart.data.stores.rows import RowReader
 from netpart.data.stores.store import open_store
 from netpart.data.stores.textfile import TextStore
@@ -36,6 +37,12 @@ def data_path(layer: Layer, path: str, *at: str) -> DataPath:
     # If neither exists, the path in the folder is returned: it is the better name for the error of the reader.
     in_folder = layer.folder / path
     return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
+
+
+def store_files(layer: Layer, field: str) -> tuple[DataPath]:
+    """The file of the store that ``path`` in the conf ``field`` names."""
+    path = data_path(layer, getattr(layer.conf, field).path, field, "path")
+    return (path / LMDB_FILE if path.is_dir() else path,)
 
 
 def local_path(layer: Layer, path: str, *at: str) -> Path:

@@ -33,6 +33,9 @@ class SyntheticInput(RowInput):
     def sample(self) -> Shape:
         return check_synthetic_conf(self)
 
+    def data_files(self) -> tuple[()]:
+        return ()
+
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf
         shape = self.output.shape[1:]

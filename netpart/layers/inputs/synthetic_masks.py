@@ -40,6 +40,9 @@ class SyntheticMasks(RowInput):
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return region, (region[0], *self.outputs[1].whole[1:])
 
+    def data_files(self) -> tuple[()]:
+        return ()
+
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf
         shape = self.output.shape[1:]

@@ -38,6 +38,9 @@ class SyntheticTokens(RowInput):
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         return region, region
 
+    def data_files(self) -> tuple[()]:
+        return ()
+
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.synthetic_conf
         window = self.output.shape[1]

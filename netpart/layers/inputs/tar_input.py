@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 from typing import ClassVar, final
 
 from netpart.data.images.image_folder import natural_order
-from netpart.data.images.tar_images import TarForm, TarImages
+from netpart.data.images.tar_images import TarImages
+from netpart.data.images.tar_samples import TarForm
 from netpart.data.remote.url_listing import list_urls
-from netpart.data.remote.url_path import DataPath, UrlPath
+from netpart.data.remote.url_path import DataPath, UrlPath, url_settings
 from netpart.layers.checks import fault
 from netpart.layers.inputs.images import ImagesInput
 from netpart.layers.inputs.stores import data_path
@@ -44,8 +46,11 @@ class TarInput(ImagesInput):
 
     def find_samples(self) -> TarImages:
         conf = self.conf.tar_conf
-        paths = [path for name in conf.path for path in self._matches(name)]
-        return TarImages(paths, TarForm(conf.label, conf.json_field, conf.mask))
+        form = TarForm(conf.label, conf.json_field, conf.mask)
+        return TarImages(self.data_files(), form, url_settings(self.data_cache))
+
+    def data_files(self) -> Sequence[DataPath]:
+        return [path for name in self.conf.tar_conf.path for path in self._matches(name)]
 
     def _matches(self, name: str) -> list[DataPath]:
         """The files that a name or glob of the job stands for; the name itself if there are none."""

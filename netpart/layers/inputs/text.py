@@ -25,11 +25,15 @@ class TextInput(WindowInput):
     unit = "bytes"
 
     def tokens(self) -> tuple[TokenSequence, str]:
+        corpus = self.corpus()
+        named = [str(path) for path in corpus.paths] or [*self.conf.text_conf.files]
+        return TextTokens(corpus), named[0] if len(named) == 1 else f"{len(named)} files"
+
+    def corpus(self) -> Corpus:
+        """The text of all files. Raises DataError if one cannot be read."""
         conf = self.conf.text_conf
         places = self.folder, Path()
         found = [
             find_text_files(name, conf.suffix, places, settings=url_settings(self.data_cache)) for name in conf.files
         ]
-        corpus = Corpus([file for files in found for file in files])
-        named = [str(path) for path in corpus.paths] or [*conf.files]
-        return TextTokens(corpus), named[0] if len(named) == 1 else f"{len(named)} files"
+        return Corpus([file for files in found for file in files])

@@ -42,5 +42,5 @@ class TokenInput(WindowInput):
         paths = [file for name in conf.files for file in find_text_files(name, "", places, HINT, settings)]
         return TokenCorpus(paths, ELEMENTS[conf.element])
 
-    def check_labels(self, classes: int) -> None:
-        self.corpus().check_below(classes)
+    def check_labels(self, classes: int, ignored: int | None = None) -> None:
+        self.corpus().check_below(classes, ignored)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.token_windows import TokenSequence, TokenWindows, phase_spans
 from netpart.errors import DataError
@@ -17,6 +19,14 @@ from netpart.layers.inputs.rows import RowInput
 from netpart.spec import INT, Region, Shape, Spec
 
 PHASES = {1: "training", 2: "validation", 4: "testing"}
+
+
+class FileTokens(Protocol):
+    """Tokens of files: their number, and the paths of the files."""
+
+    paths: list[DataPath]
+
+    def __len__(self) -> int: ...
 
 
 class WindowInput(RowInput):
@@ -48,6 +58,19 @@ class WindowInput(RowInput):
             raise fault(self, "0 <= held_out < 1", got, hint, self.field, "held_out")
         return (at_least(self, 1, conf.window, self.field, "window"),)
 
+    @abstractmethod
+    def corpus(self) -> FileTokens:
+        """The tokens of all files. Raises DataError if one cannot be read."""
+
+    def data_files(self) -> Sequence[DataPath]:
+        return list(dict.fromkeys(self.corpus().paths))
+
+    def rows_per_pass(self, phase: int) -> int:
+        """Windows with as many tokens as the phase has."""
+        first, last = self._span(phase, len(self.corpus()))
+        window: int = self.block().window
+        return (last - first) // window
+
     def block(self) -> Any:
         """The conf of the type."""
         return getattr(self.conf, self.field)
@@ -62,7 +85,7 @@ class WindowInput(RowInput):
         conf = self.block()
         key = philox.stream_key(seed, self.name, "window")
         tokens, who = self.tokens()
-        span = dict(zip(PHASES, phase_spans(len(tokens), conf.held_out), strict=True))[phase]
+        span = self._span(phase, len(tokens))
         if span[1] - span[0] <= conf.window:
             expected = f"{conf.window + 1} {self.unit} or more for {PHASES[phase]}"
             hint = "write a smaller window, or another held_out"
@@ -72,3 +95,7 @@ class WindowInput(RowInput):
             return philox.draw_integers(key, step, phase, (lo, hi), bound)
 
         return TokenWindows(tokens, span, conf.window, draw)
+
+    def _span(self, phase: int, size: int) -> tuple[int, int]:
+        """The first token of ``phase``, and the one after its last, of ``size`` tokens."""
+        return dict(zip(PHASES, phase_spans(size, self.block().held_out), strict=True))[phase]

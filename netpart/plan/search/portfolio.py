@@ -54,7 +54,7 @@ class Portfolio:
         own = max(1, job.proto.neuralnet.micro_batches)
         # Batch norm normalises each micro-batch by itself, so another number of them would change the result of
         # training.
-        remembers = any(spec.running for node in net.nodes for spec in node.layer.params)
+        remembers = any(spec.running and not spec.read_only for node in net.nodes for spec in node.layer.params)
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netpart.data import corpus
+from netpart.data import corpus, open_bytes
 from netpart.data.arrays.token_corpus import TokenCorpus
+from netpart.data.file_bytes import FileBytes
 from netpart.errors import DataError
 
 U2, U4 = np.dtype("<u2"), np.dtype("<u4")
@@ -41,6 +42,19 @@ def test_few_files_are_open_at_once(paths: list[Path], monkeypatch: pytest.Monke
     assert TokenCorpus(paths, U2).read(0, 60).tolist() == list(range(60))
 
 
+def test_each_file_is_opened_once(paths: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = list[object]()
+
+    class Counted(FileBytes):
+        def __init__(self, path: Path) -> None:
+            opened.append(path)
+            super().__init__(path)
+
+    monkeypatch.setattr(open_bytes, "FileBytes", Counted)
+    assert len(TokenCorpus(paths, U2).read(0, 60)) == 60
+    assert opened == paths
+
+
 def test_a_raw_file_may_have_four_bytes_a_token(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(np.array([0, 70000, 2], U4).tobytes())
     assert TokenCorpus([tmp_path / "a.bin"], U4).read(0, 3).tolist() == [0, 70000, 2]
@@ -53,6 +67,10 @@ def test_a_token_beyond_the_vocabulary_is_named(paths: list[Path]) -> None:
         tokens.check_below(59)
     with pytest.raises(DataError, match=r"b\.npy: token 10: expected a number from 0 to 29, got 30"):
         tokens.check_below(30)
+    tokens.check_below(59, 59)
+    for ignored in (-1, 58):
+        with pytest.raises(DataError, match=r"c\.bin: token 9: expected a number from 0 to 58, got 59"):
+            tokens.check_below(59, ignored)
 
 
 @pytest.mark.parametrize("token", [-1, 2**31])

@@ -155,3 +155,6 @@ def test_a_label_above_the_classes_is_named(tmp_path: Path) -> None:
     samples.refuse_labels(5)
     with pytest.raises(DataError, match=r"two.csv:5: .*: expected a class from 0 to 3, got 4; correct it, or give"):
         samples.refuse_labels(4)
+    samples.refuse_labels(4, 4)
+    with pytest.raises(DataError, match=r"two.csv:5: .*expected a class from 0 to 3, got 4"):
+        samples.refuse_labels(4, 255)

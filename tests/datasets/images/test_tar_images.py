@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from netpart.data.file_bytes import FileBytes
-from netpart.data.images.tar_images import TarForm, TarImages
+from netpart.data.images.tar_images import TarImages
 from netpart.data.images.tar_index import read_tar_index
+from netpart.data.images.tar_samples import TarForm
 from netpart.errors import DataError, MissingData
 from tests.datasets.samples import encoded, photo, photos
 

@@ -13,7 +13,7 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 SIGNED = "AWS4-HMAC-SHA256 Credential=k/20240101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 """By it moto knows that a request is for S3; it checks no signature."""
@@ -37,6 +37,7 @@ class FileServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, str]] = []
         self.failed = 0
         self.closing = threading.Event()
+        self.arrived = threading.Event()
         self._random = Random(5)
 
     @property
@@ -59,6 +60,7 @@ class HttpHandler(BaseHTTPRequestHandler):
     """GET and HEAD with ranges."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else an answer in two pieces waits for the client
     server: FileServer
 
     def do_HEAD(self) -> None:
@@ -69,7 +71,8 @@ class HttpHandler(BaseHTTPRequestHandler):
 
     def answer(self, body: bool) -> None:
         self.server.requests.append((self.command, self.headers.get("Range", "")))
-        content = self.server.files.get(urlsplit(self.path).path)
+        self.server.arrived.set()
+        content = self.server.files.get(unquote(urlsplit(self.path).path))
         fault = self.server.fault()
         if self.failed(fault) or content is None:
             return None if self.failed_with(fault) else self.plain(404)
@@ -132,32 +135,35 @@ class WebHdfsHandler(HttpHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-        path = parts.path.removeprefix("/webhdfs/v1")
+        path = unquote(parts.path).removeprefix("/webhdfs/v1")
         self.server.requests.append((query.get("op", "data"), query.get("offset", "")))
         fault = self.server.fault()
         if self.failed(fault):
             return
         content = self.server.files.get(path)
-        if content is None and query.get("op") != "LISTSTATUS":
+        folder = path.rstrip("/") + "/"
+        if content is None and not any(each.startswith(folder) for each in self.server.files):
             said = {"exception": "FileNotFoundException", "message": f"File does not exist: {path}"}
             return self.json(404, {"RemoteException": said})
         if query.get("op") == "GETFILESTATUS":
             return self.json(200, {"FileStatus": self.status(path)})
         if query.get("op") == "LISTSTATUS":
-            found = [self.status(each) for each in self.server.files if each.startswith(path)]
+            inside = [each.removeprefix(folder) for each in self.server.files if each.startswith(folder)]
+            found = [self.status(folder + name) for name in sorted({each.partition("/")[0] for each in inside})]
             return self.json(200, {"FileStatuses": {"FileStatus": found}})
         if query.get("op") == "OPEN":
             self.send_response(307)
             offset, length = query.get("offset", "0"), query.get("length", "0")
-            self.send_header("Location", f"http://{self.server.address}{path}?offset={offset}&length={length}")
+            self.send_header("Location", f"http://{self.server.address}{quote(path)}?offset={offset}&length={length}")
             self.send_header("Content-Length", "0")
             return self.end_headers()
         first, count = int(query["offset"]), int(query["length"])
         return self.content(200, (content or b"")[first : first + count], True, fault)
 
     def status(self, path: str) -> dict[str, Any]:
-        found = {"length": len(self.server.files[path]), "type": "FILE", "modificationTime": 1700000000000}
-        return found | {"pathSuffix": path.rpartition("/")[2]}
+        content = self.server.files.get(path)
+        kind = {"length": len(content or b""), "type": "DIRECTORY" if content is None else "FILE"}
+        return kind | {"pathSuffix": path.rpartition("/")[2], "modificationTime": 1700000000000}
 
     def json(self, status: int, value: Any) -> None:
         text = json.dumps(value).encode()
@@ -199,12 +205,43 @@ def s3_server(files: dict[str, bytes]) -> Iterator[str]:
         server.stop()
 
 
+@contextmanager
+def gs_server(files: dict[str, bytes]) -> Iterator[str]:
+    """A server of Google Cloud Storage with ``files`` (by "/bucket/key") during the block; returns its address."""
+    from gcp_storage_emulator.server import create_server
+
+    server = create_server("127.0.0.1", 0, in_memory=True)
+    server.start()
+    port = server._api._httpd.server_address[1]
+    try:
+        client = HTTPConnection("127.0.0.1", port)
+        for bucket in {path.split("/")[1] for path in files}:
+            _request(client, "POST", "/storage/v1/b?project=p", json.dumps({"name": bucket}).encode())
+        for path, content in files.items():
+            _, bucket, name = path.split("/", 2)
+            _request(
+                client, "POST", f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={quote(name, '')}", content
+            )
+        client.close()
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.stop()
+
+
+def _request(client: HTTPConnection, method: str, path: str, content: bytes) -> None:
+    kind = "application/octet-stream" if "uploadType" in path else "application/json"
+    client.request(method, path, content, {"Content-Type": kind})
+    answer = client.getresponse()
+    answer.read()
+    assert answer.status == 200, answer.reason
+
+
 def _fill(host: str, port: int, files: dict[str, bytes]) -> None:
     """Make the buckets and put the files."""
     client = HTTPConnection(host, port)
     buckets = {f"/{path.split('/')[1]}": b"" for path in files}
     for path, content in (buckets | files).items():
-        client.request("PUT", path, content, {"Authorization": SIGNED})
+        client.request("PUT", quote(path), content, {"Authorization": SIGNED})
         answer = client.getresponse()
         answer.read()
         assert answer.status == 200, answer.reason

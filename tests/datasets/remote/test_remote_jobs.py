@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,109 +10,14 @@ import pytest
 
 import netpart
 from netpart.cli.main import main
-from netpart.data.make.image_store import write_images
 from netpart.data.remote.url_path import UrlSettings
 from netpart.data.scans.nifti import NiftiScan
 from netpart.data.scans.scan_table import read_scan_table
-from netpart.data.stores.mean import write_mean
 from netpart.launch.report.events import Measured
 from netpart.proto.reader import read_job
-from tests.datasets.remote.servers import FileServer, WebHdfsHandler, file_server, s3_server
-from tests.datasets.samples import datum_store, photos, scans
+from tests.datasets.remote.jobs import INPUTS, PROTOCOLS, TOKENS
+from tests.datasets.remote.servers import FileServer, file_server
 from tests.thorough import sampled
-
-PROTOCOLS = ("memory", "http", "hdfs", "s3")
-IMAGES = np.random.default_rng(3).integers(0, 256, (23, 4, 4), "uint8")
-CLASSIFIER = """
-  layer { name: "ip" type: kInnerProduct srclayers: "data" innerproduct_conf { num_output: 5 }
-    param { init { type: kUniform low: -0.1 high: 0.1 } } param { init { type: kConstant value: 0 } } }
-  layer { name: "loss" type: kSoftmaxLoss srclayers: "ip" srclayers: "data" }"""
-TOKENS = """
-  layer { name: "embed" type: kEmbedding srclayers: "data" embedding_conf { vocab_size: 256 feature_dim: 4 }
-    param { init { type: kUniform low: -0.1 high: 0.1 } } }
-  layer { name: "ip" type: kInnerProduct srclayers: "embed" innerproduct_conf { num_output: 256 axis: 2 }
-    param { init { type: kUniform low: -0.1 high: 0.1 } } param { init { type: kConstant value: 0 } } }
-  layer { name: "loss" type: kSoftmaxLoss srclayers: "ip" srclayers: "data" }"""
-SCALED = 'mean_file: "%(at)s/mean.bin" shuffle: true'
-INPUTS = {
-    "kRecordInput": f'store_conf {{ batchsize: 6 path: "%(at)s/images.bin" {SCALED} random_skip: 9 }}',
-    "kCSVInput": 'store_conf { batchsize: 6 path: "%(at)s/images.csv" shape: [4, 4] shuffle: true }',
-    "kNiftiInput": 'nifti_conf { batchsize: 3 path: "%(at)s/nc-test.csv" shape: [4, 5, 3] flip: true shuffle: true }',
-    "kTextInput": 'text_conf { files: "%(at)s/one.txt" files: "%(at)s/two.txt" window: 7 batchsize: 6 }',
-    "kTokenInput": 'token_conf { files: "%(at)s/tokens.bin" files: "%(at)s/tokens.npy" window: 7 batchsize: 6 }',
-    "kArrayInput": 'array_conf { batchsize: 6 path: "%(at)s/a.npz" data: "x" label: "y" shuffle: true }',
-    "kLMDBData": 'lmdbdata_conf { batchsize: 6 path: "%(at)s/images.mdb" }',
-    "kTarInput": 'tar_conf { path: "%(at)s/photos-0.tar" } image_conf { batchsize: 3 shape: [1, 8, 8] shuffle: true }',
-}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of the jobs."""
-    path = tmp_path_factory.mktemp("data")
-    labels = np.arange(len(IMAGES)) % 5
-    write_images(path / "images.bin", IMAGES, labels)
-    write_mean(path / "mean.bin", IMAGES.mean(axis=0))
-    rows = [",".join(map(str, [label, *image.ravel()])) for image, label in zip(IMAGES, labels, strict=True)]
-    (path / "images.csv").write_text("\n".join(rows) + "\n")
-    scans(path, "nc")
-    (path / "one.txt").write_bytes(np.random.default_rng(4).bytes(300))
-    (path / "two.txt").write_bytes(np.random.default_rng(5).bytes(200))
-    tokens = np.random.default_rng(6).integers(0, 256, 400, "uint16")
-    tokens[:250].tofile(path / "tokens.bin")
-    np.save(path / "tokens.npy", tokens[250:])
-    np.savez(path / "a.npz", x=IMAGES / 255, y=labels)
-    (path / "images.mdb").write_bytes((datum_store(path / "lmdb", IMAGES[:, None], labels) / "data.mdb").read_bytes())
-    (path / "photos-0.tar").write_bytes((photos(path / "photos") / "photos-0.tar").read_bytes())
-    return path
-
-
-@pytest.fixture(scope="module")
-def files(folder: Path) -> dict[str, bytes]:
-    """The same data by path on a server."""
-    return {f"/bucket/d/{path.name}": path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-@pytest.fixture(scope="module")
-def places(folder: Path, files: dict[str, bytes]) -> Iterator[dict[str, str]]:
-    """Where the data is, by protocol; "" is this machine."""
-    import fsspec
-
-    with ExitStack() as stack, pytest.MonkeyPatch.context() as environment:
-        web = stack.enter_context(file_server(files))
-        hdfs = stack.enter_context(file_server(files, WebHdfsHandler))
-        environment.setenv("AWS_ENDPOINT_URL", stack.enter_context(s3_server(files)))
-        for name, value in (("ACCESS_KEY_ID", "k"), ("SECRET_ACCESS_KEY", "s"), ("DEFAULT_REGION", "us-east-1")):
-            environment.setenv(f"AWS_{name}", value)
-        for path, content in files.items():
-            fsspec.filesystem("memory").pipe_file(path, content)
-        yield {
-            "": str(folder), "memory": "memory://bucket/d", "http": f"http://{web.address}/bucket/d",
-            "hdfs": f"hdfs://{hdfs.address}/bucket/d", "s3": "s3://bucket/d",
-        }  # fmt: skip
-
-
-@pytest.fixture
-def train(tmp_path: Path) -> Callable[..., list[float]]:
-    """A function that trains a job with an input whose data is at a place, and returns the loss of each step."""
-
-    def losses(kind: str, at: str, workers: int, launcher: str = "threads", steps: int = 9) -> list[float]:
-        name = f"{kind}-{workers}-{abs(hash(at))}"
-        net = (
-            TOKENS if kind in ("kTextInput", "kTokenInput") else CLASSIFIER
-        ) + f'layer {{ name: "data" type: {kind} {INPUTS[kind]} }}'
-        text = (
-            f'name: "n" train_steps: {steps} disp_freq: 1 train_one_batch {{ alg: kBP }} cluster {{ workspace: "ws" }}'
-            "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.001 } }"
-            f'data_cache {{ mib: 8 folder: "{tmp_path}/cache" }} neuralnet {{ {net} }}'
-        )
-        conf = tmp_path / f"{name}.conf"
-        conf.write_text(text % {"at": at})
-        netpart.run(conf, workers, launcher=launcher, workspace=tmp_path / name)
-        lines = map(json.loads, (tmp_path / name / "metrics.jsonl").read_text().splitlines())
-        return [line["metrics"]["loss/loss"] for line in lines]
-
-    return losses
 
 
 @pytest.mark.parametrize("workers", [1, 2])

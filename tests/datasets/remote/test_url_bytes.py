@@ -14,11 +14,11 @@ import pytest
 from netpart.data.open_bytes import open_bytes
 from netpart.data.remote.block_cache import BLOCK
 from netpart.data.remote.url_bytes import RUN
-from netpart.data.remote.url_listing import list_urls
+from netpart.data.remote.url_listing import list_tree, list_urls
 from netpart.data.remote.url_path import UrlPath, UrlSettings, parse_url
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError, MissingData
-from tests.datasets.remote.servers import FileServer, s3_server
+from tests.datasets.remote.servers import FileServer, gs_server, s3_server
 
 CONTENT = np.random.default_rng(1).bytes((RUN + 2) * BLOCK + 12345)
 SOON = 4.0
@@ -64,6 +64,32 @@ def test_s3(tmp_path: Path, keys: pytest.MonkeyPatch) -> None:
         for gone in ("s3://listed/none", "s3://nobucket/a"):
             with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got nothing there"):
                 TextStore(parse_url(gone, settings(tmp_path)))
+
+
+@pytest.mark.slow
+def test_gs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+    with gs_server({"/listed/d/a.bin": CONTENT, "/listed/d/b/c.txt": b"x"}) as address:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", address)
+        check_bytes(parse_url("gs://listed/d/a.bin", settings(tmp_path)))
+        found = [str(url) for url in list_urls(parse_url("gs://listed/d/", settings(tmp_path)))]
+        assert found == ["gs://listed/d/a.bin", "gs://listed/d/b/c.txt"]
+        tree = list_tree(parse_url("gs://listed/", settings(tmp_path)), "")
+        assert (tree.folders, {*tree.files}) == (["d", "d/b"], {"d/a.bin", "d/b/c.txt"})
+        for gone in ("gs://listed/none", "gs://nobucket/a"):
+            with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got nothing there"):
+                TextStore(parse_url(gone, settings(tmp_path)))
+    with pytest.raises(DataError, match=r"^gs://listed/d/a\.bin: expected the size of a file, got .* in 4 s"):
+        open_bytes(parse_url("gs://listed/d/a.bin", settings(tmp_path, 0, 4.0)))
+
+
+def test_a_server_that_is_set_later_is_used(tmp_path: Path, keys: pytest.MonkeyPatch) -> None:
+    """Each file system keeps its server, so another server needs another file system, with the same deadline too."""
+    for content in (b"first", b"second"):
+        with s3_server({"/later/a": content}) as address:
+            keys.setenv("AWS_ENDPOINT_URL", address)
+            file = open_bytes(parse_url("s3://later/a", settings(tmp_path, 0, 3.0)))
+            assert file.read(0, file.size) == content
 
 
 def test_memory(tmp_path: Path) -> None:

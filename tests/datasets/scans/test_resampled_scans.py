@@ -156,6 +156,7 @@ def test_a_class_too_many_is_told_with_its_line(tmp_path: Path) -> None:
         DataError, match=r"t\.csv:3: expected a class from 0 to 6, got 7; correct it, or give the layer"
     ):
         read_scan_table(tmp_path / "t.csv", 7)
+    assert [scan.label for scan in read_scan_table(tmp_path / "t.csv", 2, ignored=7)] == [1, 7]
 
 
 def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:

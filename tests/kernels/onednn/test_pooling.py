@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.kernels.op import Array, Window
-from netpart.kernels.pooling import Method, winner_dtype
+from netpart.kernels.pooling import Method, element_counts, winner_dtype
 from netpart.kernels.reference import Kernels
 from tests.kernels.harness import normal, play, rubbish, windows
 from tests.kernels.onednn_kernels import ORDERS, REFERENCE, fast, lying, near, needed
@@ -26,7 +26,9 @@ def cases(draw: st.DrawFn) -> Case:
     return x.astype("float32"), normal(1, batch, channels, *outs), window
 
 
-def played(kernels: Kernels, orders: tuple[str, str], case: Case, method: Method, area: int) -> tuple[Array, Array]:
+def played(
+    kernels: Kernels, orders: tuple[str, str], case: Case, method: Method, area: int | Array
+) -> tuple[Array, Array]:
     """y and dx with x and dx, y and dy lying in ``orders``."""
     x, dy, window = case
     below, above = orders
@@ -47,6 +49,27 @@ def test_agrees_with_the_reference(case: Case, below: str, above: str, more: int
         wanted = played(REFERENCE, ("plain", "plain"), case, method, area)
         for got, expected in zip(played(fast(), (below, above), case, method, area), wanted, strict=True):
             near(got, expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(), ORDERS)
+def test_a_mean_over_the_elements_alone_agrees_with_the_reference(case: Case, order: str) -> None:
+    x, dy, window = case
+    area = element_counts(x.shape[2:], dy.shape[2:], window)
+    wanted = played(REFERENCE, ("plain", "plain"), case, "AVG", area)
+    for got, expected in zip(played(fast(), (order, order), case, "AVG", area), wanted, strict=True):
+        near(got, expected)
+
+
+def test_a_mean_over_the_elements_alone_is_one_of_onednns() -> None:
+    window, area = Window((3, 3), (2, 2), ((1, 2), (1, 2))), np.outer([2, 3, 2], [2, 3, 2])
+    kernels, case = fast(), (normal(1, 2, 16, 5, 5), normal(2, 2, 16, 3, 3), window)
+    wanted = played(REFERENCE, ("plain", "plain"), case, "AVG", area)
+    for got, expected in zip(played(kernels, ("last", "last"), case, "AVG", area), wanted, strict=True):
+        near(got, expected)
+    assert not kernels.refusals
+    played(kernels, ("last", "last"), case, "AVG", area + 1)
+    assert kernels.refusals
 
 
 def test_winners_that_do_not_fit_stay_with_the_reference() -> None:

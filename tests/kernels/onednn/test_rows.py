@@ -97,6 +97,25 @@ def test_attention(queries: int, keys: int, first: int | None, width: int) -> No
     agree(both, dy.shape, q.shape, k.shape, v.shape)
 
 
+@given(
+    st.integers(1, 150), st.integers(1, 150), st.sampled_from([None, 0, 1, 70]), st.sampled_from(["int32", "float32"])
+)
+def test_masked_attention(queries: int, keys: int, first: int | None, kind: str) -> None:
+    q, k, v = (normal(i, 3, 2, n, 4) for i, n in enumerate((queries, keys, keys)))
+    dy, p = normal(4, *q.shape), (3, 2, queries, keys)
+    mask = np.random.default_rng(5).integers(1, 3, (3, keys)).astype(kind)
+    mask[0, : keys // 2 + 1], mask[2] = 2, 2  # padding at the front, and nothing else
+
+    def both(kernels: Any, y: Array, dq: Array, dk: Array, dv: Array) -> Op:
+        (weights,) = rubbish(p)
+        a = AttentionArguments(q, k, v, y, weights, 0.3, first, mask=mask, pad=2)
+        play(kernels.attention(a))
+        return kernels.attention_gradient(a, dy, dq, dk, dv)  # type: ignore[no-any-return]
+
+    made = agree(both, dy.shape, q.shape, k.shape, v.shape)
+    assert not any(x[2].any() for x in made)
+
+
 @pytest.mark.parametrize("wanted", [(0,), (1,), (2,), (0, 2)])
 def test_a_gradient_that_is_not_wanted_is_left_out(wanted: tuple[int, ...]) -> None:
     q, k, v, dy = (normal(i, 2, 100, 4) for i in range(4))
@@ -152,6 +171,9 @@ def test_none_of_them_is_refused() -> None:
     kernels.softmax_gradient(x, x, x, 100)
     kernels.attention(AttentionArguments(x, x, x, x, p, 0.3, 0))
     kernels.attention_gradient(AttentionArguments(x, x, x, x, p, 0.3, 0), x, x, x, x)
+    masked = AttentionArguments(x, x, x, x, p, 0.3, 0, mask=np.ones((2, 100), "int32"))
+    kernels.attention(masked)
+    kernels.attention_gradient(masked, x, x, x, x)
     kernels.normalise(NormaliseArguments(x, None, None, x, unit, rstd, 200, (WHOLE,) * 3, 0.01, True))
     kernels.normalise_gradient(unit, rstd, None, x, x, (WHOLE,) * 3, True)
     assert not kernels.refusals

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from netpart.checkpoint import safetensors_file
@@ -239,3 +240,48 @@ def test_a_run_that_goes_on_keeps_no_more_either(tmp_path: Path) -> None:
     for step in (3, 4, 5):
         save(book, cut, step)
         assert steps(tmp_path) == [step]
+
+
+def test_the_best_checkpoint_is_replaced_as_a_whole(
+    tmp_path: Path, cut: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a crash comes between two files: the parameters are the old or the new ones, and a state fits them."""
+    book = CheckpointBook(cut, tmp_path, notes=lambda best: {"best_value": "0.5"} if best else {})
+
+    def write(step: int) -> None:
+        for rank in range(WORKERS):
+            path, _ = book.open(step, best=True)
+            write_share(cut, path, rank)
+            book.written(step, rank, best=True)
+
+    def steps() -> list[str]:
+        found = []
+        for name in ("best.safetensors", "best.updater"):
+            if (tmp_path / name).exists():
+                with safe_open(tmp_path / name, "np") as file:
+                    found.append(file.metadata()["step"])
+        return found
+
+    write(5)
+    assert names(tmp_path) == ["best.safetensors", "best.updater"]
+    assert (book.latest, book.kept) == (None, [])
+    replace = os.replace
+    for crash in (0, 1):
+        done = 0
+
+        def crashing(source: Path, target: Path, crash: int = crash) -> None:
+            nonlocal done
+            if done == crash:
+                raise KeyboardInterrupt
+            done += 1
+            replace(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", crashing)
+            with pytest.raises(KeyboardInterrupt):
+                write(7)
+        assert steps() == (["7"] if crash else ["5"])
+        book.abandon()
+        write(5)
+        assert steps() == ["5", "5"]
+    assert list_checkpoints(tmp_path) == []

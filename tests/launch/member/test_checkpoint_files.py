@@ -87,7 +87,7 @@ def test_a_box_goes_there_and_comes_back(
 ) -> None:
     """In more than one piece; what lies around it is not touched."""
     path, shape = tmp_path / "step.safetensors", (700, 900)
-    book.files[3] = [create_checkpoint(path, {"w": ("F32", shape), "b": ("F32", ())})]
+    book.files[path] = [create_checkpoint(path, {"w": ("F32", shape), "b": ("F32", ())})]
     box: Region = ((100, 700), (0, 800))
     values = np.random.default_rng(1).random(extent(box), np.float32)
     assert values.nbytes > PIECE_BYTES
@@ -95,7 +95,7 @@ def test_a_box_goes_there_and_comes_back(
     with files.join(path) as file:
         file.write_region("w", box, values, shape)
         file.write_region("b", (), np.array(7, np.float32))
-    book.files.pop(3)[0].finish()
+    book.files.pop(path)[0].finish()
     expected = np.zeros(shape, np.float32)
     expected[relative_slices(box, whole_region(shape))] = values
     found = np.empty(shape, np.float32)

@@ -13,7 +13,7 @@ from netpart.launch.control.framing import PART_BYTES, GarbledMessage, pack_mess
 from netpart.launch.control.seats import HEART, VOICE, socket_identity
 from netpart.launch.control.token import RunToken
 from netpart.launch.member.control_client import ControlClient, StopRequested
-from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.control_pb2 import ControlProto, VerdictProto
 
 ADDRESS, TOKEN = "inproc://control", b"t" * 16
 DEADLINE_MS = 30_000
@@ -93,6 +93,19 @@ def test_an_answer_out_of_turn(router: zmq.Socket[bytes], control: ControlClient
     answer(router, welcome())
     with pytest.raises(NetpartError, match="worker 2: expected go from the coordinator, got welcome"):
         control.receive("go")
+
+
+def test_a_verdict_may_come_before_it_is_waited_for(router: zmq.Socket[bytes], control: ControlClient) -> None:
+    control.send(ControlProto(stop=False))
+    heard(router, "stop")
+    for step in (2, 4):
+        answer(router, ControlProto(verdict=VerdictProto(step=step, phase="val")))
+    answer(router, welcome())
+    assert control.receive("welcome").welcome.seed == 7
+    control.check()
+    assert [control.receive("verdict").verdict.step for _ in range(2)] == [2, 4]
+    answer(router, ControlProto(verdict=VerdictProto(step=6)))
+    assert control.receive("verdict").verdict.step == 6
 
 
 def test_closing_without_hello_leaves_nothing(context: zmq.Context[Any], router: zmq.Socket[bytes]) -> None:

@@ -34,7 +34,7 @@ class Turning(ChannelsLast):
     turns_rows = True
 
     @classmethod
-    def attention_keeps(cls, pairs: Shape, width: int, values: int) -> Shape:
+    def attention_keeps(cls, pairs: Shape, width: int, values: int, drops: bool = False) -> Shape:
         return pairs[:-1]
 
 

@@ -13,6 +13,9 @@
 #ifndef CORES
 #define CORES Fma
 #endif
+#ifndef MASKED
+#define MASKED 0  // 1: some keys are hidden from all queries
+#endif
 #include "fma.cuh"
 #include "tensor_cores.cuh"
 
@@ -49,6 +52,11 @@ __device__ __forceinline__ real row_max(real value) {
 // The number of keys that a query sees: those up to `seen` + its number, or all if `seen` is negative.
 __device__ __forceinline__ long long keys_of(long long query, long long keys, long long seen) {
     return seen < 0 || seen + query + 1 > keys ? keys : seen + query + 1;
+}
+
+// The flags of the keys of this block's matrix, where `heads` matrices in a row have the same: 1 for a hidden key.
+__device__ __forceinline__ const unsigned char *hidden_keys(const unsigned char *hidden, long long heads, long long keys) {
+    return MASKED ? hidden + blockIdx.x / heads * keys : nullptr;
 }
 
 // How many of `n` are left from `start` on, at most `most`.

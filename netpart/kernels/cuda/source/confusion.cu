@@ -8,10 +8,11 @@
 
 extern "C" __global__ void confusion(
     const real* x, const int* best, const int* label, double* metrics, const bool* owned, long long marks, long long rows,
-    long long classes, int* wrong
+    long long classes, int ignores, long long ignored, int* wrong
 ) {
     for (long long row = first(); row < rows; row += step()) {
         const int wanted = label[row];
+        if (ignores && wanted == ignored) continue;
         if (wanted < 0 || wanted >= classes) {
             complain(wrong, wanted);
             continue;

@@ -24,7 +24,8 @@ extern "C" __global__ void row_dots(View ys, View dys, real *dots) {
 template <bool KEYS>
 __device__ __forceinline__ void gradients(
     const Matrix &a, const Matrix &b, const Matrix &c, const Matrix &d, const View &das, const View &dbs,
-    const real *kept, const real *dots, const real *a_turns, const real *c_turns, real *memory, long long start, real scale, long long seen
+    const real *kept, const real *dots, const real *a_turns, const real *c_turns, real *memory, long long start, real scale, long long seen,
+    const unsigned char *hides
 ) {
     real *a_tile = memory, *b_tile = a_tile + OWN * pitch(KEY_WIDTH), *c_tile = b_tile + OWN * pitch(VALUE_WIDTH);
     real *d_tile = c_tile + OTHERS * pitch(KEY_WIDTH), *p_tile = d_tile + OTHERS * pitch(VALUE_WIDTH);
@@ -59,7 +60,8 @@ __device__ __forceinline__ void gradients(
 #pragma unroll
             for (int j = 0; j < COLUMNS; j++) {
                 const int at = KEYS ? j : i, key = KEYS ? Cores::row(i) : column<Cores::CHUNK>(j);
-                p[i][j] = key < visible[at] ? exp(p[i][j] * scale - log_sum[at]) : (real)0;
+                const bool sees = key < visible[at] && !(MASKED && hides[(KEYS ? start : other) + key]);
+                p[i][j] = sees ? exp(p[i][j] * scale - log_sum[at]) : (real)0;
             }
         if (KEYS) {
             // Rows of p_tile belong to one warp, so that a barrier of the warp is enough.
@@ -84,16 +86,18 @@ __device__ __forceinline__ void gradients(
 // The first `key_tiles` blocks on axis y compute dk and dv, the others dq. A gradient whose data is null is omitted.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) fused_attention_gradient(
     View qs, View ks, View vs, View dys, const real *kept, const real *dots, const real *q_turns,
-    const real *k_turns, View dqs, View dks, View dvs, long long key_tiles, double scale, long long seen
+    const real *k_turns, View dqs, View dks, View dvs, long long key_tiles, double scale, long long seen,
+    const unsigned char *hidden, long long heads
 ) {
     extern __shared__ __align__(16) real memory[];
     const Matrix q = matrix(qs, blockIdx.x), k = matrix(ks, blockIdx.x), v = matrix(vs, blockIdx.x);
     const Matrix dy = matrix(dys, blockIdx.x);
+    const unsigned char *hides = hidden_keys(hidden, heads, k.rows);
     kept += blockIdx.x * q.rows, dots += blockIdx.x * q.rows;
     if (blockIdx.y < key_tiles) {
-        gradients<true>(k, v, q, dy, dks, dvs, kept, dots, k_turns, q_turns, memory, (long long)blockIdx.y * OWN, scale, seen);
+        gradients<true>(k, v, q, dy, dks, dvs, kept, dots, k_turns, q_turns, memory, (long long)blockIdx.y * OWN, scale, seen, hides);
     } else {
         const long long start = (long long)(gridDim.y - 1 - blockIdx.y) * OWN;
-        gradients<false>(q, dy, k, v, dqs, dvs, kept, dots, q_turns, k_turns, memory, start, scale, seen);
+        gradients<false>(q, dy, k, v, dqs, dvs, kept, dots, q_turns, k_turns, memory, start, scale, seen, hides);
     }
 }

@@ -8,7 +8,7 @@ struct Rule {
 };
 
 struct Slots {
-    const double *rate, *delta, *shrink, *keep;  // learning rate, addend of roots, 1 - rate · decay, average's weight
+    const double *rate, *delta, *shrink, *keep;  // learning rate, addend of divisors, 1 - rate · decay, average's weight
 };
 
 // A NaN stays NaN; max and min would hide it.
@@ -95,6 +95,14 @@ UPDATE(rmsprop, 1, {
     s.h = s.h * n.first + s.g * s.g * n.first_rest;
     s.w -= s.g / sqrt(s.h + n.delta) * n.rate;
 })
+UPDATE(adagrad_outside, 1, {
+    s.h += s.g * s.g;
+    s.w -= s.g / (sqrt(s.h) + n.delta) * n.rate;
+})
+UPDATE(rmsprop_outside, 1, {
+    s.h = s.h * n.first + s.g * s.g * n.first_rest;
+    s.w -= s.g / (sqrt(s.h) + n.delta) * n.rate;
+})
 UPDATE(adadelta, 2, {
     s.h = s.h * n.first + s.g * s.g * n.first_rest;
     const REAL change = s.g * sqrt(s.u + n.delta) / sqrt(s.h + n.delta);
@@ -106,6 +114,7 @@ UPDATE(adam, 2, {
     s.u = s.u * n.second + s.g * s.g * n.second_rest;
     s.w -= s.h / sqrt(s.u + n.delta) * n.rate;
 })
+// Also kAdam with delta_outside_root: decoupled decay is in the slots.
 UPDATE(adamw, 2, {
     s.h = s.h * n.first + s.g * n.first_rest;
     s.u = s.u * n.second + s.g * s.g * n.second_rest;

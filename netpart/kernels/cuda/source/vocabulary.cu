@@ -1,5 +1,6 @@
-// Softmax loss over classes that are cut. netpart/kernels/vocabulary.py lists the figures of a block of classes.
+// Softmax loss over classes that are cut. netpart/kernels/block_figures.py lists the figures of a block of classes.
 #include "complain.cuh"
+#include "labels.cuh"
 #include "peak.cuh"
 #include "ranking.cuh"
 
@@ -12,7 +13,7 @@
 // bounds[0] on.
 extern "C" __global__ void class_blocks(
     const real* x, const int* label, real* f, const long long* bounds, long long rows, long long columns, long long topk,
-    double lowest
+    double lowest, const real* weights
 ) {
     const long long low = bounds[blockIdx.y], count = bounds[blockIdx.y + 1] - low, figures = TOP + 2 * topk;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -31,7 +32,7 @@ extern "C" __global__ void class_blocks(
         real exps = 0, total = 0;
         for (long long c = threadIdx.x; c < count; c += blockDim.x) {
             exps += exp(scores[c] - top);
-            total += top - scores[c];
+            total += weights ? weights[low + c] * (top - scores[c]) : top - scores[c];
         }
         exps = block_sum(exps);
         total = block_sum(total);
@@ -43,10 +44,12 @@ extern "C" __global__ void class_blocks(
     }
 }
 
-// f (rows, blocks, figures) has the figures of all classes. values (2, rows), or null: loss and hit of each row.
+// f (rows, blocks, figures) has the figures of all classes. values (2 or 3, rows), or null: loss and hit of each row,
+// and if a label is ignored the mark of those that count.
 extern "C" __global__ void class_loss(
     const real* x, const int* label, const real* f, real* y, double* values, long long rows, long long columns,
-    long long blocks, long long classes, long long topk, double scale, double smoothing, int* wrong
+    long long blocks, long long classes, long long topk, double scale, double smoothing, const real* weights,
+    double weighed, int ignores, long long ignored, const real* mean, long long count, int* wrong
 ) {
     const long long figures = TOP + 2 * topk;
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -58,14 +61,19 @@ extern "C" __global__ void class_loss(
         }
         for (int k = 0; k < blocks; ++k) {
             const real* block = known + k * figures;
-            const long long width = (k + 1) * classes / blocks - k * classes / blocks;
+            real width = (real)((k + 1) * classes / blocks - k * classes / blocks);
+            if (weights && smoothing) {
+                width = 0;
+                for (long long c = k * classes / blocks; c < (k + 1) * classes / blocks; ++c) width += weights[c];
+            }
             norm += block[EXPS] * exp(block[TOP] - peak);
             score += block[SCORE];
-            if (smoothing) total += block[TOTAL] + (peak - block[TOP]) * (real)width;
+            if (smoothing) total += block[TOTAL] + (peak - block[TOP]) * width;
         }
         const int wanted = label[row];
         const bool labelled = wanted >= 0 && wanted < classes;
-        if (!labelled && threadIdx.x == 0) complain(wrong, wanted);
+        const bool skipped = ignores && wanted == ignored;
+        if (!labelled && !skipped && threadIdx.x == 0) complain(wrong, wanted);
         for (long long c = threadIdx.x; c < columns; c += blockDim.x)
             y[row * columns + c] = exp(x[row * columns + c] - peak) / norm;
         if (!values || threadIdx.x) continue;
@@ -75,9 +83,13 @@ extern "C" __global__ void class_loss(
                 const real other = known[k * figures + TOP + t];
                 beaten += other < score || (other == score && known[k * figures + TOP + topk + t] >= wanted);
             }
-        real found = peak - score;
-        if (smoothing) found = found * (real)(1 - smoothing) + total * (real)(smoothing / classes);
-        values[row] = labelled ? (found + log(norm)) * (real)scale : no_number();
-        values[rows + row] = labelled && beaten > (blocks - 1) * topk;
+        const real weight = weights && labelled ? weights[wanted] : 1, spread = (real)(smoothing / classes);
+        real found = peak - score, mass = 1;
+        if (weights) found *= weight;
+        if (weights) mass = smoothing ? weight * (real)(1 - smoothing) + spread * (real)weighed : weight;
+        if (smoothing) found = found * (real)(1 - smoothing) + total * spread;
+        found = labelled ? (found + log(norm) * mass) * (real)scale : no_number();
+        write_figures(values, row, rows, skipped, ignores, mean ? found * mean_factor(mean, count) : found,
+                      labelled && beaten > (blocks - 1) * topk);
     }
 }
