@@ -111,6 +111,14 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Halted:
+    """The run was asked to save a checkpoint and end; all workers stop before ``step``."""
+
+    step: int
+    reason: str = "SIGUSR1 asked for a checkpoint; continue with --resume"
+
+
+@dataclass(frozen=True)
 class Updated:
     """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
@@ -128,7 +136,7 @@ class Staleness:
     histogram: dict[int, int]
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Judged | Saved
+Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
 """Opens a listener for the run whose workspace is the argument, for the duration of the run. The members of
@@ -143,12 +151,12 @@ class Summary:
 
     Bytes are payload bytes between workers: ``bytes_predicted`` from the graph, ``bytes_counted`` from the run.
     ``step_seconds`` holds the latest 1000 training steps, each with the time of its slowest worker. ``tables`` are
-    those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number of
-    steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by input
-    layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
-    servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
-    before its last step, "" if it did not. ``best`` is the latest validation that ``best_checkpoint`` was written for:
-    its {metric, value, step}.
+    those of the last test; ``accuracies`` are the (step, accuracy) of every test. ``steps_per_epoch`` is the number
+    of steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by
+    input layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or
+    any servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run
+    ended before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the
+    latest validation that ``best_checkpoint`` was written for: its {metric, value, step}.
     """
 
     name: str
@@ -178,6 +186,7 @@ class Summary:
     cluster: str = ""
     staleness: Staleness | None = None
     stopped: str = ""
+    halted: bool = False
     best: dict[str, Any] = field(default_factory=dict)
     best_checkpoint: str = ""
 
