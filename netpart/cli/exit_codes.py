@@ -3,6 +3,7 @@
 0         success
 1         failure: of the run, or the answer "no" of verify and diff
 2         a wrong job or command line
+75        a run that was asked to save a checkpoint and end (SIGUSR1): run it again with --resume
 128 + N   ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
 """
 
@@ -11,4 +12,6 @@ from __future__ import annotations
 SUCCESS = 0
 WRONG = 1
 REFUSED = 2
+HALTED = 75
+"""EX_TEMPFAIL of sysexits.h."""
 SIGNALLED = 128

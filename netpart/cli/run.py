@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netpart.choices import ENV_LAUNCHER, LOCAL_LAUNCHERS
+from netpart.cli.exit_codes import HALTED, SUCCESS
 
 if TYPE_CHECKING:
     from netpart.cli.run_setting import RunSetting
@@ -70,7 +71,7 @@ def _parse_fraction(text: str) -> float:
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Run the job to its end, or this process's part of it under --launcher env. Returns 0."""
+    """Run the job to its end, or this process's part of it under --launcher env. Returns SUCCESS, or HALTED."""
     from netpart.cli.common import load_job
     from netpart.cli.run_output import speedup_text, summary_text
     from netpart.cli.run_setting import play_other_rank, run_setting
@@ -79,7 +80,7 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.launcher == ENV_LAUNCHER:  # before anything loads NumPy, whose BLAS reads the number of threads once
         limit_launched_threads(args.threads)
     if play_other_rank(args):
-        return 0
+        return SUCCESS
     job = load_job(args, provide=False)
     setting = run_setting(args, job)
     job = replace(job, workers=setting.workers)
@@ -100,7 +101,7 @@ def run_verb(args: argparse.Namespace) -> int:
         print(speedup_text(compute_speedup(serial, summary, args.reach), args.reach))
     if args.summary:
         args.summary.write_text(json.dumps(asdict(summary), indent=2) + "\n")
-    return 0
+    return HALTED if summary.halted else SUCCESS
 
 
 def prepare_summary_file(path: Path) -> None:

@@ -60,7 +60,7 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
 
 def event_line(event: Event) -> str:
     """The line that reports one event."""
-    from netpart.launch.report.events import Invited, Joined, Judged, Measured, Noticed, Saved
+    from netpart.launch.report.events import Halted, Invited, Joined, Judged, Measured, Noticed, Saved
     from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
@@ -69,6 +69,8 @@ def event_line(event: Event) -> str:
         return f"{name} @ step {event.step}  {_metrics_line(event.metrics)}{speed}"
     if isinstance(event, Judged):
         return _judged_line(event)
+    if isinstance(event, Halted):
+        return f"Ends @ step {event.step}: {event.reason}"
     if isinstance(event, Saved):
         return f"Saved {event.path}"
     if isinstance(event, Invited):

@@ -71,9 +71,12 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def join_as_worker(invitation: Invitation) -> None:
     """Run one worker to the end of the run, and print its progress."""
+    from netpart.launch.control.signals import hear_halt_signal
     from netpart.launch.member.join import join_run
 
-    join_run(invitation, lambda text: print(text, flush=True))
+    # A batch system sends that signal to all processes of a job. The coordinator answers it, for all workers.
+    with hear_halt_signal(lambda: None):
+        join_run(invitation, lambda text: print(text, flush=True))
 
 
 def required_token(args: argparse.Namespace) -> RunToken:

@@ -2,6 +2,7 @@
 
 interrupt_on_signals   until the block ends, every signal that would end this process raises SignalInterrupt instead
 defer_signals          a signal during the block is raised at its end: for work that must not be left half done
+hear_halt_signal       until the block ends, SIGUSR1 is a request to save a checkpoint and end, and is not raised
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ ENDING = sorted(signal.valid_signals() - OTHERS)
 ECHO_SECONDS = 0.5
 """A signal that arrives again within this time is the same one: `timeout` sends it to a process and to its group."""
 
+HALT_SIGNAL = signal.SIGUSR1
+"""Asks a run to save a checkpoint and end: batch systems can send it before their time limit."""
+
 Handler = Callable[[int, Any], None] | int | None
 
 
@@ -37,15 +41,20 @@ class SignalListener:
     """Handler of the signals of this process.
 
     ``depth`` counts the active blocks that defer signals; ``kept`` is a deferred signal, 0 if no signal has come.
+    ``request`` is called at HALT_SIGNAL; None: that ends the process like other signals.
     """
 
     def __init__(self) -> None:
         self.depth = 0
         self.kept = 0
         self.heard = -inf
+        self.request: Callable[[], None] | None = None
 
     def hear(self, number: int, _: Any) -> None:
         """The signal handler. SIGQUIT also prints on stderr what every thread is doing."""
+        if number == HALT_SIGNAL and self.request is not None:
+            self.request()
+            return
         now = monotonic()
         if now - self.heard < ECHO_SECONDS:
             return
@@ -96,6 +105,16 @@ def interrupt_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def hear_halt_signal(request: Callable[[], None]) -> Iterator[None]:
+    """Call ``request`` at HALT_SIGNAL until the block ends. It must only note that it was called."""
+    SIGNAL_LISTENER.request = request
+    try:
+        yield
+    finally:
+        SIGNAL_LISTENER.request = None
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from netpart.launch.control.seal_choice import UNSEALED, SealChoice, describe_se
 from netpart.launch.control.worker_devices import assign_devices
 from netpart.launch.coordinator.checkpoint_book import CheckpointBook, assign_checkpoint_writes
 from netpart.launch.coordinator.checkpoint_relay import CheckpointRelay
+from netpart.launch.coordinator.halt_book import HaltBook
 from netpart.launch.coordinator.metric_book import MetricBook
 from netpart.launch.coordinator.oversubscribed_hosts import find_oversubscribed_hosts
 from netpart.launch.coordinator.refusal_book import RefusalBook
@@ -90,6 +91,7 @@ class Conversation:
         earlier = list_checkpoints(folder) if options.resumed else []
         trains = TRAIN in partition.phases and not options.trace
         self.verdicts = VerdictBook(partition, options.restore if options.resumed else None, not trains)
+        self.halting = HaltBook(members, partition.job.train_steps, send, listener)
         self.saving = CheckpointBook(partition, folder, earlier, options.restore, self.verdicts.metadata)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]
         self.relay = CheckpointRelay(self.saving, {str(p) for p in restored if os.path.exists(p)})
@@ -239,6 +241,10 @@ class Conversation:
         path = self.saving.written(written.step, member.rank, written.best)
         if path is not None:
             self.listener(Saved(written.step, path, written.best))
+
+    def on_halt(self, member: MemberRecord, halt: Any) -> None:
+        with refuse_garbled("halt"):
+            self.halting.hear(member, halt)
 
     def on_region_write(self, member: MemberRecord, region: Any) -> None:
         with refuse_garbled("region_write"):

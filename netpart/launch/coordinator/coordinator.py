@@ -11,6 +11,7 @@ import errno
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
@@ -25,7 +26,7 @@ from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_mes
 from netpart.launch.control.seal_choice import cipher_refusal
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.secure_link import coordinator_keys, secure_server
-from netpart.launch.control.signals import defer_signals
+from netpart.launch.control.signals import defer_signals, hear_halt_signal
 from netpart.launch.control.token import RunToken
 from netpart.launch.coordinator.blame import LAST_WORDS_SECONDS, Blame
 from netpart.launch.coordinator.conversation import Conversation, RunOptions
@@ -129,7 +130,8 @@ class Coordinator:
                 self.listener(invitation)
             for source in [self.socket, *team.descriptors()]:
                 self.poller.register(source, zmq.POLLIN)
-            self.serve(team)
+            with hear_halt_signal(self.talk.halting.request) if self.can_halt else nullcontext():
+                self.serve(team)
             # Only after success: workers that have finished get time to end by themselves. After a failure they get
             # what the team allows, which is 0 where they can be killed.
             parting = PARTING_SECONDS
@@ -137,11 +139,18 @@ class Coordinator:
             with defer_signals(ending=True):
                 self.dismiss(team, parting)
 
+    @property
+    def can_halt(self) -> bool:
+        """True if the run trains, and all workers train the same mini-batches: they can stop before the same step."""
+        together = self.cluster.size == self.cluster.workers
+        return together and self.talk.partition.main_phase == TRAIN and not self.options.trace
+
     def serve(self, team: Team) -> None:
         """Answer messages and watch the workers until every worker has finished."""
         while not all(m.finished for m in self.members):
             self.poller.poll(LOOK_MS)
             self.read_all(team)
+            self.talk.halting.look()
             verdict = self.watch.look(monotonic(), team.dead(), team.stopped)
             if verdict is not None:
                 self.hear_last_words(verdict, team)

@@ -9,7 +9,7 @@ from netpart.choices import TRAIN
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Measured, Summary
+from netpart.launch.report.events import Halted, Measured, Summary
 from netpart.launch.report.predicted_volumes import MessageVolume, predict_bytes_by_edge, predict_volumes
 from netpart.launch.report.run_record import RunRecord
 from netpart.layers.inputs.rows import RowInput
@@ -18,7 +18,7 @@ from netpart.layers.inputs.rows import RowInput
 def summarise_run(
     partition: Partition, options: RunOptions, members: list[MemberRecord], notes: RunRecord, seconds: float
 ) -> Summary:
-    """Build the Summary at the end of a run. One that an early stop ended is summed up as one of so many steps."""
+    """Build the Summary at the end of a run. One that ended early is summed up as one of so many steps."""
     if notes.stopped is not None:
         partition = _shorten_run(partition, notes.stopped.step)
     steps = max(0, partition.job.train_steps - options.first_step)
@@ -59,6 +59,7 @@ def summarise_run(
         sealing=notes.sealing,
         refused_frames=sum(row.count for m in members for row in m.finished.refused),
         stopped=_stop_text(notes),
+        halted=isinstance(notes.stopped, Halted),
         best=notes.best,
         best_checkpoint=notes.best_checkpoint,
     )

@@ -9,7 +9,7 @@
                         ──────▶     deadlock check
                         ◀──────     go(addresses)
     beat, report, checkpoint_due, checkpoint_written, finished | failed  ──────▶
-                        ◀──────     checkpoint_open, verdict, stop
+                        ◀──────     checkpoint_open, verdict, halt, stop
     region_write | region_read  ──────▶                 from another host
                         ◀──────     region
 
@@ -37,13 +37,15 @@ from netpart.launch.control.framing import FRAME_BYTES, REFUSAL, pack_message, p
 from netpart.launch.control.seats import HEART, VOICE, socket_identity
 from netpart.launch.control.secure_link import LinkMonitor, secure_client
 from netpart.launch.control.token import RunToken
-from netpart.proto.control_pb2 import ControlProto, RefusedProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto, RefusedProto
 from netpart.transport.sockets import connect_socket, limited_socket
 from netpart.transport.transport import RefusedFrames
 
 BEAT_SECONDS = 0.25
 VERDICT = "verdict"
-"""The one kind of message that may arrive before the worker waits for it."""
+"""A kind of message that may arrive before the worker waits for it."""
+HALT = "halt"
+"""A kind of message that may arrive at any moment, and is answered at once."""
 
 
 class StopRequested(NetpartError):
@@ -67,7 +69,8 @@ class ControlClient:
     """One worker's connection to the coordinator at ``address``. Only the worker's thread calls its methods.
 
     ``ticket`` proves that this is worker ``rank``. Over tcp the heartbeat thread calls ``lost`` when the link is lost.
-    No message that the worker could wait for arrives after that.
+    No message that the worker could wait for arrives after that. ``heed_halt`` is called with each message that the run
+    is to end at a step.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class ControlClient:
         self.ticket = ticket
         self.lost = lost
         self.status = WorkerStatus()
+        self.heed_halt: Callable[[HaltProto], None] = lambda halt: None
         self._socket, self._link = self._connect(VOICE)
         self._verdicts: deque[ControlProto] = deque()
         self._ended = threading.Event()
@@ -104,7 +108,7 @@ class ControlClient:
         self._socket.send_multipart(pack_message(message))
 
     def receive(self, wanted: str) -> ControlProto:
-        """Wait for the next message, which must be of kind ``wanted``.
+        """Wait for the next message, which must be of kind ``wanted``, VERDICT or HALT; return one that is wanted.
 
         There is no timeout: a coordinator may have been suspended, and if it dies, its workers die too. Raises
         StopRequested if the coordinator requests a stop, NetpartError for any other message.
@@ -112,11 +116,11 @@ class ControlClient:
         if wanted == VERDICT and self._verdicts:
             return self._verdicts.popleft()
         while not self._is_wanted(message := unpack_message(self._socket.recv_multipart()), wanted):
-            self._verdicts.append(message)
+            pass
         return message
 
     def _is_wanted(self, message: ControlProto, wanted: str) -> bool:
-        """True for a message of kind ``wanted``, False for a verdict that arrives before this worker waits for it.
+        """True for a message of kind ``wanted``. A verdict that arrives before this worker waits for it is kept.
 
         Raises what ``receive`` raises.
         """
@@ -125,7 +129,11 @@ class ControlClient:
             raise NetpartError(f"worker {self.rank}: {printable_text(message.joined.refused, REFUSAL)}")
         if kind == "stop":
             raise StopRequested(f"worker {self.rank}: stopped by the coordinator")
-        if kind not in (wanted, VERDICT):
+        if kind == HALT:
+            self.heed_halt(message.halt)
+        elif kind == VERDICT != wanted:
+            self._verdicts.append(message)
+        elif kind != wanted:
             hint = "install the same netpart on all hosts"
             raise NetpartError(f"worker {self.rank}: expected {wanted} from the coordinator, got {kind}; {hint}")
         return kind == wanted
@@ -135,9 +143,7 @@ class ControlClient:
         while (
             cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN
         ):  # called every step: a tenth of a poll's cost
-            message = unpack_message(self._socket.recv_multipart())
-            if not self._is_wanted(message, "stop"):
-                self._verdicts.append(message)
+            self._is_wanted(unpack_message(self._socket.recv_multipart()), "stop")
 
     def await_stop(self) -> None:
         """Wait until every worker has finished. Until then a peer may still need data that this worker has sent."""

@@ -1,6 +1,6 @@
 """WorkerLoop: what one worker does from its first step to its last. Every worker has the same order of events.
 
-    step:  meet? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
+    step:  meet? ─ halt? ─ validate? ─ test? ─ checkpoint? ─ train ─ report?        (the order of SINGA's Worker::Run)
                       └─ verdict?
     end:   meet? ─ checkpoint ─ validate ─ test
 
@@ -24,6 +24,7 @@ from netpart.launch.member.checkpoint_files import LOCAL, CheckpointFiles
 from netpart.launch.member.checkpoint_share import CheckpointShare
 from netpart.launch.member.control_client import ControlClient
 from netpart.launch.member.deadline_waiter import LOOK_UP_SECONDS, DeadlineWaiter
+from netpart.launch.member.halt_agreement import HaltAgreement
 from netpart.proto.cluster import Cluster
 from netpart.proto.control_pb2 import ControlProto, WelcomeProto
 from netpart.worker.player import Player
@@ -60,6 +61,7 @@ class WorkerLoop:
         self.first = welcome.first_step
         self.end = max(welcome.first_step, job.train_steps)
         self.played: set[str] = set()
+        self.halting = HaltAgreement(control)
         self.applied: list[int] = []
         self.train_seconds = 0.0
         self.batches = 0
@@ -68,13 +70,15 @@ class WorkerLoop:
     def run(self) -> None:
         """Play every step of the job. Raises Overdue when a message does not arrive by the deadline."""
         job = self.job
+        halted = False
         met = set(barrier_steps(self.job, self.first, self.end) if self.averages else ())
         mine = self.cluster.steps(self.cluster.group(self.control.rank), self.first, self.end)
         for step in range(self.first, self.end):
             # Every worker must follow this order: an evaluation or checkpoint exchanges messages that all workers
             # expect at the same point between two training steps.
             self.equalise_if(step, step in met)
-            if self.evaluate_due(step):
+            halted = self.halts(step)
+            if halted or self.evaluate_due(step):
                 self.end = step
                 self.report_rest(step)
                 break
@@ -85,9 +89,20 @@ class WorkerLoop:
             self.played = set()
         self.equalise_if(self.end, True)
         self.checkpoint_if(self.end, True)
-        self.evaluate_last()
+        if not halted:
+            self.evaluate_last()
+        self.halting.reached = self.end + 1
         self.tell_applied()
         self.flush()
+
+    def halts(self, step: int) -> bool:
+        """Return whether the run ends before ``step``, since it was asked to save a checkpoint and end."""
+        if self.halting.step != step:
+            return False
+        # Other workers may need what this one has sent to answer.
+        self.flush()
+        self.player.doing = "waiting for the decision of all workers to stop here"
+        return self.halting.wait_for_decision(step)
 
     def evaluate_due(self, step: int) -> bool:
         """Run the validation and test that are due before ``step``; return whether the run stops there."""
@@ -165,7 +180,8 @@ class WorkerLoop:
         """Play one training step, and the averages between groups that are due after it."""
         started = perf_counter()
         # Delayed stages may stay in flight only until the next event that reads or changes the parameters.
-        pausing = must_drain(self.job, self.player.program.phases, step + 1)
+        pausing = must_drain(self.job, self.player.program.phases, step + 1) or self.halting.step == step + 1
+        self.halting.reached = step + 2  # whether step + 1 is a pause is decided here
         self.drive("train", step, step, pausing)
         if self.averages is not None:
             for waiting in self.averages.run_due(step):

@@ -113,6 +113,14 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Halted:
+    """The run was asked to save a checkpoint and end; all workers stop before ``step``."""
+
+    step: int
+    reason: str = "SIGUSR1 asked for a checkpoint; continue with --resume"
+
+
+@dataclass(frozen=True)
 class Updated:
     """Server ``rank``, or the first worker of a group that averages, has made an update."""
 
@@ -130,7 +138,7 @@ class Staleness:
     histogram: dict[int, int]
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Judged | Saved
+Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved
 Listener = Callable[[Event], None]
 ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
 """Opens a listener for the run whose workspace is the argument, for the duration of the run. The members of
@@ -149,9 +157,9 @@ class Summary:
     steps for one pass over the training data, if that is finite. ``classes`` are the names of the classes by input
     layer, if its data has names. ``cluster`` describes the groups and servers, if there are several groups or any
     servers. ``staleness`` covers all updates that servers made, or all averages. ``stopped`` is why the run ended
-    before its last step, "" if it did not. ``best`` is the latest validation that ``best_checkpoint`` was written for:
-    its {metric, value, step}. ``sealing`` is that of ``Started``. ``refused_frames`` counts frames that workers
-    dropped, as they were not of this run, or not authentic.
+    before its last step, "" if it did not; ``halted``: it was asked to, and is to be resumed. ``best`` is the latest
+    validation that ``best_checkpoint`` was written for: its {metric, value, step}. ``sealing`` is that of ``Started``.
+    ``refused_frames`` counts frames that workers dropped, as they were not of this run, or not authentic.
     """
 
     name: str
@@ -183,6 +191,7 @@ class Summary:
     sealing: str = ""
     refused_frames: int = 0
     stopped: str = ""
+    halted: bool = False
     best: dict[str, Any] = field(default_factory=dict)
     best_checkpoint: str = ""
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from netpart.errors import DataError, NetpartError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
-from netpart.launch.report.events import Event, Judged, Listener, Measured, Saved, Staleness, Started, Updated
+from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
 from netpart.launch.report.workspace import refuse_removal
 
 
@@ -41,7 +41,7 @@ class RunRecord:
         self.sealing = ""
         self.best_checkpoint = ""
         self.best: dict[str, Any] = {}
-        self.stopped: Judged | None = None
+        self.stopped: Judged | Halted | None = None
 
     def noted_until(self, step: int) -> list[str]:
         """The lines of an earlier run up to ``step``. The resumed run repeats the later steps."""
@@ -64,6 +64,8 @@ class RunRecord:
             self.write_line(asdict(event))
         if isinstance(event, Judged):
             self.note_judged(event)
+        if isinstance(event, Halted):
+            self.stopped = event
         if isinstance(event, Saved):
             self.note_saved(event)
         if isinstance(event, Started):

@@ -1,15 +1,16 @@
-"""Rank and size that a process learns from the launcher that started it: mpirun, srun, an indexed Job.
+"""Rank and size that a process learns from the launcher that started it: torchrun, mpirun, srun, an indexed Job.
 
 | launcher                      | rank                 | of how many          | where rank 0 is                 |
 |-------------------------------|----------------------|----------------------|---------------------------------|
+| torchrun, a PyTorchJob        | RANK                 | WORLD_SIZE           | MASTER_ADDR                     |
 | Open MPI                      | OMPI_COMM_WORLD_RANK | OMPI_COMM_WORLD_SIZE | NETPART_MEET                    |
 | MPICH, Intel MPI              | PMI_RANK             | PMI_SIZE             | NETPART_MEET                    |
 | any launcher with PMIx        | PMIX_RANK            | –                    | NETPART_MEET                    |
 | Slurm                         | SLURM_PROCID         | SLURM_NTASKS         | SLURM_LAUNCH_NODE_IPADDR        |
 | Kubernetes, an indexed Job    | JOB_COMPLETION_INDEX | –                    | NETPART_MEET                    |
 
-The first row whose rank is set is used. With mpirun inside a Slurm job both are set, and mpirun's values are the right
-ones.
+The first row whose rank is set is used; for torchrun's, also MASTER_ADDR must be set, since RANK is a common name. With
+mpirun inside a Slurm job both are set, and mpirun's values are the right ones; so are torchrun's inside any of them.
 """
 
 from __future__ import annotations
@@ -28,18 +29,30 @@ FIRST_PORT, PORTS = 20000, 10000
 """Each Slurm job uses its own port in this range, so that jobs on one host do not collide. The range is below the ports
 that the kernel assigns by itself."""
 
+AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE"
+"""The name of torchrun's variable: "True" if its agent listens at MASTER_PORT."""
+
 
 class LauncherVariables(NamedTuple):
-    """The names of a launcher's variables; "" for a value that it does not provide."""
+    """The names of a launcher's variables; "" for a value that it does not provide.
+
+    ``job`` is a number from which the port of a job is made. ``port`` is the port itself.
+    """
 
     name: str
     rank: str
     size: str
     host: str = ""
     job: str = ""
+    port: str = ""
+
+    def applies(self, environment: Mapping[str, str]) -> bool:
+        """True if this launcher has started the process. A launcher with a port sets the host too."""
+        return self.rank in environment and (not self.port or self.host in environment)
 
 
 LAUNCHERS = (
+    LauncherVariables("torchrun", "RANK", "WORLD_SIZE", "MASTER_ADDR", port="MASTER_PORT"),
     LauncherVariables("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     LauncherVariables("MPICH", "PMI_RANK", "PMI_SIZE"),
     LauncherVariables("PMIx", "PMIX_RANK", ""),
@@ -64,7 +77,7 @@ def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
     Raises ConfigError for a value that is not a number, or a rank that is not below the size.
     """
     for launcher in LAUNCHERS:
-        if launcher.rank in environment:
+        if launcher.applies(environment):
             rank = _read_number_variable(environment, launcher.rank)
             size = _read_number_variable(environment, launcher.size) if launcher.size in environment else None
             if size is not None and rank >= size:
@@ -77,11 +90,22 @@ def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
 
 
 def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariables) -> str:
-    """The address of rank 0 from the launcher's variables, with a port derived from the job's number."""
+    """The address of rank 0 from the launcher's variables; "" if they do not have it."""
     if not launcher.host or launcher.host not in environment:
         return ""
+    return tcp_address(environment[launcher.host], _rendezvous_port(environment, launcher))
+
+
+def _rendezvous_port(environment: Mapping[str, str], launcher: LauncherVariables) -> int:
+    """The launcher's port, or one derived from the job's number.
+
+    An agent of torchrun listens at MASTER_PORT itself, and says so; the port after it is used then.
+    """
+    if launcher.port in environment:
+        taken = environment.get(AGENT_STORE) == "True"
+        return _read_number_variable(environment, launcher.port) + taken
     job = _read_number_variable(environment, launcher.job) if launcher.job in environment else 0
-    return tcp_address(environment[launcher.host], FIRST_PORT + job % PORTS)
+    return FIRST_PORT + job % PORTS
 
 
 def _read_number_variable(environment: Mapping[str, str], name: str) -> int:

@@ -17,7 +17,7 @@ from typing import NoReturn
 from netpart.errors import NetpartError, TransportError
 from netpart.launch.control.cores import own_thread_variables
 from netpart.launch.teams.exit_status import describe_exit
-from netpart.launch.teams.worker_entry import die_with_parent
+from netpart.launch.teams.worker_entry import die_with_parent, ignore_coordinator_signals
 
 
 def _start_mpi_worker() -> int:
@@ -25,7 +25,7 @@ def _start_mpi_worker() -> int:
 
     A worker that fails does not finalise MPI. mpiexec then ends the other workers, which would wait for it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
+    ignore_coordinator_signals()
     try:
         os.environ.update(own_thread_variables(os.environ, int(os.environ["NETPART_THREADS"])))
         fork_guarded_worker()

@@ -18,10 +18,19 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def ignore_coordinator_signals() -> None:
+    """Ignore the signals to which the coordinator answers by stopping its workers.
+
+    Ctrl-C reaches all processes of a terminal, and a batch system sends SIGUSR1 to all processes of a job.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
 def _start_worker() -> int:
     """Run one worker, configured by environment variables. Return 0 if it completed."""
     die_with_parent(int(os.environ["NETPART_PARENT"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the coordinator too, which stops the workers
+    ignore_coordinator_signals()
     from netpart.launch.member.member import run_worker_process
 
     return run_worker_process(os.environ)

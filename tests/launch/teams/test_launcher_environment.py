@@ -14,7 +14,13 @@ MEET = {"NETPART_MEET": "tcp://10.0.0.1:5555"}
 SLURM = {
     "SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_LAUNCH_NODE_IPADDR": "10.0.0.9", "SLURM_JOB_ID": "1234567",
 }  # fmt: skip
+TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "MASTER_ADDR": "10.0.0.9", "MASTER_PORT": "29500"}
+AGENT = {"TORCHELASTIC_USE_AGENT_STORE": "True"}
 CASES = {
+    "PyTorchJob": (TORCHRUN, LaunchedRank("torchrun", 1, 2, "tcp://10.0.0.9:29500")),
+    "torchrun": (TORCHRUN | AGENT, LaunchedRank("torchrun", 1, 2, "tcp://10.0.0.9:29501")),
+    "torchrun in Slurm": (SLURM | TORCHRUN, LaunchedRank("torchrun", 1, 2, "tcp://10.0.0.9:29500")),
+    "a rank of somebody": (SLURM | {"RANK": "7"}, LaunchedRank("Slurm", 3, 4, "tcp://10.0.0.9:24567")),
     "Open MPI": ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, LaunchedRank("Open MPI", 1, 2, "")),
     "MPICH": ({"PMI_RANK": "0", "PMI_SIZE": "8"} | MEET, LaunchedRank("MPICH", 0, 8, "tcp://10.0.0.1:5555")),
     "PMIx": ({"PMIX_RANK": "5"}, LaunchedRank("PMIx", 5, None, "")),
@@ -48,7 +54,9 @@ def test_a_rank_is_below_the_size() -> None:
 
 
 def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
-    with pytest.raises(ConfigError, match=r"expected one of OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
+    with pytest.raises(
+        ConfigError, match=r"expected one of RANK, OMPI_COMM_WORLD_RANK, .* in the environment, got none"
+    ):
         require_launched_rank(MEET)
     with pytest.raises(ConfigError, match="expected NETPART_MEET in the environment, got none; set it"):
         require_launched_rank({"JOB_COMPLETION_INDEX": "0"})
