@@ -23,6 +23,8 @@ def summarise_run(
         partition = _shorten_run(partition, notes.stopped.step)
     steps = max(0, partition.job.train_steps - options.first_step)
     cluster = partition.cluster
+    # A resumed run knows that of the earlier one, whose job may have asked for more.
+    judges_best = partition.job.HasField("checkpoint_best")
     first = options.first_step
     train_seconds = max(m.finished.train_seconds for m in members)
     last = notes.latest.get("test") or notes.latest.get("train", {})
@@ -57,8 +59,8 @@ def summarise_run(
         cluster=str(cluster) if cluster.size > cluster.workers else "",
         staleness=notes.staleness,
         stopped=_stop_text(notes),
-        best=notes.best,
-        best_checkpoint=notes.best_checkpoint,
+        best=notes.best if judges_best else {},
+        best_checkpoint=notes.best_checkpoint if judges_best else "",
     )
 
 
