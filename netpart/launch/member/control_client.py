@@ -128,9 +128,8 @@ class ControlClient:
 
     def check(self) -> None:
         """Raise StopRequested if the coordinator has requested that this worker stop."""
-        while (
-            cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN
-        ):  # called every step: a tenth of a poll's cost
+        # Called every step: this costs a tenth of a poll.
+        while cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             message = unpack_message(self._socket.recv_multipart())
             if not self._is_wanted(message, "stop"):
                 self._verdicts.append(message)
