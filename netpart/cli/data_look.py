@@ -119,7 +119,7 @@ def _shape_line(look: InputLook) -> str:
     """The line about the type of an input, and the shape of its rows."""
     shape = "x".join(map(str, look.shape)) or "one value"
     count = "no" if look.labels is None else "x".join(map(str, look.labels)) or "one"
-    labels = f"{count} label" + "s" * (count != "one")
+    labels = f"{count} {'target' if look.targets else 'label'}" + "s" * (count not in ("one", "1"))
     sizes = f"; {look.sizes}" if look.sizes else ""
     return f"{look.name}: {look.type}, rows of {shape}, {labels}, batch {look.batch}{sizes}"
 

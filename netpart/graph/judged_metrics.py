@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from netpart.choices import TEST, TRAIN, VALIDATION
 from netpart.errors import ConfigError, FaultList, FieldPath
+from netpart.proto.job_pb2 import Phase
 from netpart.proto.phase import PHASE_VALUES
 from netpart.proto.updater_pb2 import ChangeMethod, Improvement
 
 if TYPE_CHECKING:
     from netpart.graph.partition import Partition
-    from netpart.proto.job_pb2 import JobProto, Phase
+    from netpart.proto.job_pb2 import JobProto
 
 STOP, BEST, RATE = "stop", "best", "rate"
 """What a judged metric decides: the end of the run, the best checkpoint, the learning rate."""
@@ -99,7 +100,7 @@ def _chosen_phase(partition: Partition, at: FieldPath, wanted: Phase | None = No
     names = {PHASE_VALUES[phase]: phase for phase in (VALIDATION, TEST)}
     if wanted is not None and wanted not in names:
         raise ConfigError(
-            who, "phase kVal or kTest", str(wanted), "omit phase to take what is there", at=(*at, "phase")
+            who, "phase kVal or kTest", Phase.Name(wanted), "omit phase to take what is there", at=(*at, "phase")
         )
     scheduled = [phase for phase in (VALIDATION, TEST) if _is_scheduled(partition, phase)]
     fitting = [phase for phase in scheduled if wanted is None or names[wanted] == phase]

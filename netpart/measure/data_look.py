@@ -16,7 +16,7 @@ from netpart.layers.layer import Layer
 from netpart.measure.class_counts import ClassCount, LabelCounter
 from netpart.measure.epoch_size import EpochSize, measure_epoch
 from netpart.measure.input_rows import InputRows, open_input_rows
-from netpart.measure.row_look import RowLook, describe_row
+from netpart.measure.row_look import RowLook, describe_row, labels_are_tokens
 from netpart.measure.scaling_fields import suggest_scaling
 from netpart.measure.source_sizes import find_source_sizes
 from netpart.measure.value_statistics import ValueStatistics, ValueSummary
@@ -50,7 +50,8 @@ class ReadCost:
 class InputLook:
     """What the rows of one input layer are. ``sizes`` describes its images or scans before they are scaled.
 
-    ``scaling`` are the fields, and their values, with which the sampled values get mean 0 and standard deviation 1.
+    ``labels`` is the shape of the labels of a row or, with ``targets``, of the numbers to predict. ``scaling`` are the
+    fields, and their values, with which the sampled values get mean 0 and standard deviation 1.
     ``shuffled`` is the field that sets another order than that of the files, "" without one.
     """
 
@@ -58,6 +59,7 @@ class InputLook:
     type: str
     shape: Shape
     labels: Shape | None
+    targets: bool
     batch: int
     sizes: str
     shuffled: str
@@ -71,7 +73,7 @@ class InputLook:
 
 @dataclass(frozen=True)
 class ShownRows:
-    """The values and labels of the rows that are shown, with the input that has read them."""
+    """The values, and the labels or targets, of the rows that are shown, with the input that has read them."""
 
     source: InputRows
     data: Values | None
@@ -105,6 +107,7 @@ def _look_at_input(source: InputRows, rows: int, sample: int) -> tuple[InputLook
         type=epoch.type,
         shape=() if shown.data is None else shown.data.shape[1:],
         labels=None if shown.label is None else shown.label.shape[1:],
+        targets=shown.label is not None and shown.label.dtype.kind == "f",
         batch=source.batch,
         sizes=find_source_sizes(layer),
         shuffled=_shuffled_field(layer),
@@ -155,12 +158,12 @@ class _SampleReader:
         """Read the first ``count`` rows, and add them to the figures."""
         for first, last in _blocks(count, self._source.batch, max(1, AT_ONCE // max(1, self._source.row_bytes))):
             data, label = self._source.read(first, last)
-            # Rows of tokens are numbers of words: they have extremes, but neither channels nor classes.
+            # Rows of tokens are numbers of words: they have extremes, but no channels.
             tokens = data is not None and data.dtype.kind == "i"
             if data is not None:
                 self.values = self.values or ValueStatistics(() if tokens else data.shape[1:])
                 self.values.add(first, data)
-            if label is not None and not tokens:
+            if label is not None and label.dtype.kind == "i" and not labels_are_tokens(self._source.node.layer):
                 self.labels = self.labels or LabelCounter()
                 self.labels.add(label)
             if first < self._rows:

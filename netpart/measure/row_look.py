@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.text import TextInput
 from netpart.layers.layer import Layer
 from netpart.measure.class_counts import class_name
@@ -23,7 +24,8 @@ SHOWN = 8
 class RowLook:
     """A row: its number, its labels as text, the name of its class, figures of its values, and their beginning.
 
-    ``minimum``, ``mean`` and ``maximum`` are those of the finite values; None without such.
+    ``label`` has the targets of a row that has these instead. ``minimum``, ``mean`` and ``maximum`` are those of the
+    finite values; None without such.
     """
 
     row: int
@@ -41,15 +43,21 @@ def describe_row(
     """The look of a row that ``layer`` has read. ``names`` are those of the classes."""
     values = np.zeros(0) if data is None else data[np.isfinite(data)].astype(np.float64)
     low, mean, high = (float(take(values)) if values.size else None for take in (np.min, np.mean, np.max))
-    tokens = data is not None and data.dtype.kind == "i"
     single = label is not None and not label.shape
     name = class_name(int(label), names) if label is not None and single else ""
-    shown = "" if label is None or tokens else _labels_text(label)
+    shown = "" if label is None or labels_are_tokens(layer) else _labels_text(label)
     return RowLook(number, shown, name, low, mean, high, "" if data is None else _values_text(layer, data))
 
 
+def labels_are_tokens(layer: Layer) -> bool:
+    """True if the labels of a row are the tokens that follow its own, and no classes."""
+    return isinstance(layer, RowInput) and layer.reads_tokens
+
+
 def _labels_text(label: NDArray[Any]) -> str:
-    """The labels of a row; of many, the different ones."""
+    """The labels of a row; of many, the different ones. Targets are shown from the first on."""
+    if label.dtype.kind == "f":
+        return _numbers_text(label.reshape(-1), SHOWN)
     if label.size <= SHOWN:
         return " ".join(map(str, label.reshape(-1).tolist()))
     found = np.unique(label).tolist()
@@ -62,8 +70,13 @@ def _values_text(layer: Layer, data: NDArray[Any]) -> str:
         return _clipped(repr(bytes(data.astype(np.uint8)[: 4 * LONGEST]).decode(errors="replace")))
     if data.ndim > 1:
         return ""
-    numbers = [f"{value:g}" for value in data[: 2 * SHOWN].tolist()]
-    return _clipped(" ".join(numbers) + " ..." * (data.size > len(numbers)))
+    return _numbers_text(data, 2 * SHOWN)
+
+
+def _numbers_text(values: NDArray[Any], most: int) -> str:
+    """The first ``most`` numbers."""
+    numbers = [f"{value:g}" for value in values[:most].tolist()]
+    return _clipped(" ".join(numbers) + " ..." * (values.size > len(numbers)))
 
 
 def _clipped(text: str) -> str:

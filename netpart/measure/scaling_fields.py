@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from netpart.layers.inputs.images import ImagesInput
 from netpart.layers.layer import Layer
 from netpart.measure.value_statistics import ChannelValues, ValueSummary
+from netpart.spec import INT
 
 SCALED = {"kRecordInput": "store_conf", "kCSVInput": "store_conf", "kArrayInput": "array_conf"}
 """Types with the fields mean_value and std_value, and the conf that has them."""
@@ -15,10 +16,10 @@ SCALED = {"kRecordInput": "store_conf", "kCSVInput": "store_conf", "kArrayInput"
 def suggest_scaling(layer: Layer, values: ValueSummary | None) -> dict[str, list[float]]:
     """Field -> its values, with which rows as the sampled ones get mean 0 and standard deviation 1.
 
-    The scaling that the job has already is undone. Empty for layers without such fields, with files of them, and for
-    values that are constant.
+    The scaling that the job has already is undone. Empty for layers without such fields, with files of them, for tokens
+    and for values that are constant.
     """
-    if values is None or any(not channel.std for channel in values.channels):
+    if values is None or layer.output.dtype == INT or any(not channel.std for channel in values.channels):
         return {}
     if isinstance(layer, ImagesInput):
         conf = layer.conf.image_conf

@@ -26,7 +26,7 @@ Source = str | PathLike[str] | NDArray[Any] | None
 
 @contextmanager
 def open_source(job: Job, source: Source) -> Iterator[DataPath | None]:
-    """Yield the path of ``source``. Raises ConfigError for an array that is none of numbers."""
+    """Yield the path of ``source``. Raises ConfigError for an array that is none of numbers, and for other types."""
     if isinstance(source, np.ndarray):
         _check_numbers(source)
         with TemporaryDirectory(prefix="netpart-") as folder:
@@ -34,7 +34,14 @@ def open_source(job: Job, source: Source) -> Iterator[DataPath | None]:
             np.save(path, np.ascontiguousarray(source))
             yield path
     else:
-        yield None if source is None else parse_source(job, fspath(source))
+        yield None if source is None else parse_source(job, _path_text(source))
+
+
+def _path_text(source: Any) -> str:
+    if not isinstance(source, str | PathLike):
+        hint = "convert rows with numpy.asarray"
+        raise ConfigError("input", "a path, a URL, a NumPy array or None", f"a {type(source).__name__}", hint)
+    return fspath(source)
 
 
 def _check_numbers(source: NDArray[Any]) -> None:

@@ -19,7 +19,7 @@ tensor that no reordered sum precedes, and its bits must be equal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, isfinite
 
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import MicroBatch, Partition
@@ -66,7 +66,9 @@ class TermCounts:
         """Add n of one step to every parameter; call it after ``backward``. ``steps`` are their ||step|| / ||w||."""
         for name, n in self.parameter_gradients.items():
             # At least 1: the update itself rounds a sum whose addend differs. 0 if the gradient is bitwise equal.
-            self.parameters[name] += max(1, ceil((n + 1) * steps[name])) if n else 0
+            # A step that is not finite has no count; its parameter is reported for its values.
+            moved = steps[name] if isfinite(steps[name]) else 0
+            self.parameters[name] += max(1, ceil((n + 1) * moved)) if n else 0
 
     def read(self, net: Net, node: Node) -> int:
         """The largest count n among the inputs of a layer."""

@@ -96,6 +96,8 @@ def test_the_rate_of_a_plateau_is_that_of_a_table(tmp_path: Path) -> None:
     play(judged_job(tmp_path, VALIDATED, PLATEAU), tmp_path / "plateau", workers=2)
     steps = [step for _, step in decisions(tmp_path / "plateau", "rate")]
     assert len(steps) >= 3
+    play(judged_job(tmp_path, VALIDATED, PLATEAU), tmp_path / "short", f"train_steps={steps[0]}")
+    assert not decisions(tmp_path / "short")  # no step would follow
     table = "step: 0 step_lr: 0.02 " + "".join(
         f"step: {step} step_lr: {max(0.02 * 0.5 ** (k + 1), 0.004)!r} " for k, step in enumerate(steps)
     )
@@ -167,7 +169,9 @@ def test_a_best_validation_after_the_last_checkpoint_is_known_to_the_resumed_run
     kept = (tmp_path / "run" / "checkpoint" / "best.safetensors").read_bytes()
     assert decisions(tmp_path / "run")[-1] == ("best", 11)
     summary = play(path, tmp_path / "run", "resume=true", "validate_freq=15")
-    assert summary.best == {}
+    assert summary.best["step"] == 11
+    assert summary.best_checkpoint == str(tmp_path / "run" / "checkpoint" / "best.safetensors")
+    assert play(judged_job(tmp_path, VALIDATED), tmp_path / "run", "resume=true").best == {}
     assert (tmp_path / "run" / "checkpoint" / "best.safetensors").read_bytes() == kept
 
 
@@ -233,7 +237,7 @@ def test_an_old_checkpoint_has_no_state(tmp_path: Path) -> None:
 WRONG = {
     "early_stop { }": "early_stop: expected a patience, got none",
     "early_stop { patience: 0 }": "patience: expected .*1 .*got 0",
-    "early_stop { patience: 2 phase: kTrain }": "early_stop: expected phase kVal or kTest",
+    "early_stop { patience: 2 phase: kTrain }": "early_stop: expected phase kVal or kTest, got kTrain",
     "early_stop { patience: 2 phase: kTest }": "early_stop: expected a test during the training to judge by, got none",
     "early_stop { patience: 2 mode: BEST }": "mode: expected a value of .*got BEST",
     'early_stop { patience: 2 metric: "loss/los" }':

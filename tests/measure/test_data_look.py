@@ -13,10 +13,13 @@ from netpart.data.stores.store import KvWriter
 from netpart.errors import ConfigError
 from netpart.graph.uncut import partition_uncut
 from netpart.measure.data_look import InputLook, ShownRows, look_at_data
+from netpart.measure.row_pictures import sheet_section
 from netpart.measure.value_statistics import ChannelValues
 from netpart.program.compile import compile_worker
+from netpart.proto.reader import read_job
 from netpart.spec import INT
 from netpart.worker.player import Player
+from tests.datasets.samples import pixels
 from tests.measure.input_jobs import LAYERS, input_files, input_job
 
 STEPS = 3
@@ -143,6 +146,31 @@ def test_values_that_are_not_finite_are_counted_with_their_rows(folder: Path) ->
     assert found.values.overall.maximum == 10
     assert found.values.channels[0].minimum == 0
     assert found.first[2].minimum == found.first[2].maximum == 2
+
+
+def array_look(folder: Path, fields: str) -> InputLook:
+    """The look of a kArrayInput with ``fields``."""
+    text = f'neuralnet {{ layer {{ name: "data" type: kArrayInput array_conf {{ batchsize: 4 {fields} }} }} }}'
+    (folder / "job.conf").write_text(text)
+    ((found, shown),) = look_at_data(read_job(folder / "job.conf"), "train", 3, 0)
+    sheet_section(found, shown)
+    return found
+
+
+def test_classes_of_rows_of_tokens_are_counted_and_tokens_are_not_scaled(folder: Path) -> None:
+    np.save(folder / "words.npy", pixels(11, (5,)).astype("i4"))
+    np.save(folder / "kinds.npy", np.arange(11) % 2)
+    found = array_look(folder, 'path: "words.npy" label_path: "kinds.npy" tokens: true')
+    assert [row.label for row in found.first] == ["0", "1", "0"]
+    assert [each.count for each in found.classes] == [6, 5]
+    assert not found.scaling
+
+
+def test_targets_are_shown_as_numbers(folder: Path) -> None:
+    np.save(folder / "wide.npy", np.ones((11, 8)) * np.arange(11)[:, None] / 4)
+    found = array_look(folder, 'path: "x.npy" label_path: "wide.npy" target: true')
+    assert (found.labels, found.targets, found.classes) == ((8,), True, ())
+    assert [row.label for row in found.first] == [" ".join([number] * 8) for number in ("0", "0.25", "0.5")]
 
 
 def test_a_sample_is_no_larger_than_wanted_and_an_epoch_of_endless_data_is_refused(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 
 from netpart.graph.partition import Partition, partition_job
@@ -70,6 +72,8 @@ def test_a_parameter_counts_as_far_as_it_was_moved() -> None:
     before = dict(terms.parameters)
     terms.update(dict.fromkeys(names, 0.0))
     assert terms.parameters == {name: n + 1 for name, n in before.items()}
+    terms.update(dict.fromkeys(names, inf))
+    assert terms.parameters == {name: n + 2 for name, n in before.items()}
 
 
 def test_what_several_readers_return_is_added_once_more_for_each() -> None:

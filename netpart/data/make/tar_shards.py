@@ -131,6 +131,11 @@ def _new_folder(target: Path) -> Iterator[Path]:
         yield partial / "new"
         if target.exists():
             target.rename(partial / "old")
-        (partial / "new").rename(target)
+        try:
+            (partial / "new").rename(target)
+        except OSError:
+            if (partial / "old").exists():
+                (partial / "old").rename(target)
+            raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -23,6 +23,8 @@ def summarise_run(
         partition = _shorten_run(partition, notes.stopped.step)
     steps = max(0, partition.job.train_steps - options.first_step)
     cluster = partition.cluster
+    # A resumed run knows that of the earlier one, whose job may have asked for more.
+    judges_best = partition.job.HasField("checkpoint_best")
     first = options.first_step
     train_seconds = max(m.finished.train_seconds for m in members)
     last = notes.latest.get("test") or notes.latest.get("train", {})
@@ -60,8 +62,8 @@ def summarise_run(
         refused_frames=sum(row.count for m in members for row in m.finished.refused),
         stopped=_stop_text(notes),
         halted=isinstance(notes.stopped, Halted),
-        best=notes.best,
-        best_checkpoint=notes.best_checkpoint,
+        best=notes.best if judges_best else {},
+        best_checkpoint=notes.best_checkpoint if judges_best else "",
     )
 
 

@@ -96,7 +96,8 @@ class VerdictBook:
         better = {name: judge.judge(step, metrics.get(judge.metric.name, nan)) for name, judge in mine.items()}
         message.best = better.get(BEST, False)
         events = [_best_event(mine[BEST], step)] if message.best else []
-        if RATE in mine and mine[RATE].exhausted:
+        # At the end no step would have the new rate, and the last checkpoint has been written.
+        if RATE in mine and mine[RATE].exhausted and step < self.end:
             before = self.base_lr
             mine[RATE].restart()
             if self.base_lr != before:

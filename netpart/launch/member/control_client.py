@@ -140,9 +140,8 @@ class ControlClient:
 
     def check(self) -> None:
         """Raise StopRequested if the coordinator has requested that this worker stop."""
-        while (
-            cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN
-        ):  # called every step: a tenth of a poll's cost
+        # Called every step: this costs a tenth of a poll.
+        while cast(int, self._socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             self._is_wanted(unpack_message(self._socket.recv_multipart()), "stop")
 
     def await_stop(self) -> None:

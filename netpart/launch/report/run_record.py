@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from netpart.checkpoint.steps import best_file
 from netpart.errors import DataError, NetpartError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
@@ -42,6 +43,7 @@ class RunRecord:
         self.best_checkpoint = ""
         self.best: dict[str, Any] = {}
         self.stopped: Judged | Halted | None = None
+        self.take_earlier_best(kept)
 
     def noted_until(self, step: int) -> list[str]:
         """The lines of an earlier run up to ``step``. The resumed run repeats the later steps."""
@@ -52,6 +54,14 @@ class RunRecord:
                 if json.loads(line)["step"] <= step:
                     lines.append(line)
         return lines
+
+    def take_earlier_best(self, lines: list[str]) -> None:
+        """Take the best validation that ``lines`` note, if its checkpoint is still there."""
+        path = best_file(self.workspace / "checkpoint")
+        noted = [line for line in map(json.loads, lines) if line.get("decides") == BEST]
+        if noted and path.exists():
+            self.best = {name: noted[-1].get(name) for name in ("metric", "value", "step")}
+            self.best_checkpoint = str(path)
 
     def hear(self, event: Event | Updated) -> None:
         """Take one event. Updates are recorded but not passed on, as they are many. Raises DataError if the disk is
