@@ -21,9 +21,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p $(FITS) 2>/dev/null && { echo $$p; break; }; done)
 
 # Tests run many small nets, often several workers at once: with more than one BLAS thread each, they would wait for cores.
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OMP_NUM_THREADS := 1
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OPENBLAS_NUM_THREADS := 1
-test test-thorough test-peers check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export MKL_NUM_THREADS := 1
+test test-thorough test-peers test-slurm check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OMP_NUM_THREADS := 1
+test test-thorough test-peers test-slurm check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export OPENBLAS_NUM_THREADS := 1
+test test-thorough test-peers test-slurm check laws fuzz cover bench-partition bench-bridges bench-planners bench-sealing: export MKL_NUM_THREADS := 1
 # Tests of one file share fixtures, compiled kernels and imports, so each core starts with a contiguous share of the tests
 # and takes tests from other cores when its own are done.
 ON_ALL_CORES := -n auto --dist worksteal
@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -84,6 +84,9 @@ test-thorough: env ## run more examples of the laws, and the nets and deaths of 
 
 test-peers: $(PEERS) $(NVRTC) ## run the tests that need other packages, such as PyTorch, in .venv-peers
 	$(call HALVES,$(PEERS_BIN)/python,peers and )
+
+test-slurm: env ## run the tests that need the Debian packages slurm-wlm and munge, and root
+	$(BIN)/python $(SHOWN) -m slurm tests/workers
 
 check: lint ## run lint, types, floors and the fast tests: before every commit
 	$(BIN)/python $(SHOWN) -m 'not slow' $(ON_ALL_CORES)

@@ -31,6 +31,7 @@ settings.register_profile("hunt", settings.get_profile("house"), derandomize=Fal
 settings.load_profile("house")
 
 PEERS = "peers"
+SLURM = "slurm"
 NEVER = f"a test marked {PEERS} is never skipped, as `make test-peers` installs what it needs"
 
 
@@ -48,8 +49,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests of other commands: those of the peers unless -m asks for them, and what is not due."""
-    wanted = [item for item in items if is_due(item) and (asks_for_peers(config) or not item.get_closest_marker(PEERS))]
+    """Leaves out the tests of other commands: those that only -m asks for, and what is not due."""
+    wanted = [item for item in items if is_due(item) and is_asked_for(config, item)]
     config.hook.pytest_deselected(items=list(set(items) - set(wanted)))
     items[:] = wanted
 
@@ -61,9 +62,9 @@ def is_due(item: pytest.Item) -> bool:
     return bool(item.get_closest_marker("thorough") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
-def asks_for_peers(config: pytest.Config) -> bool:
-    """True in a run of ``-m peers`` or the like."""
-    return PEERS in config.getoption("markexpr")
+def is_asked_for(config: pytest.Config, item: pytest.Item) -> bool:
+    """False for the tests of the peers, and those of Slurm, but in a run of ``-m peers`` or the like."""
+    return all(name in config.getoption("markexpr") for name in (PEERS, SLURM) if item.get_closest_marker(name))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -83,7 +84,7 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """So has a file that is skipped as a whole in a run of the peers."""
     report = yield
-    if report.skipped and asks_for_peers(collector.config):
+    if report.skipped and PEERS in collector.config.getoption("markexpr"):
         report.outcome, report.longrepr = "failed", f"{collector.nodeid}: {NEVER}: {report.longrepr}"
     return report
 

@@ -32,7 +32,8 @@ class PrefetchedRows(RowSource):
         # A miss in the first step, after a resume, and for a phase whose steps start again at 0.
         coming, found = self._ahead.pop(place, (-1, None))
         if found is None or coming != step:
-            self._source.fill(step, lo, hi, box, out)
+            # Also by the thread: a source is read by one thread at a time.
+            self._thread.submit(self._source.fill, step, lo, hi, box, out).result()
         else:
             out.copy_from(found.result())
         # New buffers, not ``out``: the caller computes with ``out`` while the thread fills these.

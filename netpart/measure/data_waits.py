@@ -15,7 +15,7 @@ from netpart.spec import RECORD
 
 NOTEWORTHY = 0.1
 """Share of a step from which on a wait gets a hint."""
-AHEAD = "image_conf", "array_conf", "nifti_conf"
+AHEAD = "image_conf", "array_conf", "nifti_conf", "store_conf"
 """The confs with a field ``prefetching``."""
 
 
@@ -57,11 +57,11 @@ def make_data_wait(node: Node, seconds: float, step: float) -> DataWait:
 
 def _shorter_wait_hint(conf: LayerProto) -> str:
     """What makes the wait for rows of a layer shorter."""
+    if conf.HasField("synthetic_conf"):
+        return "write synthetic_conf { batches: 16 }, to draw 16 mini-batches once and repeat them"
     for field in AHEAD:
         if conf.HasField(field) and not getattr(conf, field).prefetching:
             return f"write prefetching: true in {field}, to read the next mini-batch while this one is computed"
     if conf.HasField("image_conf"):
         return "let more --threads decode, or decode once: `netpart data images` makes a store of images of one size"
-    if conf.HasField("synthetic_conf"):
-        return "write synthetic_conf { batches: 16 }, to draw 16 mini-batches once and repeat them"
     return "`netpart data look` measures how fast rows are read; those of a kvfile are, as `netpart data csv` makes it"

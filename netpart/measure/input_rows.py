@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 Values = NDArray[Any]
-AHEAD = "image_conf", "array_conf", "nifti_conf"
+AHEAD = "image_conf", "array_conf", "nifti_conf", "store_conf"
 """The confs with a field ``prefetching``."""
 
 

@@ -13,7 +13,7 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition, partition_job
-from netpart.graph.passes.place import place_node, place_record_sources
+from netpart.graph.passes.place import layer_batch_rows, place_node, place_record_sources
 from netpart.graph.passes.placer import CutFallback
 from netpart.graph.scheme import AS_WRITTEN, is_cut_by_user, override_cuts, refuse_stages, scheme_name, set_scheme
 from netpart.plan.schemes.pipeline import balance_stages, pipeline_scheme, scheme_from_stages
@@ -142,7 +142,8 @@ class SchemePlacer:
 
     def written(self, net: Net, node: Node) -> Placement:
         """The placement that the conf of ``node`` asks for."""
-        return place_node(node, self.job.neuralnet, self.workers, self.full_rows(net.phase), net.phase, [])
+        rows = layer_batch_rows(node, net, self.full_rows(net.phase))
+        return place_node(node, self.job.neuralnet, self.workers, rows, net.phase, [])
 
     def record_fallback(self, node: Node, placement: Placement) -> None:
         """Record a layer of which some workers get no part, because it has too few rows or neurons."""

@@ -62,7 +62,7 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
             {},
             "--local: expected at most the 1 worker of this run, got 4; the others join",
         ),
-        (("--launcher", "env"), {}, "--launcher env: expected one of OMPI_COMM_WORLD_RANK, PMI_RANK"),
+        (("--launcher", "env"), {}, "--launcher env: expected one of RANK, OMPI_COMM_WORLD_RANK, PMI_RANK"),
         (("--launcher", "env"), {"PMI_RANK": "1"}, "--launcher env: expected NETPART_MEET in the environment"),
         (
             ("--launcher", "env"),

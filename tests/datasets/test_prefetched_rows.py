@@ -26,10 +26,12 @@ class Noted(RowSource):
         self.shape: Shape = (3,)
         self.steps: list[int] = []
         self.ahead = threading.Event()
+        self.threads = set[str]()
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         self.steps.append(step)
-        if threading.current_thread() is not threading.main_thread():
+        self.threads.add(threading.current_thread().name)
+        if len(self.steps) > 1:
             self.ahead.set()
         if step == 9:
             raise DataError("step 9 cannot be read")
@@ -57,6 +59,8 @@ def test_the_next_step_is_read_before_it_is_asked_for() -> None:
     assert noted.steps == [3, 4]
     read(source, 4)
     assert noted.steps[:2] == [3, 4]
+    read(source, 9 - 2)
+    assert noted.threads == {"prefetch_0"}, "a source is read by one thread"
 
 
 def test_an_error_ahead_comes_when_its_rows_are_asked_for() -> None:

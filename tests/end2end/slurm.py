@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch")
 NEEDS = f"{', '.join(DAEMONS)} (Debian: apt-get install --no-install-recommends slurm-wlm munge), and root"
-DEADLINE = 60.0
+LOOK_SECONDS = 0.1
+DEADLINE = 150.0
 CONF = """
 ClusterName=netpart-test
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
+AuthInfo=socket={folder}/munge/socket,cred_expire=5
 SlurmctldPort={control_port}
 SlurmdPort={node_port}
 StateSaveLocation={folder}/state
@@ -105,12 +108,18 @@ class Slurm:
         return fields.get("JobState", "")
 
     def close(self) -> None:
-        """End the jobs, then the daemons, the last one first."""
-        self.call("scancel", "--user=root", "--full")
+        """End the jobs, then the daemons, the last one first. A daemon that waits for a job is killed."""
+        self.call("scancel", "--user=root", "--signal=KILL", "--full")
+        self.call("scancel", "--user=root")
+        with suppress(AssertionError):
+            until(lambda: not self.call("squeue", "--noheader"), "no job is left")
         for daemon in reversed(self.daemons):
             daemon.terminate()
         for daemon in reversed(self.daemons):
-            daemon.wait(DEADLINE)
+            with suppress(subprocess.TimeoutExpired):
+                daemon.wait(5)
+            daemon.kill()
+            daemon.wait()
 
 
 def missing_slurm() -> str:
@@ -133,4 +142,4 @@ def until(true: Callable[[], bool], what: str) -> None:
     end = monotonic() + DEADLINE
     while not true():
         assert monotonic() < end, f"expected within {DEADLINE:g} s: {what}"
-        sleep(0.1)
+        select.select([], [], [], LOOK_SECONDS)

@@ -134,7 +134,7 @@ def test_ctrl_c(tmp_path: Path, launcher: str) -> None:
         assert run.errors() == ""
 
 
-ENDINGS = [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGUSR1, 1), (signal.SIGQUIT, 1), (signal.SIGINT, 2)]
+ENDINGS = [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGUSR2, 1), (signal.SIGQUIT, 1), (signal.SIGINT, 2)]
 """Signals, and how often each is sent: `timeout -s INT` sends two, and a person may press Ctrl-C twice."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from netpart.resources import zoo_folder
 
 pytestmark = pytest.mark.peers
-TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python")
+TWICE = ("--standalone", "--nproc-per-node=2", "--no-python")
 NETPART = (sys.executable, "-m", "netpart", "run")
 DEADLINE = 120
 
@@ -34,5 +34,8 @@ def train(workspace: Path, *options: str, within: tuple[str, ...] = ()) -> bytes
 
 
 def test_torchrun_starts_every_worker(tmp_path: Path) -> None:
-    launched = train(tmp_path / "torchrun", "--launcher", "env", within=TORCHRUN)
+    from torch.distributed import run as torchrun
+
+    within = (sys.executable, "-m", torchrun.__name__, *TWICE)
+    launched = train(tmp_path / "torchrun", "--launcher", "env", within=within)
     assert launched == train(tmp_path / "local", "--workers", "2", "--threads", "1")

@@ -28,7 +28,15 @@ MOST_ELEMENTS = 200
 TABLES: dict[str, Options] = {**LAYERS, "job": JOB, "updater": UPDATER, "param": PARAM, "cut": CUT}
 """What can be in the spotlight: a layer type, or what every job says."""
 LEAST_TURNS = 7
-MANY_TURNS = {"kConvolution": 12, "kTransposedConvolution": 12, "kPooling": 12, "job": 12, "param": 12, "cut": 18}
+MANY_TURNS = {
+    "kSoftmax": 12,
+    "kConvolution": 12,
+    "kTransposedConvolution": 12,
+    "kPooling": 12,
+    "job": 12,
+    "param": 12,
+    "cut": 18,
+}
 """So many nets at least are drawn of a line, for a layer may be cut in five ways; and of those with options that only
 some nets have, as those of the third axis of a window."""
 LINES = {name: kind for kind, options in LAYERS.items() for name in options.get("type", (kind,))}

@@ -90,7 +90,7 @@ def test_tokens_are_the_whole_numbers_of_the_file(kind: str, prefetching: str, f
     np.save(folder / "tokens.npy", TOKENS.astype(kind))
     made = layer(folder, f'path: "tokens.npy" tokens: true {prefetching}')
     assert made.outputs == (Spec((4, 4), INT),)
-    rows = made.open(4, 1, 1)
+    rows = made.open_ahead(4, 1, 1)
     for step in range(2):  # the second has the fifth row, and then the first three again
         data = np.full((4, 2), -7, np.int32)
         rows.read(step, 0, 4, data, None, ((1, 3),))
@@ -142,7 +142,7 @@ def test_a_shape_needs_no_file_until_the_rows_are_read(folder: Path) -> None:
 
 def test_rows_are_shuffled_anew_in_each_pass(folder: Path) -> None:
     made = layer(folder, 'path: "x.npy" label_path: "y.npy" shuffle: true prefetching: true')
-    rows = made.open(7, 1, 1)
+    rows = made.open_ahead(7, 1, 1)
     seen = list[np.ndarray[Any, Any]]()
     for step in range(2):
         data = np.empty((7, 3, 4))

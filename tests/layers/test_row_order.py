@@ -29,8 +29,8 @@ INPUTS = {
     "hdf5": f'kArrayInput array_conf {{ path: "xy.h5" data: "x" label: "y" {MIXED} }}',
     "tokens": f'kTokenInput token_conf {{ files: "*.tokens" element: UINT32 window: 9 batchsize: {BATCH} }}',
     "lmdb": f'kLMDBData lmdbdata_conf {{ path: "lmdb" batchsize: {BATCH} random_skip: 50 }}',
-    "lmdb store": f'kRecordInput store_conf {{ path: "lmdb" backend: "lmdb" {ORDERED} }}',
-    "csv": f'kCSVInput store_conf {{ path: "a.csv" {ORDERED} label_column: "3" classes_file: "c.txt" }}',
+    "lmdb store": f'kRecordInput store_conf {{ path: "lmdb" backend: "lmdb" {MIXED} }}',
+    "csv": f'kCSVInput store_conf {{ path: "a.csv" {MIXED} label_column: "3" classes_file: "c.txt" }}',
     "targets": f'kArrayInput array_conf {{ path: "x.npy" label_path: "t.npy" target: true {MIXED} }}',
     "csv targets": f'kCSVInput store_conf {{ path: "b.csv" {ORDERED} label_column: "2" target: true }}',
     "labels": f'kCSVInput store_conf {{ path: "b.csv" {ORDERED} label_column: "3" label_column: "1" }}',
@@ -62,7 +62,7 @@ def opened(name: str, folder: Path, seed: int = 3) -> tuple[RowInput, Any]:
         text_format.Parse(f'name: "it" type: {INPUTS[name]}', LayerProto()), (), folder=folder
     )
     assert isinstance(layer, RowInput)
-    return layer, layer.open(BATCH, seed, 1, np.float64)
+    return layer, layer.open_ahead(BATCH, seed, 1, np.float64)
 
 
 def read(name: str, folder: Path, ends: tuple[int, int], steps: range, seed: int = 3) -> list[list[Any]]:

@@ -35,7 +35,7 @@ def place_layers(net: Net, conf: NetProto, workers: int, full_rows: int | None =
     interned: dict[Placement, Placement] = {}
     for node in net.nodes:
         with faults.collecting():
-            rows = _layer_batch_rows(node, net, full_rows or net.rows)
+            rows = layer_batch_rows(node, net, full_rows or net.rows)
             placement = place_node(node, conf, workers, rows, net.phase, placed.fallbacks)
             placed.placements.append(interned.setdefault(placement, placement))
     # Before records are placed: that reads the placement of every node, and after a fault some are missing.
@@ -44,7 +44,7 @@ def place_layers(net: Net, conf: NetProto, workers: int, full_rows: int | None =
     return placed
 
 
-def _layer_batch_rows(node: Node, net: Net, full_rows: int) -> int:
+def layer_batch_rows(node: Node, net: Net, full_rows: int) -> int:
     """Rows of the whole mini-batch that reach a layer; fewer after a kSlice of the batch."""
     shape = node.layer.output.shape
     return full_rows * shape[0] // net.rows if shape else full_rows

@@ -19,7 +19,6 @@ from netpart.data.arrays.array_rows import (
     require_whole_numbers,
 )
 from netpart.data.arrays.row_array import RowArray
-from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.record_order import RecordOrder
 from netpart.data.remote.url_path import DataPath
 from netpart.data.row_scaling import RowScaling
@@ -145,7 +144,7 @@ class ArrayInput(RowInput):
         order = RecordOrder(len(data), batch, draw_skip(self, conf.random_skip, seed), shuffled)
         scaling = None if conf.tokens else self.scaling(shape)
         rows = ArrayRows(data, self.label(), order, scaling, shape, conf.target)
-        return PrefetchedRows(rows) if conf.prefetching else rows
+        return rows
 
     def scaling(self, shape: Shape) -> RowScaling:
         """The scaling of rows of ``shape``. Raises ConfigError or DataError for a mean or std that does not fit."""

@@ -13,7 +13,6 @@ from netpart.data.images.encoded_image import MOST_PIXELS, EncodedImage
 from netpart.data.images.image_change import ImageChange, ImageChanges
 from netpart.data.images.image_rows import ImageRows
 from netpart.data.images.image_samples import ImageSamples
-from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.row_source import RowSource
 from netpart.errors import MissingData
 from netpart.kernels import philox
@@ -86,8 +85,7 @@ class ImagesInput(RowInput):
         self.samples().refuse_labels(classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
-        rows = self.image_rows(batch, seed, phase, dtype)
-        return PrefetchedRows(rows) if self.conf.image_conf.prefetching else rows
+        return self.image_rows(batch, seed, phase, dtype)
 
     def image_rows(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> ImageRows:
         """The rows, not read ahead; the arguments are those of ``open``."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from netpart.data.prefetched_rows import PrefetchedRows
 from netpart.data.remote.url_path import DataPath, url_settings
 from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
@@ -85,7 +84,7 @@ class NiftiInput(RowInput):
             room=conf.cache_mib << 20,
             dtype=dtype,
         )
-        return PrefetchedRows(scans) if conf.prefetching else scans
+        return scans
 
     def changes(self, seed: int, phase: int) -> Changes | None:
         """The function that draws the change of each row; None if the job asks for no change."""

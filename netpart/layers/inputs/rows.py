@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from netpart.data.remote.url_path import DataPath
+from netpart.data.prefetched_rows import PrefetchedRows
+from netpart.data.remote.url_path import DataPath, UrlPath
 from netpart.data.row_source import RowSource
 from netpart.kernels.op import Clock, Op
 from netpart.layers.checks import check_sources, fault
@@ -19,6 +20,9 @@ from netpart.spec import INT, Region, Shape, Spec
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
+
+PREFETCHING = "prefetching"
+"""The name of the field, in the confs that have one."""
 
 
 class RowInput(Layer):
@@ -50,6 +54,19 @@ class RowInput(Layer):
 
         Raises DataError if the data cannot be used.
         """
+
+    def open_ahead(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
+        """The source of ``open``, which reads ahead if it ``prefetches``."""
+        source = self.open(batch, seed, phase, dtype)
+        return PrefetchedRows(source) if self.prefetches() else source
+
+    def prefetches(self) -> bool:
+        """True if a thread reads the rows of the next step while this one is computed: if the conf says so or, where it
+        has no such field, if the data is at a URL."""
+        conf = getattr(self.conf, self.field)
+        if PREFETCHING in conf.DESCRIPTOR.fields_by_name:
+            return bool(conf.prefetching)
+        return any(isinstance(path, UrlPath) for path in self.data_files() or ())
 
     def records(self) -> int | None:
         """Rows of one pass over the data; None if the data is endless. May open the data."""
@@ -121,5 +138,5 @@ class RowInput(Layer):
         # process have other clocks. The clock is kept in the value: a freed clock's id could be used again.
         if id(call.clock) not in self._open:
             rows = call.rows or self.output.shape[0]
-            self._open[id(call.clock)] = call.clock, self.open(rows, call.seed, call.phase, kernels.dtype)
+            self._open[id(call.clock)] = call.clock, self.open_ahead(rows, call.seed, call.phase, kernels.dtype)
         return self._open[id(call.clock)][1]

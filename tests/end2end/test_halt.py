@@ -1,0 +1,41 @@
+"""SIGUSR1 asks a run for a checkpoint and an end; resumed, it goes on to the same bits."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from netpart.checkpoint.steps import latest_checkpoint, parse_step
+from tests.end2end.running import Run
+from tests.end2end.test_runs import compare, saved
+from tests.launch.verdict_jobs import PLATEAU, judged_job, play
+from tests.thorough import sampled
+
+STEPS = "train_steps=1500"
+BEST = 'validate_freq: 50 validate_steps: 3 checkpoint_best: "loss/loss"'
+CASES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "three workers": (3, (STEPS,)),
+    "one worker": (1, (STEPS,)),
+    "micro-batches": (2, (STEPS, "neuralnet.micro_batches=2")),
+}
+
+
+@pytest.mark.parametrize("case", sampled(list(CASES), len(CASES)))
+def test_a_run_that_was_asked_to_end_is_resumed_to_the_same_bits(tmp_path: Path, case: str) -> None:
+    workers, settings = CASES[case]
+    path = judged_job(tmp_path, BEST, PLATEAU)
+    with Run(path, workers, tmp_path / "run", set=list(settings)) as run:
+        run.until(lambda told: told.get("step", 0) >= 20)
+        run.signal(signal.SIGUSR1)
+        assert run.end() == 0
+        (told,) = [told for told in run.told if told["kind"] == "Halted"]
+    latest = latest_checkpoint(tmp_path / "run" / "checkpoint")
+    assert latest is not None
+    assert parse_step(latest) == told["step"] < 1500
+    whole = play(path, tmp_path / "whole", *settings, workers=workers)
+    resumed = play(path, tmp_path / "run", "resume=true", *settings, workers=workers)
+    assert whole.bytes_counted == whole.bytes_predicted
+    assert resumed.bytes_counted == resumed.bytes_predicted
+    compare(saved(tmp_path / "run", 1500), saved(tmp_path / "whole", 1500), 0.0)
