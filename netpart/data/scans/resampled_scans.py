@@ -15,7 +15,7 @@ from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.scans.augmentation import SAME, Changes
 from netpart.data.scans.nifti import NiftiScan
 from netpart.data.scans.scan_masks import open_mask, read_mask
-from netpart.data.scans.scan_table import UNLABELLED, LabelledScan
+from netpart.data.scans.scan_table import LabelledScan
 from netpart.data.scans.scratch_arrays import ScratchArrays
 from netpart.errors import DataError
 from netpart.spec import Region, Shape, extent
@@ -66,7 +66,7 @@ class ScanRows(RowSource):
             classes = self._mask(record)
             return (classes[::-1] if flip else classes).reshape(-1)
         if scan.label is None:
-            raise DataError(f"{scan.place}: expected a label, got none; {UNLABELLED}")
+            raise DataError(f"{scan.place}: expected a label, got none; add a column `label` or `mask`")
         return scan.label
 
     def _mask(self, record: int) -> NDArray[Any]:

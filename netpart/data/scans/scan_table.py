@@ -13,7 +13,6 @@ from netpart.errors import DataError, MissingData, os_error_text
 HEAD = ["path", "label"]
 MASKED = ["path", "mask"]
 HEADS = HEAD, MASKED, HEAD[:1]
-UNLABELLED = "add a column `label` or `mask`; only `netpart predict` needs none"
 TABLE = 64 << 20
 """Largest number of bytes of a table."""
 MOST = (1 << 31) - 1
@@ -96,10 +95,8 @@ def _parse_label(who: str, row: list[str]) -> int:
 
 
 def refuse_scan_labels(table: list[LabelledScan], classes: int, ignored: int | None = None) -> None:
-    """Raise DataError for the first scan without a class, or with one that is neither below ``classes`` nor ignored."""
+    """Raise DataError for the first scan with a class that is neither below ``classes`` nor ``ignored``."""
     for scan in table:
-        if scan.label is None:
-            raise DataError(f"{scan.place}: expected {_expected_line(HEAD)}, got no labels; {UNLABELLED}")
-        if scan.label >= classes and scan.label != ignored:
+        if scan.label is not None and scan.label >= classes and scan.label != ignored:
             hint = "correct it, or give the layer below the loss as many outputs as there are classes"
             raise DataError(f"{scan.place}: expected a class from 0 to {classes - 1}, got {scan.label}; {hint}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -19,6 +20,7 @@ from netpart.data.scans.scan_masks import find_absent_mask, refuse_mask_labels
 from netpart.data.scans.scan_table import LabelledScan, read_scan_table, refuse_scan_labels
 from netpart.errors import MissingData
 from netpart.kernels import philox
+from netpart.layers import UNLABELLED_SCANS
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.stores import data_path
@@ -42,8 +44,21 @@ class NiftiInput(RowInput):
     _table: list[LabelledScan] | None = None
 
     def infer(self) -> tuple[Spec, ...]:
-        data, label = super().infer()
-        return data, Spec((*label.shape, prod(data.shape[1:])), INT) if self._has_masks() else label
+        first = self._first_scan()
+        self.labelled = self.conf.user_type != UNLABELLED_SCANS and (first.label is not None or first.mask is not None)
+        data, *labels = super().infer()
+        return data, *(Spec((*each.shape, *self._places(data.shape)), INT) for each in labels)
+
+    def _places(self, shape: Shape) -> Shape:
+        """The axes of the labels of a row, of data of ``shape``."""
+        return (prod(shape[1:]),) if self._first_scan().mask is not None else ()
+
+    def _first_scan(self) -> LabelledScan:
+        """The first line of the table. Without the table it is taken to have a label."""
+        try:
+            return self.table()[0]
+        except MissingData:
+            return LabelledScan(Path(), 0)
 
     def sample(self) -> Shape:
         conf = self.conf.nifti_conf
@@ -61,7 +76,7 @@ class NiftiInput(RowInput):
         return (0, 2, 3, 4)
 
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
-        return region, (region[0], *self.outputs[1].whole[1:])
+        return region, *((region[0], *label.whole[1:]) for label in self.outputs[1:])
 
     def table(self) -> list[LabelledScan]:
         """The scans and their classes or masks, which are read once; raises DataError as ``read_scan_table`` does."""
@@ -82,18 +97,11 @@ class NiftiInput(RowInput):
         NiftiScan(self.table()[0].path)
 
     def check_labels(self, classes: int, ignored: int | None = None) -> None:
-        if self._has_masks():
+        if self._first_scan().mask is not None:
             find_absent_mask(self.table())
             refuse_mask_labels(self.table(), classes, ignored)
         else:
             refuse_scan_labels(self.table(), classes, ignored)
-
-    def _has_masks(self) -> bool:
-        """True if the table has masks. Without the table it is taken to have labels."""
-        try:
-            return self.table()[0].mask is not None
-        except MissingData:
-            return False
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.nifti_conf
