@@ -36,7 +36,7 @@ def nearest_by_distance(values: NDArray[Any], space: tuple[int, ...]) -> NDArray
     for axis, target in enumerate(space):
         centres, count = [(i + 0.5) / values.shape[axis] for i in range(values.shape[axis])], values.shape[axis]
         wanted = [(i + 0.5) / target for i in range(target)]
-        found = [min(range(count), key=lambda i, at=at: (round(abs(centres[i] - at), 9), -i)) for at in wanted]
+        found = [min((round(abs(centres[i] - at), 9), -i) for i in range(count))[1] * -1 for at in wanted]
         values = values.take(found, axis)
     return values
 
@@ -98,7 +98,7 @@ NAN = np.full(SHAPE, np.nan, np.float32)
 MOVED, SCALED = AFFINE.copy(), AFFINE.copy()
 MOVED[0, 3] += 1
 SCALED[:3, :3] *= 1.2
-WRONG = {
+WRONG: dict[str, tuple[Any, Any, str]] = {
     "other shape": (CLASSES[:-1], AFFINE, r"mask\.nii\.gz: expected 7x6x9 voxels, as its scan .*\.gz has, got 6x6x9;"),
     "half": (HALF, AFFINE, r"mask\.nii\.gz: expected classes, whole numbers from 0 to 2147483647, got 1\.5; save"),
     "negative": (NEGATIVE, AFFINE, "got -1;"),
