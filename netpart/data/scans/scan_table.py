@@ -37,7 +37,7 @@ def read_scan_table(path: DataPath, settings: UrlSettings = DEFAULTS) -> list[La
     the folder of the table, or a URL that is read by ``settings``. Raises DataError if the table is missing, empty or
     has other lines.
     """
-    lines = _csv_lines(path)
+    lines = _table_lines(path)
     head = [name.strip() for name in lines[0][1]] if lines else []
     columns = head if head[:1] == HEAD[:1] else HEAD
     if columns not in HEADS:
@@ -49,7 +49,7 @@ def read_scan_table(path: DataPath, settings: UrlSettings = DEFAULTS) -> list[La
     return [_parse_scan_row(path, n, row, columns, settings) for n, row in rows]
 
 
-def _csv_lines(path: DataPath) -> list[tuple[int, list[str]]]:
+def _table_lines(path: DataPath) -> list[tuple[int, list[str]]]:
     """The lines of a table that are not empty, with their numbers."""
     try:
         text = read_whole_bytes(path, TABLE).decode()
@@ -73,7 +73,7 @@ def _parse_scan_row(
     who = f"{path}:{number}"
     if len(row) != len(columns) or not all(cell.strip() for cell in row):
         raise DataError(f"{who}: expected {_expected_line(columns)}, got {','.join(row)[:80]!r}; correct it")
-    label = _parse_label(who, row) if columns == HEAD else None
+    label = _parse_scan_label(who, row) if columns == HEAD else None
     try:
         paths = [join_data_path(path.parent, cell.strip(), settings) for cell in (row if masked else row[:1])]
     except DataError as error:
@@ -86,7 +86,7 @@ def _expected_line(columns: list[str]) -> str:
     return f"`{','.join(columns)}`" + (f" with a class from 0 to {MOST}" if columns == HEAD else "")
 
 
-def _parse_label(who: str, row: list[str]) -> int:
+def _parse_scan_label(who: str, row: list[str]) -> int:
     """The class of a line."""
     digits = row[1].strip()
     if not digits.isdecimal() or len(digits) > DIGITS or int(digits) > MOST:
