@@ -15,6 +15,11 @@ def interpolation_matrix(source: int, target: int, dtype: DTypeLike = np.float32
     return sampling_matrix(source, (np.arange(target) + 0.5) * source / target - 0.5, dtype)
 
 
+def nearest_elements(source: int, target: int) -> NDArray[np.int64]:
+    """The elements (target,) of an axis that are nearest to the places at which ``interpolation_matrix`` resizes it."""
+    return ((np.arange(target) + 0.5) * source / target).astype(np.int64)
+
+
 def sampling_matrix(source: int, places: NDArray[Any], dtype: DTypeLike = np.float32) -> NDArray[Any]:
     """The (places, source) matrix that interpolates ``source`` elements linearly at ``places``; borders repeat."""
     place = np.clip(places, 0, source - 1)

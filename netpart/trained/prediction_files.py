@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.atomic_file import atomic_file
+from netpart.data.resize import nearest_elements
 from netpart.data.scans.nifti import NiftiScan, save_volume
 from netpart.data.source_file import SUFFIX
 from netpart.errors import ConfigError
@@ -161,7 +162,7 @@ class TableWriter:
 
 
 class VolumeWriter:
-    """Writer of a NIfTI file of labels per row, in the voxels of its scan if the row is from one."""
+    """Writer of a NIfTI file of labels per row, in the voxels and axes of its scan if the row is from one."""
 
     def __init__(self, path: Path, plan: PredictionJob) -> None:
         self._path = path
@@ -185,11 +186,11 @@ class VolumeWriter:
             path = path.with_name(f"{name}-{self._row}{dot}{ending}")
         if isinstance(source, NiftiInput):
             scan = NiftiScan(source.table()[self._row].path)
-            return save_volume(path, nearest_labels(labels, scan.shape), scan.affine)
+            return save_volume(path, scan.in_file_axes(nearest_labels(labels, scan.shape)), scan.file_affine)
         return save_volume(path, labels, np.eye(4))
 
 
 def nearest_labels(labels: Rows, shape: Shape) -> Rows:
     """``labels`` resampled to ``shape``: each element takes the nearest label, as classes have no means."""
-    axes = [((np.arange(n) + 0.5) * old / n).astype(int) for n, old in zip(shape, labels.shape, strict=True)]
+    axes = [nearest_elements(old, n) for n, old in zip(shape, labels.shape, strict=True)]
     return np.asarray(labels[np.ix_(*axes)])

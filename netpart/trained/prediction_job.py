@@ -17,6 +17,8 @@ from netpart.data.remote.url_path import DataPath
 from netpart.errors import ConfigError, JobError, NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.net import Net
+from netpart.layers import UNLABELLED_SCANS
+from netpart.layers.inputs.nifti import NiftiInput
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.softmax_loss import SoftmaxLoss
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
@@ -83,6 +85,7 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
         net = build_net(part, PHASE, job.folder)
     shape = net.by_name[RESULT].layer.output.shape
     _require_rows(net, output, shape)
+    _omit_scan_labels(part, net)
     inputs = [node.layer for node in net.nodes if isinstance(node.layer, RowInput)]
     rows = count_source_rows(net, request.rows)
     first = inputs[0] if len(inputs) == 1 else None
@@ -144,6 +147,16 @@ def _upstream_part(job: JobProto, output: str) -> JobProto:
 def _result_layer(output: str) -> LayerProto:
     """The layer that collects the values of ``output`` whole on worker 0, from where they leave."""
     return LayerProto(name=RESULT, type=LayerType.kSplit, srclayers=[output], partition_dim=-1, location=[0])
+
+
+def _omit_scan_labels(part: JobProto, net: Net) -> None:
+    """Let workers read scans without their masks, which may be missing, if no layer of ``part`` reads labels."""
+    scans = {node.index: node.name for node in net.nodes if isinstance(node.layer, NiftiInput)}
+    labels = {source.node for node in net.nodes for source in node.sources if source.output}
+    names = [name for index, name in scans.items() if index not in labels]
+    for conf in part.neuralnet.layer:
+        if conf.name in names:
+            conf.type, conf.user_type = LayerType.kUserLayer, UNLABELLED_SCANS
 
 
 def _require_rows(net: Net, output: str, shape: Shape) -> None:

@@ -114,3 +114,16 @@ def scans(folder: Path, *tasks: str, shape: tuple[int, ...] = (5, 4, 6)) -> Path
         for split in ("train", "test"):
             (folder / f"{task}-{split}.csv").write_text("path,label\nscan-0.nii.gz,0\nscan-1.nii.gz,1\n")
     return folder
+
+
+def masked_scans(folder: Path, count: int = 7) -> Path:
+    """A table masked.csv of scans of 5 x 4 x 6 voxels with masks of 3 classes, which the scans show; and its path."""
+    pytest.importorskip("nibabel")
+    random = np.random.default_rng(2)
+    for k in range(count):
+        classes = random.integers(0, 3, (5, 4, 6)).astype(np.uint8)
+        save_volume(folder / f"masked-{k}.nii.gz", (classes * 50 + k).astype(np.int16), np.eye(4))
+        save_volume(folder / f"mask-{k}.nii.gz", classes, np.eye(4))
+    lines = [f"masked-{k}.nii.gz,mask-{k}.nii.gz\n" for k in range(count)]
+    (folder / "masked.csv").write_text("path,mask\n" + "".join(lines))
+    return folder / "masked.csv"

@@ -13,7 +13,7 @@ from netpart.errors import DataError
 from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run_job
 from netpart.proto.reader import Job, read_job
-from tests.datasets.samples import datum_store
+from tests.datasets.samples import datum_store, masked_scans
 
 pytestmark = pytest.mark.slow
 JOB = """
@@ -44,6 +44,23 @@ neuralnet {
   layer { name: "loss" type: kSoftmaxLoss srclayers: "table" srclayers: "data" }
 }
 """
+MASKED = """
+name: "scans" train_steps: 8 disp_freq: 1 checkpoint_freq: 4 seed: 5 dtype: FLOAT64
+train_one_batch { alg: kBP }
+updater { type: kSGD momentum: 0.9 learning_rate { type: kFixed base_lr: 0.05 } }
+neuralnet {
+  layer { name: "data" type: kNiftiInput partition_dim: %d
+    nifti_conf { path: "masked.csv" batchsize: 5 shape: [6, 5, 4] flip: true drift: 0.1 shuffle: true } }
+  layer {
+    name: "conv" type: kConvolution srclayers: "data" partition_dim: %d
+    convolution_conf { num_filters: 3 kernel: 3 pad: 1 spatial_axes: 3 }
+    param { init { type: kUniformSqrtFanIn } } param { init { type: kConstant } }
+  }
+  layer { name: "flat" type: kReshape srclayers: "conv" reshape_conf { shape: [3, 120] } }
+  layer { name: "places" type: kTranspose srclayers: "flat" transpose_conf { axis: [2, 1] } }
+  layer { name: "loss" type: kSoftmaxLoss srclayers: "places" srclayers: "data" }
+}
+"""
 ORDER = "batchsize: 10 shuffle: true"
 INPUTS = {
     "npz": f'kArrayInput array_conf {{ path: "xy.npz" data: "x" label: "y" {ORDER} prefetching: true }}',
@@ -52,6 +69,7 @@ INPUTS = {
     "csv": f'kCSVInput store_conf {{ path: "a.csv" {ORDER} label_column: "1" classes_file: "classes.txt" }}',
 }
 JOBS = {**{name: JOB % (conf, "data") for name, conf in INPUTS.items()}, "tokens": EMBEDDED}
+JOBS |= {"masks": MASKED % (0, 0), "masks in space": MASKED % (2, 2)}
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     datum_store(path / "lmdb", x.astype(np.float32).reshape(43, 1, 2, 3), y)
     lines = [f'"kind {label}",' + ",".join(map(repr, row.tolist())) for row, label in zip(x, y, strict=True)]
     (path / "a.csv").write_text("\n".join(lines))
+    masked_scans(path)
     np.random.default_rng(2).integers(0, 40, 500).astype("<u2").tofile(path / "tokens.bin")
     for name, text in JOBS.items():
         (path / f"{name}.conf").write_text(text)

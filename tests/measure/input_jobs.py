@@ -21,6 +21,7 @@ LAYERS = {
     "lmdb": 'type: kLMDBData lmdbdata_conf { path: "lmdb" batchsize: 4 }',
     "csv": 'type: kCSVInput store_conf { path: "t.csv" batchsize: 4 shuffle: true }',
     "scans": 'type: kNiftiInput nifti_conf { path: "scans.csv" batchsize: 2 flip: true drift: 0.1 shape: [4, 4, 5] }',
+    "masked scans": 'type: kNiftiInput nifti_conf { path: "masked.csv" batchsize: 2 flip: true shape: [4, 4, 5] }',
     "text": 'type: kTextInput text_conf { files: "t.csv" window: 6 batchsize: 4 held_out: 0.2 }',
     "tokens": 'type: kTokenInput token_conf { files: "tokens.bin" window: 6 batchsize: 4 }',
     "drawn": "type: kSyntheticInput store_conf { shape: [3, 4, 4] batchsize: 4 } synthetic_conf { classes: 3 }",
@@ -49,6 +50,8 @@ def input_files(folder: Path) -> None:
     np.arange(100, dtype="<u2").tofile(folder / "tokens.bin")
     for k in range(3):
         save_volume(folder / f"{k}.nii.gz", pixels(1, (5, 4, 6), k)[0].astype("i2"), np.diag([2.0, 2.0, 2.0, 1.0]))
+        save_volume(folder / f"mask-{k}.nii.gz", pixels(1, (5, 4, 6), k)[0] // 99, np.diag([2.0, 2.0, 2.0, 1.0]))
+    (folder / "masked.csv").write_text("path,mask\n" + "".join(f"{k}.nii.gz,mask-{k}.nii.gz\n" for k in range(3)))
     (folder / "scans.csv").write_text("path,label\n" + "".join(f"{k}.nii.gz,{k % 2}\n" for k in range(3)))
 
 

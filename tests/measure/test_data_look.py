@@ -104,7 +104,9 @@ def test_the_figures_are_those_of_all_rows_of_an_epoch(name: str, folder: Path) 
 FILES = {
     "images": ["photos"], "masks": ["photos", "masks"], "tar": ["photos-0.tar", "photos-1.tar"],
     "arrays": ["x.npy", "y.npy"], "records": ["r.bin"], "lmdb": ["lmdb/data.mdb"], "csv": ["t.csv"],
-    "scans": ["scans.csv", "0.nii.gz", "1.nii.gz", "2.nii.gz"], "text": ["t.csv"], "tokens": ["tokens.bin"],
+    "scans": ["scans.csv", "0.nii.gz", "1.nii.gz", "2.nii.gz"],
+    "masked scans": ["masked.csv", *(f"{kind}{k}.nii.gz" for kind in ("", "mask-") for k in range(3))],
+    "text": ["t.csv"], "tokens": ["tokens.bin"],
     "drawn": [], "volumes": [], "words": [], "shard": ["grey.bin"],
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from netpart.trained.prediction_files import PredictionOutput, class_probabiliti
 from netpart.trained.prediction_job import PredictionJob, PredictionRequest, make_prediction_job
 from netpart.worker import machine
 from netpart.worker.memory_limit import RESERVE
-from tests.datasets.samples import scans
+from tests.datasets.samples import masked_scans, scans
 from tests.end2end.running import mlp
 from tests.trained.trained_jobs import CLOSE, Trained
 
@@ -99,6 +99,28 @@ def test_a_label_map_of_a_scan_lies_in_its_voxels(tmp_path: Path) -> None:
         assert found.shape == scan.shape == (5, 4, 6)
         assert np.array_equal(found.affine, scan.affine)
         assert np.array_equal(found.read(tuple((0, n) for n in found.shape)), labels.repeat(2, axis=2))
+
+
+def test_scans_are_predicted_without_their_masks(tmp_path: Path) -> None:
+    """Masks of the job's table that are missing do not matter, and a table of new scans has none."""
+    nibabel = pytest.importorskip("nibabel")
+    masked_scans(tmp_path, 2)
+    reads = 'type: kNiftiInput nifti_conf { path: "masked.csv" batchsize: 2 shape: [5, 4, 3] }'
+    (tmp_path / "scans.conf").write_text(VOLUMES % reads)
+    trained = Trained(read_job(tmp_path / "scans.conf"), tmp_path)
+    turned = nibabel.load(tmp_path / "masked-0.nii.gz").as_reoriented(np.array([[2, -1], [0, 1], [1, -1]]))
+    nibabel.save(turned, tmp_path / "turned.nii.gz")
+    (tmp_path / "new.csv").write_text("path\nturned.nii.gz\nmasked-1.nii.gz\n")
+    for path in tmp_path.glob("mask-*"):
+        path.unlink()
+    trained.predict("own.nii.gz", 2, request=PredictionRequest())
+    trained.predict("new.nii.gz", request=PredictionRequest(tmp_path / "new.csv"))
+    own, new = (nibabel.load(tmp_path / f"{name}-0.nii.gz") for name in ("own", "new"))
+    assert (own.shape, new.shape) == ((5, 4, 6), turned.shape)
+    assert np.array_equal(new.affine, turned.affine)
+    again = own.as_reoriented(np.array([[2, -1], [0, 1], [1, -1]]))
+    assert np.array_equal(np.asarray(again.dataobj), np.asarray(new.dataobj))
+    assert len(np.unique(np.asarray(new.dataobj))) > 1
 
 
 def test_labels_are_resampled_to_the_nearest() -> None:

@@ -1,3 +1,3 @@
 """Volumes of NIfTI files."""
 
-__all__ = ["augmentation", "nifti", "resampled_scans", "scan_table"]
+__all__ = ["augmentation", "nifti", "resampled_scans", "scan_masks", "scan_table"]

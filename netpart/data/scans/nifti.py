@@ -42,6 +42,8 @@ class NiftiScan:
         self._proxy = image.dataobj
         self._raw = image.shape
         orientation = import_module("nibabel.orientations")
+        self.file_affine: NDArray[np.float64] = image.affine
+        """The affine of the axes of the file; ``affine`` is that of the axes right, anterior, superior."""
         with _raise_as_data_error(path, "an affine that turns and scales three axes"):
             self._turn = _axis_directions(orientation.io_orientation(image.affine))
             self.affine: NDArray[np.float64] = image.affine @ orientation.inv_ornt_aff(self._turn, image.shape[:3])
@@ -63,13 +65,23 @@ class NiftiScan:
 
     def slabs(self, dtype: DTypeLike = np.float32) -> Iterator[NDArray[Any]]:
         """Yield all voxels, some slices of the file at a time."""
+        for box in self.slab_boxes():
+            yield self.read(box, dtype)
+
+    def slab_boxes(self) -> Iterator[Region]:
+        """Yield the boxes of ``slabs``."""
         # Slices along the slowest axis of the file are contiguous, so each byte is read (and unpacked) once.
         last = int(self._turn[2, 0])
         depth = max(1, SLAB * self.shape[last] // int(np.prod(self.shape)))
         box = [(0, n) for n in self.shape]
         for start in range(0, self.shape[last], depth):
             box[last] = (start, min(start + depth, self.shape[last]))
-            yield self.read(tuple(box), dtype)
+            yield tuple(box)
+
+    def in_file_axes(self, values: NDArray[Any]) -> NDArray[Any]:
+        """``values`` of all voxels, with the order and the directions of the axes of the file."""
+        turned = values[tuple(slice(None, None, self._turn[axis, 1]) for axis in self._order)]
+        return turned.transpose(np.argsort(self._order))
 
 
 def voxel_spacing(affine: NDArray[Any]) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from netpart.data.resize import interpolation_matrix
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.data.scans.augmentation import SAME, Changes
 from netpart.data.scans.nifti import NiftiScan
+from netpart.data.scans.scan_masks import open_mask, read_mask
 from netpart.data.scans.scan_table import LabelledScan
 from netpart.data.scans.scratch_arrays import ScratchArrays
 from netpart.errors import DataError
@@ -25,7 +27,8 @@ class ScanRows(RowSource):
     A volume is interpolated linearly to ``space``. ``normalise`` scales the voxels that are not 0 (0 is the background
     around a brain) to mean 0 and variance 1. ``changes`` draws the change of each row. A read touches only the slabs of
     the file that its box comes from. Boxes that were read are kept on disk for the next pass, in up to ``room`` bytes.
-    ``order`` returns the order of each pass, to replace that of the table. All is computed in ``dtype``.
+    ``order`` returns the order of each pass, to replace that of the table. All is computed in ``dtype``. Masks become
+    a label for each voxel of ``space``, flipped with the scan; the labels of a row are never cut.
     """
 
     def __init__(
@@ -41,15 +44,41 @@ class ScanRows(RowSource):
         self._moments: dict[int, tuple[float, float]] = {}
         self._room = room
         self._kept = dict[Region, ScratchArrays]()
+        self._kept_masks: ScratchArrays | None = None
+
+    def labels(self, box: Region) -> Shape:
+        return (prod(self.shape),) if self._table[0].mask is not None else ()
 
     def fill(self, step: int, lo: int, hi: int, box: Region, out: RowOutputs) -> None:
         records = self._order.records(step, lo, hi).tolist()
+        changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
         if out.label is not None:
-            out.label[...] = [self._table[record].label for record in records]
+            for row, (record, change) in enumerate(zip(records, changes, strict=True)):
+                out.label[row] = self._label(record, change.flip)
         if out.data is not None and out.data.size:
-            changes = self._changes(step, lo, hi) if self._changes else [SAME] * len(records)
             for row, record, change in zip(out.data, records, changes, strict=True):
                 row[0] = change.with_drift(self._volume(record, box[1:], change.flip), box[1:], self.shape[1:])
+
+    def _label(self, record: int, flip: bool) -> Any:
+        """The class of a record, or those of its voxels."""
+        scan = self._table[record]
+        if scan.mask is not None:
+            classes = self._mask(record)
+            return (classes[::-1] if flip else classes).reshape(-1)
+        if scan.label is None:
+            raise DataError(f"{scan.place}: expected a label, got none; add a column `label` or `mask`")
+        return scan.label
+
+    def _mask(self, record: int) -> NDArray[Any]:
+        """The classes of a record's voxels, not flipped."""
+        if self._kept_masks is None:
+            self._kept_masks = ScratchArrays(len(self._table), self.shape[1:], self._room, np.int32)
+            self._room -= self._kept_masks.nbytes
+        found = self._kept_masks.get(record)
+        if found is None:
+            found = read_mask(open_mask(self._table[record]), self.shape[1:])
+            self._kept_masks.put(record, found)
+        return found
 
     def _volume(self, record: int, box: Region, flip: bool) -> NDArray[Any]:
         # Kept without flip: a flipped box is the mirrored box of the unflipped volume, read backwards. So one kept

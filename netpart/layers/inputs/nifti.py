@@ -1,8 +1,10 @@
-"""kNiftiInput: labelled volumes of NIfTI files."""
+"""kNiftiInput: volumes of NIfTI files, with labels or masks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -13,19 +15,24 @@ from netpart.data.row_source import RowSource
 from netpart.data.scans.augmentation import NODES, Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan
 from netpart.data.scans.resampled_scans import ScanRows
-from netpart.data.scans.scan_table import LabelledScan, read_scan_table
+from netpart.data.scans.scan_masks import find_absent_mask, refuse_mask_labels
+from netpart.data.scans.scan_table import LabelledScan, read_scan_table, refuse_scan_labels
+from netpart.errors import MissingData
 from netpart.kernels import philox
+from netpart.layers import UNLABELLED_SCANS
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.stores import data_path
-from netpart.spec import Shape, whole_region
+from netpart.spec import INT, Region, Shape, Spec, whole_region
 
 TRAIN = 1
 
 
 @final
 class NiftiInput(RowInput):
-    """Outputs data (batch, 1, right, anterior, superior) and label (batch,). A part reads only the voxels of its box.
+    """Outputs data (batch, 1, right, anterior, superior) and label: (batch,), or (batch, voxels) of masks.
+
+    A part reads only the voxels of its box, and of a mask all.
 
     The random changes of a scan depend on (seed, name, step, global row) only, the order of the scans on (seed, name).
     """
@@ -33,6 +40,24 @@ class NiftiInput(RowInput):
     types: ClassVar[tuple[str, ...]] = ("kNiftiInput",)
     confs: ClassVar[tuple[str, ...]] = ("nifti_conf",)
     field = "nifti_conf"
+    _table: list[LabelledScan] | None = None
+
+    def infer(self) -> tuple[Spec, ...]:
+        first = self._first_scan()
+        self.labelled = self.conf.user_type != UNLABELLED_SCANS and (first.label is not None or first.mask is not None)
+        data, *labels = super().infer()
+        return data, *(Spec((*each.shape, *self._places(data.shape)), INT) for each in labels)
+
+    def _places(self, shape: Shape) -> Shape:
+        """The axes of the labels of a row, of data of ``shape``."""
+        return (prod(shape[1:]),) if self._first_scan().mask is not None else ()
+
+    def _first_scan(self) -> LabelledScan:
+        """The first line of the table. Without the table it is taken to have a label."""
+        try:
+            return self.table()[0]
+        except MissingData:
+            return LabelledScan(Path(), 0)
 
     def sample(self) -> Shape:
         conf = self.conf.nifti_conf
@@ -49,24 +74,33 @@ class NiftiInput(RowInput):
     def cuts(self) -> tuple[int | str, ...]:
         return (0, 2, 3, 4)
 
-    def table(self, classes: int | None = None, ignored: int | None = None) -> list[LabelledScan]:
-        """The scans and their classes; raises DataError as ``read_scan_table`` does, also for a class of ``classes`` or
-        more that is not ``ignored``."""
-        path = data_path(self, self.conf.nifti_conf.path, self.field, "path")
-        return read_scan_table(path, classes, url_settings(self.data_cache), ignored)
+    def outputs_of(self, region: Region) -> tuple[Region, ...]:
+        return region, *((region[0], *label.whole[1:]) for label in self.outputs[1:])
+
+    def table(self) -> list[LabelledScan]:
+        """The scans and their classes or masks, which are read once; raises DataError as ``read_scan_table`` does."""
+        if self._table is None:
+            path = data_path(self, self.conf.nifti_conf.path, self.field, "path")
+            self._table = read_scan_table(path, url_settings(self.data_cache))
+        return self._table
 
     def records(self) -> int | None:
         return len(self.table())
 
     def data_files(self) -> Sequence[DataPath]:
         table = data_path(self, self.conf.nifti_conf.path, self.field, "path")
-        return [table, *dict.fromkeys(scan.path for scan in self.table())]
+        files = [each for scan in self.table() for each in (scan.path, scan.mask) if each is not None]
+        return [table, *dict.fromkeys(files)]
 
     def check_data(self, phase: int = 1) -> None:
         NiftiScan(self.table()[0].path)
 
     def check_labels(self, classes: int, ignored: int | None = None) -> None:
-        self.table(classes, ignored)
+        if self._first_scan().mask is not None:
+            find_absent_mask(self.table())
+            refuse_mask_labels(self.table(), classes, ignored)
+        else:
+            refuse_scan_labels(self.table(), classes, ignored)
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         conf = self.conf.nifti_conf

@@ -14,7 +14,7 @@ from netpart.data.resize import resize_array
 from netpart.data.scans.augmentation import Changes, ScanChange
 from netpart.data.scans.nifti import NiftiScan, save_volume
 from netpart.data.scans.resampled_scans import ScanRows, voxel_moments
-from netpart.data.scans.scan_table import LabelledScan, read_scan_table
+from netpart.data.scans.scan_table import LabelledScan, read_scan_table, refuse_scan_labels
 from netpart.errors import DataError
 from netpart.spec import Region, extent
 
@@ -151,12 +151,14 @@ def test_a_wrong_table_is_told(text: str, message: str, tmp_path: Path) -> None:
 
 def test_a_class_too_many_is_told_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("path,label\na,1\nb,7\n")
-    assert [scan.label for scan in read_scan_table(tmp_path / "t.csv", 8)] == [1, 7]
+    table = read_scan_table(tmp_path / "t.csv")
+    assert [scan.label for scan in table] == [1, 7]
+    refuse_scan_labels(table, 8)
+    refuse_scan_labels(table, 2, ignored=7)
     with pytest.raises(
         DataError, match=r"t\.csv:3: expected a class from 0 to 6, got 7; correct it, or give the layer"
     ):
-        read_scan_table(tmp_path / "t.csv", 7)
-    assert [scan.label for scan in read_scan_table(tmp_path / "t.csv", 2, ignored=7)] == [1, 7]
+        refuse_scan_labels(table, 7)
 
 
 def test_paths_count_from_the_folder_of_the_table(tmp_path: Path) -> None:
