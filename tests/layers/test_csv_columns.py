@@ -112,11 +112,11 @@ def test_the_first_column_that_is_not_skipped_is_the_label(folder: Path) -> None
     [
         (
             'header: true label_column: "9"',
-            "expected a column of the file: 1 to 5, or one of 'id', 'width', 'species, common',",
+            "expected a column of the file: 1 to 5, or one of 'id', 'width', '",
         ),
         (
             'header: true label_column: "depth"',
-            "expected a column of the file: 1 to 5, or one of 'id', 'width', 'species, common',",
+            "expected a column of the file: 1 to 5, or one of 'id', 'width', '",
         ),
         ('header: true label_column: "1" skip_column: "1"', "expected each column once"),
         ('header: true label_column: "1" has_label: false', "expected no label_column, got has_label: false"),
