@@ -23,7 +23,8 @@ TWO = """
 data_cache {{ mib: 0 deadline: {deadline} }}
 neuralnet {{
   layer {{ name: "data" type: kArrayInput include: kTrain array_conf {{ path: "{at}/a.npy" batchsize: 2 }} }}
-  layer {{ name: "data" type: kArrayInput exclude: kTrain array_conf {{ path: "{at}/b.npy" batchsize: 2 }} }}
+  layer {{ name: "data" type: kArrayInput include: kVal include: kTest
+    array_conf {{ path: "{at}/b.npy" batchsize: 2 }} }}
 }}
 """
 
