@@ -57,7 +57,9 @@ NEXT = {
 def os_error_text(error: OSError) -> str:
     """The text of ``error`` as the words after "got" in a message."""
     text = str(error.strerror or error)
-    return THERE.get(error.errno or 0) or text[:1].lower() + text[1:]
+    if error.errno in THERE and text == os.strerror(error.errno):  # other words are netpart's own
+        return THERE[error.errno]
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 def os_error_message(error: OSError) -> str:
@@ -144,13 +146,19 @@ class ConfigError(JobError):
 
 
 class DataError(JobError):
-    """A data file that is missing, truncated or not what its layer expects; ``at`` is the field that names the file."""
+    """A data file that is missing, truncated or not what its layer expects; ``at`` is the field that names the file.
+
+    ``server`` is the server that could not be reached, if that is the cause: all its files have the same fault.
+    """
+
+    server: str = ""
 
     def of_layer(self, name: str, at: FieldPath) -> DataError:
         """The same error with the name of the layer that reads the file; ``at`` is the field that names the file."""
         named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
         named.at = at
         named.position = self.position
+        named.server = self.server
         return named
 
 
@@ -225,10 +233,12 @@ def _fault_subject(fault: JobError) -> tuple[object, ...]:
     """The key by which two faults are the same.
 
     For a ConfigError with a field it is the field and what was expected of it. ``got`` is not part of it: the same
-    fault may show another value in each phase.
+    fault may show another value in each phase. For a server that cannot be reached it is the server.
     """
     if isinstance(fault, ConfigError) and fault.at:
         return fault.at, fault.who, fault.expected
+    if isinstance(fault, DataError) and fault.server:
+        return ("server", fault.server)
     return fault.at, fault.line()
 
 

@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,12 @@ from tests.thorough import THOROUGH, example_count
 
 for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imported
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# What netpart keeps from one run to the next: tests neither fill nor read that of the user. The processes of one test
+# run inherit the folder of the first.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _cache = TemporaryDirectory(prefix="netpart-cache-", ignore_cleanup_errors=True)
+    os.environ["XDG_CACHE_HOME"] = _cache.name
 
 # A shell that starts the tests in the background has them ignore what a terminal sends; their processes would, too.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from netpart.measure.class_counts import ClassCount
     from netpart.measure.data_look import InputLook
     from netpart.measure.row_look import RowLook
-    from netpart.measure.value_statistics import ChannelValues
+    from netpart.measure.value_statistics import ChannelValues, ValueSummary
 
 LOOK = "show the first rows that a job reads, figures of a sample of them, and what an epoch costs"
 ROWS = (">row", "label", "class", ">min", ">mean", ">max", "values")
 CHANNELS = ("values", ">min", ">mean", ">max", ">std")
+TARGETS = ("targets", *CHANNELS[1:])
 CLASSES = (">class", "name", ">labels", ">share")
 PICTURES = ".png", ".svg", ".html"
 MOST = 16
@@ -95,16 +96,33 @@ def _write_pictures(path: Path, title: str, report: str, drawn: list[Any]) -> No
 
 def _input_lines(look: InputLook) -> list[str]:
     """The lines about one input."""
-    found = [_shape_line(look), "", *_full_columns(ROWS, [_row_cells(row) for row in look.first]).lines(), ""]
+    found = [
+        _shape_line(look),
+        "",
+        *_full_columns(_row_headings(look), [_row_cells(row) for row in look.first]).lines(),
+        "",
+    ]
     if look.values is not None:
-        found += [*_full_columns(CHANNELS, _channel_rows(look)).lines(), _finite_line(look), ""]
-    for name, values in look.scaling.items():
-        shown = ", ".join(f"{value:g}" for value in values)
-        found += [f"{name}: {shown if len(values) == 1 else f'[{shown}]'}"]
+        found += [*_full_columns(CHANNELS, _channel_rows(look)).lines(), _finite_line(look, look.values), ""]
+    found += [_scaling_line(look, name, values) for name, values in look.scaling.items()]
     found += [""] * bool(look.scaling)
     if look.classes:
-        found += [*_full_columns(CLASSES, _class_rows(look.classes)).lines(), _balance_line(look), ""]
+        found += [*_full_columns(CLASSES, _class_rows(look.classes)).lines(), _balance_line(look)]
+        found += [f"label {c.label} is ignored: {c.count:,} labels, {c.share:.1%} of all" for c in look.ignored] + [""]
+    if look.targets is not None:
+        found += [*_full_columns(TARGETS, _target_rows(look)).lines(), _finite_line(look, look.targets), ""]
     return [*found, *_cost_lines(look)]
+
+
+def _scaling_line(look: InputLook, name: str, values: Sequence[float]) -> str:
+    """The line about a field that scales rows; of a file it shows how to write it."""
+    shown = ", ".join(f"{value:g}" for value in values)
+    if not name.endswith("_file"):
+        return f"{name}: {shown if len(values) == 1 else f'[{shown}]'}"
+    kind = name.rpartition(".")[2].removesuffix("_file")
+    if look.type == "kArrayInput":
+        return f'{name}: "{kind}.npy", after numpy.save("{kind}.npy", [{shown}])'
+    return f'{name}: "{kind}.csv", a file with the line {shown.replace(" ", "")}'
 
 
 def _full_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> TextTable:
@@ -117,11 +135,19 @@ def _full_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Tex
 
 def _shape_line(look: InputLook) -> str:
     """The line about the type of an input, and the shape of its rows."""
+    from netpart.units import plural_text
+
     shape = "x".join(map(str, look.shape)) or "one value"
     count = "no" if look.labels is None else "x".join(map(str, look.labels)) or "one"
-    labels = f"{count} {'target' if look.targets else 'label'}" + "s" * (count not in ("one", "1"))
+    labels = f"{count} label" + "s" * (count != "one")
+    if look.targets is not None:
+        labels = plural_text(len(look.targets.channels), "target")
     sizes = f"; {look.sizes}" if look.sizes else ""
     return f"{look.name}: {look.type}, rows of {shape}, {labels}, batch {look.batch}{sizes}"
+
+
+def _row_headings(look: InputLook) -> Sequence[str]:
+    return ROWS if look.targets is None else (ROWS[0], "targets", *ROWS[2:])
 
 
 def _row_cells(row: RowLook) -> tuple[str, ...]:
@@ -136,28 +162,38 @@ def _figure(value: float | None) -> str:
 def _channel_rows(look: InputLook) -> list[tuple[str, ...]]:
     """The rows of the table of channels; the last one is that of all."""
     assert look.values is not None
-    channels, word = look.values.channels, "column" if len(look.shape) == 1 else "channel"
-    rows = [(f"{word} {k}", *_value_cells(each)) for k, each in enumerate(channels[:MOST])] if len(channels) > 1 else []
+    return _figure_rows(look.values, look.columns, "column" if len(look.shape) == 1 else "channel")
+
+
+def _target_rows(look: InputLook) -> list[tuple[str, ...]]:
+    """The rows of the table of targets; the last one is that of all."""
+    assert look.targets is not None
+    return _figure_rows(look.targets, look.target_columns, "target")
+
+
+def _figure_rows(values: ValueSummary, names: Sequence[str], word: str) -> list[tuple[str, ...]]:
+    """The rows of the figures of each channel, by its name or else ``word`` and its number, and of all."""
+    channels = values.channels
+    named = names if len(names) == len(channels) else [f"{word} {k}" for k in range(len(channels))]
+    shown = zip(named, channels[:MOST], strict=False) if len(channels) > 1 or named is names else ()
+    rows: list[tuple[str, ...]] = [(name, *_value_cells(each)) for name, each in shown]
     rows += [(f"{len(channels) - MOST} more", "", "", "", "")] * (len(channels) > MOST)
-    return [*rows, ("all", *_value_cells(look.values.overall))]
+    return [*rows, ("all", *_value_cells(values.overall))]
 
 
 def _value_cells(values: ChannelValues) -> tuple[str, ...]:
     return tuple(map(_figure, (values.minimum, values.mean, values.maximum, values.std)))
 
 
-def _finite_line(look: InputLook) -> str:
-    """The line about values that are not finite."""
-    assert look.values is not None
+def _finite_line(look: InputLook, values: ValueSummary) -> str:
+    """The line about ``values``, or targets, that are not finite."""
     read = f"of {look.cost.rows:,} rows"
-    if not look.values.nan + look.values.infinite:
+    if not values.nan + values.infinite:
         return f"{read}; all values are finite"
-    rows = ", ".join(map(str, look.values.rows))
+    rows = ", ".join(map(str, values.rows))
     order = f"--set {look.name}.{look.shuffled}=false"
     hint = f"; with {order} these are the rows of the files" if look.shuffled else ""
-    return (
-        f"{read}; {look.values.nan} values are NaN and {look.values.infinite} are infinite, first in rows {rows}{hint}"
-    )
+    return f"{read}; {values.nan} values are NaN and {values.infinite} are infinite, first in rows {rows}{hint}"
 
 
 def _class_rows(classes: tuple[ClassCount, ...]) -> list[tuple[str, ...]]:

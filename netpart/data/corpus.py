@@ -9,9 +9,9 @@ from itertools import accumulate
 from pathlib import Path
 
 from netpart.data.byte_source import ByteSource
-from netpart.data.open_bytes import open_bytes
+from netpart.data.open_bytes import missing_data, open_bytes
 from netpart.data.remote.url_listing import list_urls
-from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlPath, UrlSettings, parse_url
+from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlPath, UrlSettings, parse_url, refuse_misspelt_url
 from netpart.errors import DataError, MissingData, os_error_text
 from netpart.files import file_size, is_url
 
@@ -76,6 +76,7 @@ def find_text_files(
         found = path.rglob(f"*{suffix}") if path.is_dir() else map(Path, glob(str(path), recursive=True))
         if files := sorted({file for file in found if file.is_file()}):
             return files
+    refuse_misspelt_url(name)
     ending = f", or a folder with files *{suffix}" if suffix else ""
     raise MissingData(f"{name}: expected a file, or a glob of some{ending}, got nothing there; {hint}")
 
@@ -83,8 +84,8 @@ def find_text_files(
 def _find_text_urls(url: UrlPath, suffix: str) -> list[UrlPath]:
     try:
         return list_urls(url, suffix)
-    except FileNotFoundError:
-        raise MissingData(f"{url}: expected a folder or glob of files, got nothing there; {HINT}") from None
+    except FileNotFoundError as error:
+        raise missing_data(url, "a folder or glob of files", error, HINT) from None
 
 
 def _text_file_size(path: DataPath) -> int:

@@ -29,14 +29,20 @@ def open_data_file(path: DataPath, expected: str, content: str, hint: str) -> By
     """
     try:
         file = open_bytes(path)
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected {expected}, got nothing there; {hint}") from None
+    except FileNotFoundError as error:
+        raise missing_data(path, expected, error, hint) from None
     except OSError as error:
         raise DataError(f"{path}: expected {expected}, got {os_error_text(error)}; {hint}") from error
     if not file.size:
         file.close()
         raise DataError(f"{path}: expected {content}, got an empty file; {hint}")
     return file
+
+
+def missing_data(path: DataPath | str, expected: str, error: FileNotFoundError, hint: str) -> MissingData:
+    """The error for the file or folder at ``path``, which is not there; a URL may have a better hint."""
+    hint = getattr(error, "hint", "") or hint
+    return MissingData(f"{path}: expected {expected}, got {os_error_text(error)}; {hint}")
 
 
 def open_stream(path: DataPath) -> io.BufferedReader:

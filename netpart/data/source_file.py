@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netpart.data.byte_source import ByteSource
-from netpart.data.open_bytes import open_bytes
+from netpart.data.open_bytes import missing_data, open_bytes
 from netpart.data.record_order import RecordOrder
 from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowOutputs, RowSource
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError, os_error_text
 from netpart.spec import Region, Shape, relative_slices, whole_region
 
 HEADER_BYTES = 1 << 16
@@ -132,7 +132,7 @@ def _open_rows(path: DataPath) -> ByteSource:
     """Open the file at ``path``. Raises DataError."""
     try:
         return open_bytes(path)
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected a file of rows, got nothing there; correct --input") from None
+    except FileNotFoundError as error:
+        raise missing_data(path, "a file of rows", error, "correct --input") from None
     except OSError as error:
         raise DataError(f"{path}: expected a file of rows, got {os_error_text(error)}; correct --input") from error

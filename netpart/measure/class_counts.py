@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,19 @@ class LabelCounter:
         numbers, counts = np.unique(labels, return_counts=True)
         self._counts.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
-    def counts(self, names: Sequence[str] = ()) -> tuple[ClassCount, ...]:
-        """The classes by their numbers; those that have a name and no label are among them."""
-        total = max(1, self._counts.total())
-        numbers = sorted({*self._counts, *range(len(names))})
+    def counts(self, names: Sequence[str] = (), ignored: Collection[int] = ()) -> tuple[ClassCount, ...]:
+        """The classes by their numbers; those that have a name and no label are among them, ``ignored`` labels are not.
+
+        Shares are those of the labels that are not ignored.
+        """
+        total = max(1, self._counts.total() - sum(self._counts[n] for n in ignored))
+        numbers = sorted({*self._counts, *range(len(names))} - {*ignored})
         return tuple(ClassCount(n, class_name(n, names), self._counts[n], self._counts[n] / total) for n in numbers)
+
+    def ignored_counts(self, ignored: Collection[int]) -> tuple[ClassCount, ...]:
+        """The ``ignored`` labels, with their shares of all labels."""
+        total = max(1, self._counts.total())
+        return tuple(ClassCount(n, "", self._counts[n], self._counts[n] / total) for n in sorted(ignored))
 
 
 def class_name(label: int, names: Sequence[str]) -> str:

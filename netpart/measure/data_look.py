@@ -15,6 +15,7 @@ from netpart.layers.inputs.rows import RowInput
 from netpart.layers.layer import Layer
 from netpart.measure.class_counts import ClassCount, LabelCounter
 from netpart.measure.epoch_size import EpochSize, measure_epoch
+from netpart.measure.ignored_labels import find_ignored_labels
 from netpart.measure.input_rows import InputRows, open_input_rows
 from netpart.measure.row_look import RowLook, describe_row, labels_are_tokens
 from netpart.measure.scaling_fields import suggest_scaling
@@ -50,16 +51,16 @@ class ReadCost:
 class InputLook:
     """What the rows of one input layer are. ``sizes`` describes its images or scans before they are scaled.
 
-    ``labels`` is the shape of the labels of a row or, with ``targets``, of the numbers to predict. ``scaling`` are the
-    fields, and their values, with which the sampled values get mean 0 and standard deviation 1.
-    ``shuffled`` is the field that sets another order than that of the files, "" without one.
+    ``scaling`` are the fields, and their values, with which the sampled values get mean 0 and standard deviation 1.
+    ``shuffled`` is the field that sets another order than that of the files, "" without one. ``ignored`` are the labels
+    that a layer of the job ignores, apart from the ``classes``. ``targets`` are the figures of numbers to predict.
+    ``columns`` and ``target_columns`` are the names of the values and targets of a row, if they have any.
     """
 
     name: str
     type: str
     shape: Shape
     labels: Shape | None
-    targets: bool
     batch: int
     sizes: str
     shuffled: str
@@ -67,6 +68,10 @@ class InputLook:
     values: ValueSummary | None
     scaling: dict[str, list[float]]
     classes: tuple[ClassCount, ...]
+    ignored: tuple[ClassCount, ...]
+    targets: ValueSummary | None
+    columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
     epoch: EpochSize
     cost: ReadCost
 
@@ -87,10 +92,11 @@ def look_at_data(job: Job, phase: str, rows: int, sample: int) -> Iterator[tuple
     the errors of the inputs, each at its place in the job.
     """
     for source in open_input_rows(job, phase):
-        yield _look_at_input(source, rows, sample)
+        ignored = find_ignored_labels(job.proto, phase, source.node.name)
+        yield _look_at_input(source, rows, sample, ignored)
 
 
-def _look_at_input(source: InputRows, rows: int, sample: int) -> tuple[InputLook, ShownRows]:
+def _look_at_input(source: InputRows, rows: int, sample: int, ignored: frozenset[int]) -> tuple[InputLook, ShownRows]:
     layer, node = source.node.layer, source.node
     with locate_errors(node.at, node.conf):
         if isinstance(layer, RowInput):
@@ -106,15 +112,18 @@ def _look_at_input(source: InputRows, rows: int, sample: int) -> tuple[InputLook
         name=node.name,
         type=epoch.type,
         shape=() if shown.data is None else shown.data.shape[1:],
-        labels=None if shown.label is None else shown.label.shape[1:],
-        targets=shown.label is not None and shown.label.dtype.kind == "f",
+        labels=None if shown.label is None or reader.targets else shown.label.shape[1:],
         batch=source.batch,
         sizes=find_source_sizes(layer),
         shuffled=_shuffled_field(layer),
         first=tuple(describe_row(layer, n, *row, names) for n, row in enumerate(_pairs(shown))),
         values=values,
         scaling=suggest_scaling(layer, values),
-        classes=reader.labels.counts(names) if reader.labels else (),
+        classes=reader.labels.counts(names, ignored) if reader.labels else (),
+        ignored=reader.labels.ignored_counts(ignored) if reader.labels else (),
+        targets=reader.targets.summary() if reader.targets else None,
+        columns=layer.column_names() if isinstance(layer, RowInput) else (),
+        target_columns=layer.target_names() if isinstance(layer, RowInput) and reader.targets else (),
         epoch=epoch,
         cost=_read_cost(source, count, epoch),
     )
@@ -153,6 +162,7 @@ class _SampleReader:
         self._kept: list[tuple[Values | None, Values | None]] = []
         self.values: ValueStatistics | None = None
         self.labels: LabelCounter | None = None
+        self.targets: ValueStatistics | None = None
 
     def read(self, count: int) -> None:
         """Read the first ``count`` rows, and add them to the figures."""
@@ -163,12 +173,20 @@ class _SampleReader:
             if data is not None:
                 self.values = self.values or ValueStatistics(() if tokens else data.shape[1:])
                 self.values.add(first, data)
-            if label is not None and label.dtype.kind == "i" and not labels_are_tokens(self._source.node.layer):
-                self.labels = self.labels or LabelCounter()
-                self.labels.add(label)
+            if label is not None and not labels_are_tokens(self._source.node.layer):
+                self._add_labels(first, label)
             if first < self._rows:
                 kept = self._rows - first
                 self._kept.append((None if data is None else data[:kept], None if label is None else label[:kept]))
+
+    def _add_labels(self, first: int, label: Values) -> None:
+        """Add the labels of a block of rows, classes or numbers to predict."""
+        if label.dtype.kind == "f":
+            self.targets = self.targets or ValueStatistics(label.shape[1:])
+            self.targets.add(first, label)
+        else:
+            self.labels = self.labels or LabelCounter()
+            self.labels.add(label)
 
     def shown(self) -> ShownRows:
         """The first rows."""

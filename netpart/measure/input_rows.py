@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Values = NDArray[Any]
 AHEAD = "image_conf", "array_conf", "nifti_conf", "store_conf"
 """The confs with a field ``prefetching``."""
+LABELS = "label", "target"
+"""Names of outputs with what is to be predicted."""
 
 
 @dataclass
@@ -74,7 +76,7 @@ class InputRows:
         return [n for n in self.net.nodes if any(source.node == self.node.index for source in n.sources)]
 
     def read(self, first: int, last: int) -> tuple[Values | None, Values | None]:
-        """The data and the labels, or targets, of the global rows ``first`` to ``last`` (excluded), of one mini-batch.
+        """The data and the labels (or targets) of the global rows ``first`` to ``last`` (excluded), of one mini-batch.
 
         Raises what the layer raises, at its place in the job.
         """
@@ -84,7 +86,7 @@ class InputRows:
         for node in self.readers:
             outputs = self._outputs(node, lo, lo + last - first)
             for name, values in zip(node.layer.output_names, outputs, strict=False):
-                if name in ("label", "target"):
+                if name in LABELS:
                     label = values
                 elif data is None:
                     data = values

@@ -43,7 +43,7 @@ def describe_row(
     """The look of a row that ``layer`` has read. ``names`` are those of the classes."""
     values = np.zeros(0) if data is None else data[np.isfinite(data)].astype(np.float64)
     low, mean, high = (float(take(values)) if values.size else None for take in (np.min, np.mean, np.max))
-    single = label is not None and not label.shape
+    single = label is not None and not label.shape and label.dtype.kind != "f"
     name = class_name(int(label), names) if label is not None and single else ""
     shown = "" if label is None or labels_are_tokens(layer) else _labels_text(label)
     return RowLook(number, shown, name, low, mean, high, "" if data is None else _values_text(layer, data))
@@ -55,9 +55,9 @@ def labels_are_tokens(layer: Layer) -> bool:
 
 
 def _labels_text(label: NDArray[Any]) -> str:
-    """The labels of a row; of many, the different ones. Targets are shown from the first on."""
+    """The labels of a row; of many, the different ones. Targets are numbers, of which the first are shown."""
     if label.dtype.kind == "f":
-        return _numbers_text(label.reshape(-1), SHOWN)
+        return " ".join(f"{value:.4g}" for value in label.reshape(-1)[:SHOWN].tolist()) + " ..." * (label.size > SHOWN)
     if label.size <= SHOWN:
         return " ".join(map(str, label.reshape(-1).tolist()))
     found = np.unique(label).tolist()

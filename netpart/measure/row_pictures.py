@@ -73,7 +73,7 @@ def _planes(shades: Shades) -> list[Shades]:
 
 def _masked(shades: Shades, label: NDArray[Any]) -> Iterator[Shades]:
     """The same with the colours of classes over it, if ``label`` has a class for each place; class 0 has no colour."""
-    if label.dtype.kind != "i" or label.ndim != 1 or label.size != shades.size // 3 or label.size == 1:
+    if label.dtype.kind == "f" or label.ndim != 1 or label.size != shades.size // 3 or label.size == 1:
         return
     classes = label.reshape(shades.shape[:-1])
     hues = np.array([[int(hue[i : i + 2], 16) / 255 for i in (0, 2, 4)] for hue in HUES])

@@ -13,15 +13,21 @@ SCALED = {"kRecordInput": "store_conf", "kCSVInput": "store_conf", "kArrayInput"
 """Types with the fields mean_value and std_value, and the conf that has them."""
 
 
+OF_COLUMNS = "kCSVInput", "kArrayInput"
+"""Types whose columns are features, with a mean and a deviation each; their mean_file is easily written by hand."""
+
+
 def suggest_scaling(layer: Layer, values: ValueSummary | None) -> dict[str, list[float]]:
     """Field -> its values, with which rows as the sampled ones get mean 0 and standard deviation 1.
 
     The scaling that the job has already is undone. Empty for layers without such fields, with files of them, for tokens
-    and for values that are constant.
+    and for values that are constant. Of a mean_file and a std_file it is their content, one value per column.
     """
-    if values is None or layer.output.dtype == INT or any(not channel.std for channel in values.channels):
+    if values is None or layer.output.dtype == INT or not values.overall.std:
         return {}
     if isinstance(layer, ImagesInput):
+        if any(not channel.std for channel in values.channels):
+            return {}
         conf = layer.conf.image_conf
         return _fields("image_conf", ("mean", "std"), _unscaled(values.channels, [*conf.mean] or [0.0], [*conf.std]))
     field = next((SCALED[name] for name in layer.types if name in SCALED), "")
@@ -30,7 +36,10 @@ def suggest_scaling(layer: Layer, values: ValueSummary | None) -> dict[str, list
     store = getattr(layer.conf, field)
     if store.mean_file or store.std_file:
         return {}
-    unscaled = _unscaled([values.overall], [store.mean_value], [store.std_value or 1.0])
+    mean, std = [store.mean_value], [store.std_value or 1.0]
+    if len(layer.output.shape) == 2 and len(values.channels) > 1 and layer.types[0] in OF_COLUMNS:
+        return _fields(field, ("mean_file", "std_file"), _unscaled(values.channels, mean, std))
+    unscaled = _unscaled([values.overall], mean, std)
     return _fields(field, ("mean_value", "std_value"), unscaled)
 
 

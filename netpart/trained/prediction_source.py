@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
+from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, refuse_misspelt_url, url_settings
 from netpart.data.source_file import SUFFIX
 from netpart.data.stores.store import open_store
 from netpart.errors import ConfigError, NetpartError
@@ -38,7 +38,11 @@ ORDERS = "shuffle", "random_skip"
 
 def parse_source(job: Job, text: str) -> DataPath:
     """The file or URL that ``text`` names, to be read by the settings of ``job``. Raises DataError for a wrong URL."""
-    return parse_url(text, url_settings(job.proto.data_cache)) if is_url(text) else Path(text)
+    if is_url(text):
+        return parse_url(text, url_settings(job.proto.data_cache))
+    if not Path(text).exists():
+        refuse_misspelt_url(text)
+    return Path(text)
 
 
 def read_source(job: Job, part: JobProto, source: DataPath | None) -> JobProto:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 from netpart.cli.main import VERBS
 from tests.house.tree import ROOT
@@ -29,10 +28,10 @@ def loaded_by(code: str) -> set[str]:
     return set(python(f"{code}\nimport sys; print(*sys.modules)").splitlines()[-1].split())
 
 
-def seconds_of(code: str) -> float:
-    started = time.perf_counter()
-    python(code)
-    return time.perf_counter() - started
+def processor_seconds_of(code: str) -> float:
+    """The processor time of a Python that runs ``code``; on a busy machine its wall time would be longer."""
+    ended = "import atexit, time; atexit.register(lambda: print(time.process_time()))"
+    return float(python(f"{ended}\n{code}").splitlines()[-1])
 
 
 def test_importing_netpart_imports_nothing_large() -> None:
@@ -63,8 +62,8 @@ def test_a_worker_starts_without_what_only_links_between_hosts_take() -> None:
 
 
 def test_help_answers_at_once() -> None:
-    """0.15 s is what we aim for on an idle machine; the bound here leaves room for a busy one."""
-    assert min(seconds_of(HELP) for _ in range(5)) < 0.5
+    """0.15 s is what we aim for; the bound here leaves room for a slow processor, and for one with other work."""
+    assert min(processor_seconds_of(HELP) for _ in range(5)) < 0.5
 
 
 def test_help_names_the_verbs() -> None:

@@ -110,8 +110,14 @@ def test_the_first_column_that_is_not_skipped_is_the_label(folder: Path) -> None
 @pytest.mark.parametrize(
     ("conf", "said"),
     [
-        ('header: true label_column: "9"', "expected a column of the file: 1 to 5, or one of id, width,"),
-        ('header: true label_column: "depth"', "expected a column of the file: 1 to 5, or one of id, width,"),
+        (
+            'header: true label_column: "9"',
+            "expected a column of the file: 1 to 5, or one of 'id', 'width', '",
+        ),
+        (
+            'header: true label_column: "depth"',
+            "expected a column of the file: 1 to 5, or one of 'id', 'width', '",
+        ),
         ('header: true label_column: "1" skip_column: "1"', "expected each column once"),
         ('header: true label_column: "1" has_label: false', "expected no label_column, got has_label: false"),
     ],
@@ -139,3 +145,16 @@ def test_an_error_after_a_quoted_line_feed_names_its_line(folder: Path) -> None:
     (folder / "a.csv").write_text(TABLE.replace("d,7", "d,x"))
     with pytest.raises(DataError, match=r"a\.csv:6: column 2: expected a number, got 'x'"):
         first_rows(layer(folder, WORDS))
+
+
+def test_names_are_quoted_in_messages_and_each_hint_is_there_once(tmp_path: Path) -> None:
+    """A name with a comma is one name; one in other letters is suggested."""
+    (tmp_path / "t.csv").write_text('a,"b, m",Kind\n1,2,dog\n')
+
+    with pytest.raises(ConfigError, match=r"or one of 'a', 'b, m', 'Kind', got 'kind'; did you mean 'Kind'\?"):
+        layer(tmp_path, 'header: true label_column: "kind"', "t.csv")
+    with pytest.raises(DataError) as found:
+        first_rows(layer(tmp_path, 'header: true label_column: "Kind"', "t.csv"))
+    said = str(found.value)
+    assert said.count("name a classes_file") == 1
+    assert "column 3: expected a label, a whole number from 0, got 'dog'; correct it or delete the line" in said

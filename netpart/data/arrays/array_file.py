@@ -10,7 +10,7 @@ from netpart.data.arrays.npz_archive import npz_names, open_npz_array
 from netpart.data.arrays.numpy_header import open_npy_array
 from netpart.data.arrays.row_array import RowArray
 from netpart.data.open_bytes import open_data_file
-from netpart.data.remote.url_path import DataPath
+from netpart.data.remote.url_path import DataPath, UrlPath
 from netpart.errors import DataError
 
 ZIP = b"PK\x03\x04"
@@ -20,6 +20,7 @@ CONTAINERS: dict[bytes, tuple[Callable[[DataPath], list[str]], Callable[[DataPat
 }
 """First bytes of files with several arrays -> their names, and the opener of one."""
 HINT = "correct the path, or save the array with numpy.save"
+URL_HINT = "correct the URL, or copy the array there anew"
 
 
 def open_array(path: DataPath, name: str = "", others: Sequence[str] = (), field: str = "data") -> RowArray:
@@ -27,7 +28,7 @@ def open_array(path: DataPath, name: str = "", others: Sequence[str] = (), field
 
     ``field`` is the field of array_conf that gives the name. Raises DataError if there is no such array.
     """
-    file = open_data_file(path, "a file with an array", "an array", HINT)
+    file = open_data_file(path, "a file with an array", "an array", URL_HINT if isinstance(path, UrlPath) else HINT)
     head = file.read(0, min(file.size, len(HDF5)))
     for magic, (names, opened) in CONTAINERS.items():
         if head.startswith(magic):

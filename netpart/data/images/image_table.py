@@ -10,10 +10,10 @@ from io import StringIO
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.data.open_bytes import read_whole_bytes
+from netpart.data.open_bytes import missing_data, read_whole_bytes
 from netpart.data.remote.file_systems import FileFacts
 from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlSettings, join_data_path, path_text
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError, os_error_text
 
 TABLE = 256 << 20
 """Largest number of bytes of a list."""
@@ -78,8 +78,8 @@ def _csv_lines(path: DataPath) -> list[tuple[int, list[str]]]:
     try:
         text = read_whole_bytes(path, TABLE).decode()
         return [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row]
-    except FileNotFoundError:
-        raise MissingData(f"{path}: expected a folder of images or a list of them, got nothing there; {HINT}") from None
+    except FileNotFoundError as error:
+        raise missing_data(path, "a folder of images or a list of them", error, HINT) from None
     except OSError as error:
         got = os_error_text(error)
         raise DataError(f"{path}: expected a folder of images or a list of them, got {got}; {HINT}") from error

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from netpart.data.images.encoded_image import SUFFIXES
 from netpart.data.images.image_table import HINT
+from netpart.data.open_bytes import missing_data
 from netpart.data.remote.file_systems import FileFacts
 from netpart.data.remote.url_listing import list_tree
 from netpart.data.remote.url_path import DataPath, UrlPath
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError, os_error_text
 
 LISTS = "write a CSV file of lines `path,label` next to it, and name that"
 
@@ -85,5 +86,6 @@ def _is_image(name: str) -> bool:
 
 
 def _raise_unreadable(error: OSError) -> None:
-    kind = MissingData if isinstance(error, FileNotFoundError) else DataError
-    raise kind(f"{error.filename}: expected a folder of images, got {os_error_text(error)}; {HINT}") from error
+    if isinstance(error, FileNotFoundError):
+        raise missing_data(str(error.filename), "a folder of images", error, HINT) from error
+    raise DataError(f"{error.filename}: expected a folder of images, got {os_error_text(error)}; {HINT}") from error

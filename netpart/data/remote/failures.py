@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from netpart.data.remote.tls_mismatch import find_tls_mismatch
 from netpart.data.remote.url_path import CREDENTIALS, UrlPath
 
 _PASSING = (408, 425, 429)
@@ -31,13 +32,25 @@ class SurplusAnswer(Exception):
     """More bytes than requested."""
 
 
+class MissingUrl(FileNotFoundError):
+    """There is no such file or folder at a URL. ``hint`` is the next step, "" if the reader knows a better one."""
+
+    def __init__(self, url: UrlPath, got: str = "nothing there", hint: str = "") -> None:
+        super().__init__(2, got, str(url))
+        self.hint = hint
+
+
 @dataclass(frozen=True)
 class RequestFailure:
-    """A failed request: the words after "got", the next step, and whether a later request may succeed."""
+    """A failed request: the words after "got", the next step, and whether a later request may succeed.
+
+    ``unreached``: there was no connection to the server, or no answer, so the same holds for all its files.
+    """
 
     got: str
     hint: str = ""
     passing: bool = False
+    unreached: bool = False
 
 
 def describe_failure(error: BaseException, url: UrlPath) -> RequestFailure:
@@ -50,6 +63,8 @@ def describe_failure(error: BaseException, url: UrlPath) -> RequestFailure:
         return RequestFailure(got, "check that the file is complete on its server", passing=True)
     if type(error).__name__ == "TooManyRedirects":
         return RequestFailure("redirects without end", "correct the URL: open it in a browser, say")
+    if mismatch := find_tls_mismatch(error, url):
+        return RequestFailure(*mismatch, unreached=True)
     status = _http_status(error) or (_http_status(error.__cause__) if error.__cause__ else 0)
     if status in (401, 403) or isinstance(error, PermissionError) or type(error).__name__ in _CREDENTIALS:
         return _refused_access(url, status)
@@ -66,6 +81,14 @@ def is_missing(error: BaseException) -> bool:
     return error.__cause__ is None or _http_status(error.__cause__) in (404, 410)
 
 
+def describe_missing(error: BaseException, url: UrlPath) -> MissingUrl:
+    """The error for a URL of which ``error`` reports that there is no such file."""
+    if "bucket does not exist" in str(error):
+        return MissingUrl(url, f"no bucket {url.host.netloc}", "correct its name, or create it")
+    status = _http_status(error.__cause__) if error.__cause__ and url.protocol in ("http", "https") else 0
+    return MissingUrl(url, _status_text(status), "correct the URL") if status else MissingUrl(url)
+
+
 def root_failure(error: BaseException) -> BaseException:
     """The cause of ``error``, if fsspec hid it in the error of a missing file."""
     return error.__cause__ if isinstance(error, FileNotFoundError) and error.__cause__ else error
@@ -78,20 +101,24 @@ def _refused_access(url: UrlPath, status: int) -> RequestFailure:
 
 
 def _http_failure(status: int) -> RequestFailure:
-    name = HTTPStatus(status).phrase if status in {*HTTPStatus} else "unknown"
     passing = status >= 500 or status in _PASSING
     hint = "look at the server's state, and start the run again" if passing else "correct the URL"
-    return RequestFailure(f"HTTP {status} ({name})", hint, passing)
+    return RequestFailure(_status_text(status), hint, passing)
+
+
+def _status_text(status: int) -> str:
+    name = HTTPStatus(status).phrase if status in {*HTTPStatus} else "unknown"
+    return f"HTTP {status} ({name})"
 
 
 def _connection_failure(error: BaseException) -> RequestFailure:
     hint = "check the host's name and the network, and start the run again"
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-        return RequestFailure("no answer", hint, passing=True)
+        return RequestFailure("no answer", hint, passing=True, unreached=True)
     # Addresses in the texts of libraries may have a signature after the question mark.
     said = _system_text(error) or str(error)
     text = re.sub(r"\?\S*", "?...", " ".join(said.split()))[:_LONGEST]
-    return RequestFailure(text or type(error).__name__, hint, passing=True)
+    return RequestFailure(text or type(error).__name__, hint, passing=True, unreached=True)
 
 
 def _system_text(error: BaseException | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ CREDENTIALS = {
     "memory": "nothing",
 }
 """Protocols that netpart reads, and the environment variables that have the credentials of each."""
+
+_MISSPELT = re.compile(rf"({'|'.join(CREDENTIALS)})(?::/?|//)(?!/)")
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,14 @@ def parse_url(text: str, settings: UrlSettings = DEFAULTS) -> UrlPath:
     if not parts.netloc and parts.scheme != "memory":
         raise DataError(f"{shown}: expected a host or bucket after {parts.scheme}://, got none; write it")
     return UrlPath(text, settings)
+
+
+def refuse_misspelt_url(text: str) -> None:
+    """Raise DataError for a path, where nothing is, that looks like a URL without its slashes."""
+    found = _MISSPELT.match(text)
+    if found:
+        right = f"{found[1]}://{text[found.end() :]}"
+        raise DataError(f"{text}: expected two slashes after {found[1]}: in a URL, got others; write {right}")
 
 
 def data_path_of(text: str, settings: UrlSettings = DEFAULTS) -> DataPath:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from netpart.data.gzip_length import checked_file_length, is_gzipped, refuse_short_file
-from netpart.data.open_bytes import ByteStream, open_bytes
+from netpart.data.open_bytes import ByteStream, missing_data, open_bytes
 from netpart.data.remote.url_path import DataPath, UrlPath
-from netpart.errors import LONGEST, DataError, MissingData, NetpartError, os_error_text
+from netpart.errors import LONGEST, DataError, NetpartError, os_error_text
 from netpart.spec import Region, Shape, size
 
 SLAB = 1 << 22
@@ -114,9 +114,9 @@ def _load_nifti(path: DataPath) -> Any:
     library = _import_nibabel()
     try:
         checked_file_length(path)  # refuses a pipe, on which nibabel would block
-    except FileNotFoundError:
+    except FileNotFoundError as error:
         hint = "correct the path; the paths of a table of scans count from its folder"
-        raise MissingData(f"{path}: expected a scan, got nothing there; {hint}") from None
+        raise missing_data(path, "a scan", error, hint) from None
     except OSError as error:
         got = os_error_text(error)
         raise DataError(f"{path}: expected a NIfTI file (.nii or .nii.gz), got {got}; name a readable file") from error

@@ -6,9 +6,9 @@ import csv
 from dataclasses import dataclass, field
 from io import StringIO
 
-from netpart.data.open_bytes import read_whole_bytes
+from netpart.data.open_bytes import missing_data, read_whole_bytes
 from netpart.data.remote.url_path import DEFAULTS, DataPath, UrlSettings, join_data_path
-from netpart.errors import DataError, MissingData, os_error_text
+from netpart.errors import DataError, os_error_text
 
 HEAD = ["path", "label"]
 MASKED = ["path", "mask"]
@@ -54,9 +54,9 @@ def _table_lines(path: DataPath) -> list[tuple[int, list[str]]]:
     try:
         text = read_whole_bytes(path, TABLE).decode()
         return [(n, row) for n, row in enumerate(csv.reader(StringIO(text, "")), 1) if row]
-    except FileNotFoundError:
+    except FileNotFoundError as error:
         hint = "correct nifti_conf.path, or see `netpart data phantom --help`"
-        raise MissingData(f"{path}: expected a table of scans, got nothing there; {hint}") from None
+        raise missing_data(path, "a table of scans", error, hint) from None
     except OSError as error:
         got = os_error_text(error)
         raise DataError(f"{path}: expected a table of scans, got {got}; correct nifti_conf.path") from error

@@ -89,10 +89,9 @@ def _parse_label(cell: bytes, i: int) -> int:
         label = int(cell)
     except ValueError:
         wanted = "a label, a whole number from 0"
-        where = LABEL_FIRST if i == 0 else WORDS
-        raise _column_error(
-            i, wanted, cell, f"{where}: {_mend_hint(cell)}, or number the classes; {NO_LABEL}; {WORDS}; {TARGET}"
-        ) from None
+        where = f"{LABEL_FIRST}: " if i == 0 else ""
+        hint = f"{where}{_mend_hint(cell)}, or number the classes; {NO_LABEL}; {WORDS}; {TARGET}"
+        raise _column_error(i, wanted, cell, hint) from None
     if label not in _INT32:
         raise _column_error(i, "a label of 32 bits", cell, f"{LABEL_FIRST}: {NO_LABEL}")
     return label

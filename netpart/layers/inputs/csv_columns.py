@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 from netpart.data.stores.csv_decode import CsvColumns
@@ -40,6 +41,16 @@ def _find_column(layer: Layer, field: str, i: int, count: int, names: Sequence[s
         return names.index(name)
     if name.isdecimal() and 1 <= int(name) <= count:
         return int(name) - 1
-    known = ", ".join(names[:20]) or "no names without header: true"
+    # Quoted: a name may have commas and spaces.
+    known = ", ".join(map(repr, names[:20]))
     expected = f"a column of the file: 1 to {count}, or one of {known}" if names else f"a number from 1 to {count}"
-    raise fault(layer, expected, repr(name), "" if names else known, FIELD, field, i)
+    raise fault(layer, expected, repr(name), _name_hint(name, names), FIELD, field, i)
+
+
+def _name_hint(name: str, names: Sequence[str]) -> str:
+    """The next step for a ``name`` that is not among ``names``."""
+    if not names:
+        return "no names without header: true"
+    plain = {each.strip().casefold(): each for each in reversed(names)}
+    near = difflib.get_close_matches(name.strip().casefold(), plain, 1, 0.8)
+    return f"did you mean {plain[near[0]]!r}?" if near else ""

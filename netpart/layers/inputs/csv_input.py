@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -135,6 +135,25 @@ class CSVInput(RowInput):
             path = self._classes_path()
             hint = "give the layer below the loss as many outputs, or correct the file"
             raise DataError(f"{path}: expected at most {classes} classes, got {len(found)}; {hint}")
+
+    def class_names(self) -> tuple[str, ...]:
+        if not self.conf.store_conf.classes_file or not self.labelled or not self._classes_path().exists():
+            return ()
+        return tuple(word.decode(errors="replace") for word in read_classes(self._classes_path()))
+
+    def column_names(self) -> tuple[str, ...]:
+        return self._names_of("values")
+
+    def target_names(self) -> tuple[str, ...]:
+        return self._names_of("labels")
+
+    def _names_of(self, kind: Literal["labels", "values"]) -> tuple[str, ...]:
+        """The names of the columns of one kind in the header; none without a header."""
+        names = self._header()
+        if not names:
+            return ()
+        with self._store() as store:
+            return tuple(names[i] for i in getattr(self._columns(store), kind) if i < len(names))
 
     def data_files(self) -> Sequence[DataPath]:
         return store_files(self, "store_conf")

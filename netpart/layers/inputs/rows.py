@@ -87,6 +87,14 @@ class RowInput(Layer):
         """The names of the classes in the order of their labels, if the data has names. May open the data."""
         return ()
 
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the values of a row, if its data has names. May open the data."""
+        return ()
+
+    def target_names(self) -> tuple[str, ...]:
+        """The names of the targets of a row, if its data has names. May open the data."""
+        return ()
+
     def infer(self) -> tuple[Spec, ...]:
         check_sources(self)
         if not self.conf.HasField(self.field):

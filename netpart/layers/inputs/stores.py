@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, url_settings
+from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, refuse_misspelt_url, url_settings
 from netpart.data.stores.decode import Decode
 from netpart.data.stores.lmdb_store import DATA as LMDB_FILE
 from netpart.data.stores.rows import RowReader
@@ -36,7 +36,10 @@ def data_path(layer: Layer, path: str, *at: str) -> DataPath:
         return _parse_data_url(layer, path, at)
     # If neither exists, the path in the folder is returned: it is the better name for the error of the reader.
     in_folder = layer.folder / path
-    return Path(path) if not in_folder.exists() and Path(path).exists() else in_folder
+    if in_folder.exists() or not Path(path).exists():
+        _refuse_misspelt_url(in_folder, path, at)
+        return in_folder
+    return Path(path)
 
 
 def store_files(layer: Layer, field: str) -> tuple[DataPath]:
@@ -51,6 +54,16 @@ def local_path(layer: Layer, path: str, *at: str) -> Path:
     if isinstance(found, Path):
         return found
     raise fault(layer, "a path on this machine", str(found), "copy it here first", *at)
+
+
+def _refuse_misspelt_url(in_folder: Path, path: str, at: tuple[str, ...]) -> None:
+    """Raise DataError at the field ``at`` for what looks like a URL and is no file."""
+    try:
+        if not in_folder.exists():
+            refuse_misspelt_url(path)
+    except DataError as error:
+        error.at = at
+        raise
 
 
 def _parse_data_url(layer: Layer, path: str, at: tuple[str, ...]) -> UrlPath:

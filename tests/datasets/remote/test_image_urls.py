@@ -155,7 +155,9 @@ def test_an_image_that_is_missing_is_named_with_its_line(web: FileServer, tmp_pa
     web.files["/l.csv"] = b"1.png,0\n\n2.png?sig=SECRET,0\nhttp://%b/3.png?sig=SECRET,0\n" % web.address.encode()
     url = own(f"http://{web.address}/l.csv?sig=SECRET", tmp_path, 4.0)
     samples = ImageFiles(read_image_table(url, settings=url.settings), url.settings)
-    with pytest.raises(DataError, match=r"/l\.csv:1: http://.*/1\.png: expected an image, got nothing there; correct"):
+    with pytest.raises(
+        DataError, match=r"/l\.csv:1: http://.*/1\.png: expected an image, got HTTP 404 \(Not Found\); correct"
+    ):
         samples.image(0)
     web.files |= {"/1.png": b"x", "/3.png": b"x"}
     assert samples.image(0) == b"x"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def test_a_local_table_may_list_urls(folder: Path, files: dict[str, bytes], tmp_
         for k in (0, 1):
             assert np.array_equal(NiftiScan(found[k].path).read(box), NiftiScan(folder / f"scan-{k}.nii.gz").read(box))
         with pytest.raises(
-            netpart.NetpartError, match=r"^http://.*/scan-2\.nii\.gz: expected a scan, got nothing there"
+            netpart.NetpartError, match=r"^http://.*/scan-2\.nii\.gz: expected a scan, got HTTP 404 \(Not Found\); cor"
         ):
             NiftiScan(found[2].path)
         web.files["/bucket/d/scan-2.nii.gz"] = files["/bucket/d/scan-0.nii.gz"][:90]
@@ -109,21 +110,34 @@ def break_server(web: FileServer) -> Callable[[object], None]:
     return hear
 
 
-@pytest.mark.slow
-def test_a_server_that_fails_in_a_run_is_one_message(tmp_path: Path) -> None:
-    """It names layer, URL and cause; what follows the question mark is in no log and no message of the run."""
+def run_until_its_server_fails(folder: Path, deadline: float) -> list[str]:
+    """The error of the run of a job whose server refuses all after the first step, and the logs of its workers."""
     with file_server({"/a.txt": np.random.default_rng(1).bytes(6 << 20)}) as web:
-        conf = tmp_path / "a.conf"
+        conf = folder / "a.conf"
         text = f'text_conf {{ files: "http://{web.address}/a.txt?sig=SECRET" window: 7 batchsize: 6 }}'
         conf.write_text(
             'name: "n" train_steps: 1000000 disp_freq: 1 train_one_batch { alg: kBP } cluster { workspace: "ws" }'
-            "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.001 } } data_cache { mib: 0 deadline: 1 }"
+            "updater { type: kSGD learning_rate { type: kFixed base_lr: 0.001 } }"
+            f"data_cache {{ mib: 0 deadline: {deadline} }}"
             f'neuralnet {{ {TOKENS} layer {{ name: "data" type: kTextInput {text} }} }}'
         )
-        with pytest.raises(
-            netpart.NetpartError, match=r"data.*http://.*/a\.txt: expected bytes .*, got HTTP 503"
-        ) as found:
-            netpart.run(conf, 2, workspace=tmp_path / "ws", listener=break_server(web))
-        assert "Traceback" not in str(found.value)
-        said = [str(found.value), *(path.read_text() for path in (tmp_path / "ws").rglob("*.log"))]
+        with pytest.raises(netpart.NetpartError) as found:
+            netpart.run(conf, 2, workspace=folder / "ws", listener=break_server(web))
+    return [str(found.value), *(path.read_text() for path in (folder / "ws").rglob("*.log"))]
+
+
+@pytest.mark.slow
+def test_a_server_that_fails_in_a_run_is_one_message(tmp_path: Path) -> None:
+    """It names layer, URL and cause; what follows the question mark is in no log and no message of the run.
+
+    On a busy machine this server may not answer within a short deadline, which is another cause: then it gets longer.
+    """
+    said = [""]
+    for deadline in (1, 6, 36):
+        (tmp_path / str(deadline)).mkdir()
+        said = run_until_its_server_fails(tmp_path / str(deadline), deadline)
+        assert "Traceback" not in said[0]
         assert not any("SECRET" in each for each in said)
+        if "no answer" not in said[0]:
+            break
+    assert re.search(r"data.*http://.*/a\.txt: expected bytes .*, got HTTP 503", said[0])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netpart.data.images.image_tree import open_image_tree
 from netpart.data.open_bytes import open_bytes
 from netpart.data.remote.block_cache import BLOCK
 from netpart.data.remote.url_bytes import RUN
@@ -61,9 +62,16 @@ def test_s3(tmp_path: Path, keys: pytest.MonkeyPatch) -> None:
         check_bytes(parse_url("s3://listed/d/a.bin", settings(tmp_path)))
         found = [str(url) for url in list_urls(parse_url("s3://listed/d/", settings(tmp_path)))]
         assert found == ["s3://listed/d/a.bin", "s3://listed/d/b.txt"]
-        for gone in ("s3://listed/none", "s3://nobucket/a"):
-            with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got nothing there"):
+        for gone, got in (
+            ("s3://listed/none", "nothing there"),
+            ("s3://nobucket/a", "no bucket nobucket; "),
+        ):
+            with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got {got}"):
                 TextStore(parse_url(gone, settings(tmp_path)))
+        with pytest.raises(
+            MissingData, match=r"^s3://nobucket/a/: expected a folder of images, got no bucket nobucket"
+        ):
+            open_image_tree(parse_url("s3://nobucket/a/", settings(tmp_path)))
 
 
 @pytest.mark.slow
@@ -166,7 +174,10 @@ def test_errors_of_webhdfs(hdfs: FileServer, mode: str, message: str) -> None:
 
 def test_no_file_no_server_no_keys(web: FileServer, hdfs: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
     soon = UrlSettings(0, None, SOON)
-    for gone in (f"http://{web.address}/none", f"hdfs://{hdfs.address}/none", "memory://none"):
+    got = r"HTTP 404 \(Not Found\); correct the URL"
+    with pytest.raises(MissingData, match=f"^http://{web.address}/none: expected a data file, got {got}"):
+        TextStore(parse_url(f"http://{web.address}/none", soon))
+    for gone in (f"hdfs://{hdfs.address}/none", "memory://none"):
         with pytest.raises(MissingData, match=f"^{gone}: expected a data file, got nothing there; correct the path"):
             TextStore(parse_url(gone, soon))
     with socket.create_server(("127.0.0.1", 0)) as taken:
