@@ -63,6 +63,9 @@ class NiftiInput(RowInput):
         table = data_path(self, self.conf.nifti_conf.path, self.field, "path")
         return [table, *dict.fromkeys(scan.path for scan in self.table())]
 
+    def row_files(self) -> Sequence[DataPath]:
+        return [scan.path for scan in self.table()]
+
     def check_data(self, phase: int = 1) -> None:
         NiftiScan(self.table()[0].path)
 
