@@ -19,10 +19,13 @@ def input_error(error: JobError, layer: str) -> JobError:
     return DataError(text if text.startswith(WHO) else f"{WHO}: {text}")
 
 
-def find_input_error(error: JobError, part: JobProto) -> JobError | None:
-    """The first fault of ``error`` that is one of data of an input layer of ``part``, as an error of ``--input``."""
+def find_input_error(error: JobError, part: JobProto, source: str) -> JobError | None:
+    """The first fault of ``error`` that is one of ``source``, the data of an input layer of ``part``, as an error of
+    ``--input``; None without such a fault."""
     for fault in error.faults:
         at = fault.at or ()
         if isinstance(fault, DataError) and at[:2] == ("neuralnet", "layer") and isinstance(index := at[2], int):
             return input_error(fault, part.neuralnet.layer[index].name)
+        if isinstance(fault, DataError) and source in fault.describe():  # a worker found it, in a row
+            return input_error(fault, "")
     return None

@@ -16,7 +16,8 @@ from netpart.launch.report.events import Listener, Summary
 from netpart.launch.run import LaunchChoice
 from netpart.proto.element import float_size
 from netpart.proto.reader import Job
-from netpart.trained.prediction_files import PredictionOutput, TakeRows, array_form, open_output
+from netpart.trained.prediction_arrays import array_form
+from netpart.trained.prediction_files import PredictionOutput, TakeRows, open_output
 from netpart.trained.prediction_job import PredictionJob, PredictionRequest, located_in, make_prediction_job
 from netpart.trained.session import PHASE
 

@@ -50,7 +50,7 @@ class PredictionJob:
 
     ``places`` is the number of axes of ``shape`` that are not classes; None for the values of a layer. ``space`` are
     the axes in which the places of a row lie. ``input`` is the input layer of the rows. ``source`` is that of the
-    request.
+    request, ``whole`` the job with all phases.
     """
 
     job: Job
@@ -61,6 +61,7 @@ class PredictionJob:
     space: Shape
     input: RowInput | None
     source: DataPath | None = None
+    whole: Job | None = None
 
     @property
     def batches(self) -> int:
@@ -91,7 +92,7 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
     first = inputs[0] if len(inputs) == 1 else None
     axes = None if places is None else (places or _likely_label_axes(shape)) - 1
     space = _place_axes(first, shape[1:], axes)
-    return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first, request.source)
+    return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first, request.source, job)
 
 
 def _check_layer(job: JobProto, name: str) -> None:
@@ -170,7 +171,7 @@ def located_in(job: JobProto, part: JobProto, source: DataPath | None) -> Iterat
     try:
         yield
     except JobError as error:
-        blamed = find_input_error(error, part) if source is not None else None
+        blamed = find_input_error(error, part, str(source)) if source is not None else None
         if blamed is not None:
             raise blamed from error
         _relocate_faults(error, job, part)
