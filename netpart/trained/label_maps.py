@@ -42,7 +42,7 @@ class LabelMapWriter:
     """Writer of a file of labels per row; a volume is in the voxels of its scan if the row is from one."""
 
     def __init__(self, path: Path, plan: PredictionJob) -> None:
-        self._paths = label_map_paths(path, plan)
+        self._paths = _label_map_paths(path, plan)
         self._plan = plan
         self._row = 0
         self._files = plan.input.row_files() if plan.input is not None else ()
@@ -66,7 +66,7 @@ class LabelMapWriter:
         return save_volume(path, labels, np.eye(4))
 
 
-def label_map_paths(path: Path, plan: PredictionJob) -> list[Path]:
+def _label_map_paths(path: Path, plan: PredictionJob) -> list[Path]:
     """The file of each row: in the folder ``path``, or ``path`` itself with the number of the row if there are more."""
     if path.name.endswith(VOLUMES):
         name, dot, ending = path.name.partition(".nii")

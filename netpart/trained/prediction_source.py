@@ -18,7 +18,7 @@ from netpart.layers.layer import Layer
 from netpart.proto.job_pb2 import JobProto, LayerProto
 from netpart.spec import Shape
 from netpart.trained.input_errors import input_error
-from netpart.trained.replaced_input import data_fields, layer_kind, set_source
+from netpart.trained.replaced_input import input_fields, layer_kind, set_source
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
@@ -120,5 +120,5 @@ def _check_source(layer: Layer, wanted: Shape | None, source: DataPath) -> None:
 
 def _clear_fields(conf: LayerProto, names: tuple[str, ...]) -> None:
     """Clear the fields ``names`` of the confs of an input layer."""
-    for message, name in data_fields(conf, names) if layer_kind(conf).is_input else ():
+    for message, name in input_fields(conf, names) if layer_kind(conf).is_input else ():
         message.ClearField(name)

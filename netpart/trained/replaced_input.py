@@ -99,7 +99,7 @@ def _become_array(conf: LayerProto, user_type: str, rows: StoreProto) -> None:
 
 def _replace_path(conf: LayerProto, source: DataPath, path: str) -> None:
     """Replace the path of the layer's data by ``path``. Raises ConfigError if it has none."""
-    for message, name in data_fields(conf, PATHS):
+    for message, name in input_fields(conf, PATHS):
         value = getattr(message, name)
         if value:
             message.ClearField(name)
@@ -109,7 +109,7 @@ def _replace_path(conf: LayerProto, source: DataPath, path: str) -> None:
     raise ConfigError("--input", expected, str(source), "save the rows with numpy.save")
 
 
-def data_fields(conf: LayerProto, names: tuple[str, ...]) -> list[tuple[Any, str]]:
+def input_fields(conf: LayerProto, names: tuple[str, ...]) -> list[tuple[Any, str]]:
     """(message, field) of the fields ``names`` in the confs that the layer's type reads."""
     set_confs = [getattr(conf, name) for name in layer_kind(conf).confs if conf.HasField(name)]
     return [(each, name) for each in set_confs for name in names if name in each.DESCRIPTOR.fields_by_name]

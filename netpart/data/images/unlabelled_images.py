@@ -61,7 +61,7 @@ def _list_or_image(path: DataPath, settings: UrlSettings) -> ImageTable:
     content = _file_content(path)
     if any(content.startswith(magic) for magic, *_ in FORMATS):
         return _unlabelled_table([path_text(path)], [str(path)])
-    lines = _csv_lines(path, content)
+    lines = _unlabelled_lines(path, content)
     column = 0
     if lines and PATH in (header := [name.strip() for name in lines[0][1]]):
         column = header.index(PATH)
@@ -85,7 +85,7 @@ def _listed_image(table: DataPath, number: int, row: list[str], column: int, set
     raise DataError(f"{table}:{number}: expected the path of an image in column {column + 1}, got {got}; correct it")
 
 
-def _csv_lines(path: DataPath, content: bytes) -> list[tuple[int, list[str]]]:
+def _unlabelled_lines(path: DataPath, content: bytes) -> list[tuple[int, list[str]]]:
     """The lines of a list that are not empty, with their numbers."""
     try:
         return [(n, row) for n, row in enumerate(csv.reader(StringIO(content.decode(), "")), 1) if row]
