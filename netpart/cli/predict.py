@@ -21,7 +21,8 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     add_evaluation_options(parser)
     parser.add_argument(
         "--input", metavar="SOURCE", help="rows to predict for: a file or URL of the kind that the job's input layer"
-        " reads, or a NumPy file NAME.npy (rows, *sample) (default: the job's test data)",
+        " reads, an image or a folder of images, or a NumPy file NAME.npy (rows, *sample) (default: the job's test"
+        " data)",
     )  # fmt: skip
     parser.add_argument(
         "--rows", type=parse_positive, metavar="N", help="predict for the first N rows (default: all of them)"
@@ -33,7 +34,8 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--all", action="store_true", help="write the probabilities of all classes")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", required=True, help="file to write: .csv or .jsonl (a line per row"
-        " with its class and the probability), .npy (labels, probabilities or values), .nii.gz (labels of volumes)",
+        " with its class and the probability, or values), .npy (labels, probabilities or values), .nii.gz (labels of"
+        " volumes); a name without a dot is a folder of label maps: a PNG or .nii.gz per row",
     )  # fmt: skip
     return parser
 

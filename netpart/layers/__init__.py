@@ -21,10 +21,15 @@ INSTEAD = {
 """Types of the language that netpart does not compute -> the type to use instead, the same or similar."""
 ARRAY_NUMBERS, ARRAY_TOKENS = "array of numbers", "array of tokens"
 TOKENS_OF_2, TOKENS_OF_4 = "tokens of 2 bytes", "tokens of 4 bytes"
+IMAGES = "images without labels"
 UNLABELLED_SCANS = "scans without labels"
-INTERNAL = dict.fromkeys(
-    (ARRAY_NUMBERS, ARRAY_TOKENS, TOKENS_OF_2, TOKENS_OF_4), "netpart.layers.inputs.source_rows:SourceRows"
-) | {UNLABELLED_SCANS: "netpart.layers.inputs.nifti:NiftiInput"}
+INTERNAL = (
+    dict.fromkeys(
+        (ARRAY_NUMBERS, ARRAY_TOKENS, TOKENS_OF_2, TOKENS_OF_4), "netpart.layers.inputs.source_rows:SourceRows"
+    )
+    | {IMAGES: "netpart.layers.inputs.source_images:SourceImages"}
+    | {UNLABELLED_SCANS: "netpart.layers.inputs.nifti:NiftiInput"}
+)
 """Types of layers that netpart itself puts into a job, as user_type -> the class. No page lists them."""
 UNSAID = "kUserLayer"
 """The default of LayerProto.type: the type of a layer whose job sets none."""

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netpart.errors import ConfigError, JobError
+from netpart.errors import ConfigError
 from netpart.launch.evaluate import EvaluatedPhase, partition_evaluation, play_evaluation
 from netpart.launch.report.events import Listener, Summary
 from netpart.launch.run import LaunchChoice
 from netpart.proto.element import float_size
 from netpart.proto.reader import Job
-from netpart.trained.prediction_files import PredictionOutput, TakeRows, array_form, open_output
-from netpart.trained.prediction_job import PredictionJob, PredictionRequest, make_prediction_job, relocate_faults
+from netpart.trained.prediction_arrays import array_form
+from netpart.trained.prediction_files import PredictionOutput, TakeRows, open_output
+from netpart.trained.prediction_job import PredictionJob, PredictionRequest, located_in, make_prediction_job
 from netpart.trained.session import PHASE
 
 FOLDER = "predict"
@@ -83,15 +84,12 @@ class _PredictionLaunch(NamedTuple):
         played = EvaluatedPhase(PHASE, plan.batches, FOLDER, self.workspace)
         count = self.job.worker_count if self.workers is None else self.workers
         self.choice.check(count)
-        try:
+        with located_in(self.job.proto, plan.job.proto, plan.source):
             cut = partition_evaluation(plan.job, self.checkpoint, played, count)
             with open_rows() as take:
                 kept = _cut_last_batch(plan, take)
                 found = play_evaluation(plan.job, cut, self.checkpoint, played, self.choice, self.listener, kept)
                 return Prediction(plan, found)
-        except JobError as error:
-            relocate_faults(error, self.job.proto, plan.job.proto)
-            raise
 
 
 def _cut_last_batch(plan: PredictionJob, take: TakeRows) -> Any:

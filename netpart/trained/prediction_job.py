@@ -24,6 +24,7 @@ from netpart.layers.softmax_loss import SoftmaxLoss
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.phase import in_phase
 from netpart.spec import Shape
+from netpart.trained.input_errors import find_input_error
 from netpart.trained.prediction_source import count_source_rows, read_source
 from netpart.trained.session import PHASE, upstream_job
 
@@ -50,7 +51,8 @@ class PredictionJob:
     """``job`` computes ``shape`` for each of ``rows`` rows, in mini-batches of ``batch`` rows.
 
     ``places`` is the number of axes of ``shape`` that are not classes; None for the values of a layer. ``space`` are
-    the axes in which the places of a row lie. ``input`` is the input layer of the rows.
+    the axes in which the places of a row lie. ``input`` is the input layer of the rows. ``source`` is that of the
+    request, ``whole`` the job with all phases.
     """
 
     job: Job
@@ -60,6 +62,8 @@ class PredictionJob:
     places: int | None
     space: Shape
     input: RowInput | None
+    source: DataPath | None = None
+    whole: Job | None = None
 
     @property
     def batches(self) -> int:
@@ -81,7 +85,7 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
     part = _upstream_part(job.proto, output)
     part = _upstream_part(read_source(job, part, request.source), output)
     part.neuralnet.layer.append(_result_layer(output))
-    with _located_in(job.proto, part):
+    with located_in(job.proto, part, request.source):
         net = build_net(part, PHASE, job.folder)
     shape = net.by_name[RESULT].layer.output.shape
     _require_rows(net, output, shape)
@@ -91,7 +95,7 @@ def make_prediction_job(job: Job, request: PredictionRequest) -> PredictionJob:
     first = inputs[0] if len(inputs) == 1 else None
     axes = None if places is None else (places or _likely_label_axes(shape)) - 1
     space = _place_axes(first, shape[1:], axes)
-    return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first)
+    return PredictionJob(replace(job, proto=part), rows, net.rows, shape[1:], axes, space, first, request.source, job)
 
 
 def _check_layer(job: JobProto, name: str) -> None:
@@ -175,16 +179,19 @@ def _place_axes(source: RowInput | None, shape: Shape, axes: int | None) -> Shap
 
 
 @contextmanager
-def _located_in(job: JobProto, part: JobProto) -> Iterator[None]:
-    """Give errors of ``part`` raised in the block the places that their layers have in ``job``."""
+def located_in(job: JobProto, part: JobProto, source: DataPath | None) -> Iterator[None]:
+    """Give errors of ``part`` raised in the block the places that their layers have in ``job``; none to its source."""
     try:
         yield
     except JobError as error:
-        relocate_faults(error, job, part)
+        blamed = find_input_error(error, part, str(source)) if source is not None else None
+        if blamed is not None:
+            raise blamed from error
+        _relocate_faults(error, job, part)
         raise
 
 
-def relocate_faults(error: JobError, job: JobProto, part: JobProto) -> None:
+def _relocate_faults(error: JobError, job: JobProto, part: JobProto) -> None:
     """Give each fault of a layer of ``part`` the place of that layer in ``job``, or none if it is not there."""
     known = {conf.name: i for i, conf in enumerate(job.neuralnet.layer) if in_phase(conf, PHASE)}
     for fault in error.faults:

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from netpart.data.remote.url_path import DataPath, UrlPath, parse_url, refuse_misspelt_url, url_settings
+from netpart.data.remote.url_path import DataPath, parse_url, refuse_misspelt_url, url_settings
 from netpart.data.source_file import SUFFIX
 from netpart.data.stores.store import open_store
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError, JobError, NetpartError
 from netpart.files import is_url
-from netpart.graph.build import type_name
 from netpart.graph.net import Net
-from netpart.layers import ARRAY_NUMBERS, ARRAY_TOKENS, TOKENS_OF_2, TOKENS_OF_4, layer_class
-from netpart.layers.inputs.array_input import ArrayInput
 from netpart.layers.inputs.parser import RecordParser
 from netpart.layers.inputs.rows import RowInput
 from netpart.layers.inputs.shard_data import ShardData
-from netpart.layers.inputs.text import TextInput
-from netpart.layers.inputs.token_input import TokenInput
-from netpart.layers.inputs.windows import WindowInput
 from netpart.layers.layer import Layer
-from netpart.proto.input_pb2 import TokenProto
-from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType, StoreProto
+from netpart.proto.job_pb2 import JobProto, LayerProto
 from netpart.spec import Shape
+from netpart.trained.input_errors import input_error
+from netpart.trained.replaced_input import input_fields, layer_kind, set_source
 
 if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
-PATHS = "path", "files"
-"""Fields of a conf that name the data of an input layer."""
-LABELS: tuple[Literal["label", "label_path", "labels", "target"], ...] = ("label", "label_path", "labels", "target")
-"""Fields of an array_conf that name labels."""
 ORDERS = "shuffle", "random_skip"
 """Fields of a conf that change the order of the rows."""
 
@@ -57,9 +48,13 @@ def read_source(job: Job, part: JobProto, source: DataPath | None) -> JobProto:
         _clear_fields(conf, ORDERS)
     if source is not None:
         conf = _source_layer(copy, source.suffix == SUFFIX)
-        wanted = _sample_shape(job, conf)
-        _set_source(conf, source, _source_batch_sizes(copy, conf))
-        _require_shape(job, conf, wanted)
+        wanted = _own_shape(job, conf)
+        try:
+            set_source(conf, source, _source_batch_sizes(copy, conf), wanted)
+            if layer_kind(conf).is_input:
+                _check_source(_open_layer(job, conf), wanted, source)
+        except JobError as error:
+            raise input_error(error, conf.name) from error
     return copy
 
 
@@ -86,8 +81,8 @@ def _count_rows(layer: Layer) -> int | None:
 
 def _source_layer(job: JobProto, as_array: bool) -> LayerProto:
     """The layer whose data is replaced: the input layer or, ``as_array``, the parser that reads its records."""
-    parsers = [conf for conf in job.neuralnet.layer if issubclass(_kind(conf), RecordParser)]
-    inputs = [conf for conf in job.neuralnet.layer if _kind(conf).is_input]
+    parsers = [conf for conf in job.neuralnet.layer if issubclass(layer_kind(conf), RecordParser)]
+    inputs = [conf for conf in job.neuralnet.layer if layer_kind(conf).is_input]
     found = parsers if as_array and parsers else inputs
     if len(found) != 1:
         got = ", ".join(conf.name for conf in found) or "none"
@@ -95,96 +90,39 @@ def _source_layer(job: JobProto, as_array: bool) -> LayerProto:
     return found[0]
 
 
-def _kind(conf: LayerProto) -> type[Layer]:
-    """The class of a layer."""
-    return layer_class(type_name(conf), who=conf.name)
-
-
 def _source_batch_sizes(job: JobProto, conf: LayerProto) -> list[int]:
     """The field ``batchsize`` of an input layer, or of the layer whose records a parser reads."""
-    kind = _kind(conf)
+    kind = layer_kind(conf)
     if issubclass(kind, RowInput):
         return list(getattr(conf, kind.field).batchsize)
     return [other.sharddata_conf.batchsize for other in job.neuralnet.layer if other.name in conf.srclayers]
 
 
-def _set_source(conf: LayerProto, source: DataPath, sizes: list[int]) -> None:
-    """Let the layer of ``conf`` read ``source`` in mini-batches of ``sizes`` rows."""
-    path = source.address if isinstance(source, UrlPath) else str(source.absolute())
-    if issubclass(_kind(conf), ArrayInput):
-        for name in LABELS:  # predictions read none, and those of the job belong to other rows
-            conf.array_conf.ClearField(name)
-        conf.array_conf.path = path
-        return None
-    if source.suffix == SUFFIX:
-        kind = _kind(conf)
-        tokens = issubclass(kind, RowInput) and kind.reads_tokens
-        return _become_array(conf, ARRAY_TOKENS if tokens else ARRAY_NUMBERS, StoreProto(path=path, batchsize=sizes))
-    if issubclass(_kind(conf), WindowInput):
-        window, element = _plain_windows(conf, source)
-        return _become_array(conf, element, StoreProto(path=path, batchsize=sizes, shape=[window]))
-    if not _replace_path(conf, path):
-        expected = f"a .npy of rows, as {conf.name} ({type_name(conf)}) reads no file"
-        raise ConfigError("--input", expected, str(source), "save the rows with numpy.save")
-    return None
-
-
-def _plain_windows(conf: LayerProto, source: DataPath) -> tuple[int, str]:
-    """The window of a layer of tokens, and the user_type that reads files without a header as it does."""
-    if issubclass(_kind(conf), TextInput):
-        return max(1, conf.text_conf.window), ARRAY_TOKENS
-    if issubclass(_kind(conf), TokenInput):
-        wide = conf.token_conf.element == TokenProto.UINT32
-        return max(1, conf.token_conf.window), TOKENS_OF_4 if wide else TOKENS_OF_2
-    hint = "save windows of tokens with numpy.save, as (rows, window)"
-    raise ConfigError("--input", f"a .npy of rows, as {conf.name} draws its windows at random", str(source), hint)
-
-
-def _become_array(conf: LayerProto, user_type: str, rows: StoreProto) -> None:
-    """Turn ``conf`` into an input layer of ``rows``: of an array, or of plain elements if they have a shape."""
-    for name in _kind(conf).confs:
-        conf.ClearField(name)
-    conf.ClearField("srclayers")
-    conf.type = LayerType.kUserLayer
-    conf.user_type = user_type
-    conf.store_conf.CopyFrom(rows)
-
-
-def _sample_shape(job: Job, conf: LayerProto) -> Shape | None:
+def _own_shape(job: Job, conf: LayerProto) -> Shape | None:
     """The shape of a row of the layer; None if that is not known without its data, which may be absent."""
     try:
-        layer = _kind(conf)(conf, (), folder=job.folder, training=False, data_cache=job.proto.data_cache)
-        return layer.output.shape[1:]
+        return _open_layer(job, conf).output.shape[1:]
     except NetpartError:
         return None
 
 
-def _require_shape(job: Job, conf: LayerProto, wanted: Shape | None) -> None:
-    """Raise ConfigError if the rows of the layer have another shape than ``wanted``."""
-    found = _sample_shape(job, conf)
-    if None not in (wanted, found) and wanted != found:
+def _open_layer(job: Job, conf: LayerProto) -> Layer:
+    """The layer of ``conf`` alone. Raises ConfigError, DataError."""
+    return layer_kind(conf)(conf, (), folder=job.folder, training=False, data_cache=job.proto.data_cache)
+
+
+def _check_source(layer: Layer, wanted: Shape | None, source: DataPath) -> None:
+    """Raise ConfigError if the rows of ``source``, which the layer reads, do not have the shape ``wanted``, if that is
+    known. Raises DataError if they cannot be counted."""
+    found = layer.output.shape[1:]
+    if wanted not in (None, found):
         hint = "give them the shape of the rows on which the net was trained"
-        raise ConfigError("--input", f"rows of shape {wanted}, as {conf.name} reads them", str(found), hint)
-
-
-def _replace_path(conf: LayerProto, path: str) -> bool:
-    """Replace the path of the layer's data; False if it has none."""
-    for message, name in _data_fields(conf, PATHS):
-        value = getattr(message, name)
-        if value:
-            message.ClearField(name)
-            setattr(message, name, path) if isinstance(value, str) else getattr(message, name).append(path)
-            return True
-    return False
+        got = f"{found} in {source}"
+        raise ConfigError("--input", f"rows of shape {wanted}, as {layer.name} reads them", got, hint)
+    _count_rows(layer)
 
 
 def _clear_fields(conf: LayerProto, names: tuple[str, ...]) -> None:
     """Clear the fields ``names`` of the confs of an input layer."""
-    for message, name in _data_fields(conf, names) if _kind(conf).is_input else ():
+    for message, name in input_fields(conf, names) if layer_kind(conf).is_input else ():
         message.ClearField(name)
-
-
-def _data_fields(conf: LayerProto, names: tuple[str, ...]) -> list[tuple[Any, str]]:
-    """(message, field) of the fields ``names`` in the confs that the layer's type reads."""
-    set_confs = [getattr(conf, name) for name in _kind(conf).confs if conf.HasField(name)]
-    return [(each, name) for each in set_confs for name in names if name in each.DESCRIPTOR.fields_by_name]

@@ -46,7 +46,7 @@ def test_an_error_of_a_layer_has_its_place_in_the_job(job: str, netpart: Netpart
 
 
 OUTPUTS: list[tuple[str, int, str]] = [
-    ("p.txt", 2, "expected a name that ends with .csv, .jsonl, .npy, .nii, .nii.gz, got p.txt; change its ending"),
+    ("p.txt", 2, ".npy, .nii, .nii.gz, or of a folder, without a dot, got p.txt; change its ending"),
     ("job.conf/p.csv", 1, "job.conf: expected a file or folder that can be used, got a file"),
     ("/proc/none/p.csv", 1, "got nothing there; name another path"),
     ("pipe.csv", 2, "expected a new or a regular file, got pipe.csv, which is neither; name another path"),

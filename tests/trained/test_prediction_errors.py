@@ -25,7 +25,7 @@ def test_what_cannot_be_predicted_is_told(classifier: Trained) -> None:
         classifier.array(layer="fc9", every=False)
     with pytest.raises(ConfigError, match="expected a layer that needs no labels, got 'loss'; omit --layer"):
         classifier.array(layer="loss", every=False)
-    with pytest.raises(ConfigError, match=r"a \.npy as --output, and no --all"):
+    with pytest.raises(ConfigError, match="--layer: expected no --all, got both"):
         classifier.array(layer="fc1")
     with pytest.raises(ConfigError, match=r"--output: expected a name that ends with .csv, .jsonl"):
         classifier.predict("a.png")

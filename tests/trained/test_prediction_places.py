@@ -12,7 +12,9 @@ from netpart.errors import ConfigError, NetpartError
 from netpart.launch.evaluate import EvaluatedPhase, partition_evaluation
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import Job, read_job
-from netpart.trained.prediction_files import PredictionOutput, class_probabilities, nearest_labels, open_output
+from netpart.trained.label_maps import nearest_labels
+from netpart.trained.prediction_arrays import class_probabilities
+from netpart.trained.prediction_files import PredictionOutput, open_output
 from netpart.trained.prediction_job import PredictionJob, PredictionRequest, make_prediction_job
 from netpart.worker import machine
 from netpart.worker.memory_limit import RESERVE

@@ -9,7 +9,7 @@ import pytest
 
 from netpart.errors import DataError, NetpartError
 from netpart.proto.reader import Job, read_job
-from netpart.trained.prediction_files import class_probabilities
+from netpart.trained.prediction_arrays import class_probabilities
 from netpart.trained.prediction_source import parse_source
 from tests.datasets.remote.servers import file_server
 from tests.datasets.samples import image_store, pixels

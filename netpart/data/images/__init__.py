@@ -11,4 +11,5 @@ __all__ = [
     "image_samples",
     "tar_images",
     "tar_samples",
+    "unlabelled_images",
 ]

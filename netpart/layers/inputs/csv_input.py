@@ -35,10 +35,10 @@ SEPARATORS = ",", ";", "\t", "|", " "
 
 def _count_numbers(line: bytes, separator: str) -> int:
     """The number of fields of a line that are numbers."""
-    return sum(_is_numeric_field(field.strip(b'"')) for field in line.split(separator.encode()))
+    return sum(is_numeric_field(field.strip(b'"')) for field in line.split(separator.encode()))
 
 
-def _is_numeric_field(column: bytes) -> bool:
+def is_numeric_field(column: bytes | str) -> bool:
     """True for text that is a number."""
     try:
         float(column)

@@ -34,6 +34,10 @@ class ImageInput(ImagesInput):
         settings = url_settings(self.data_cache)
         return [data_path_of(each, settings) for each in (*table.images, *(table.masks or ()))]
 
+    def row_files(self) -> Sequence[DataPath]:
+        settings = url_settings(self.data_cache)
+        return [data_path_of(each, settings) for each in self.files().table.images]
+
     def files(self) -> ImageFiles:
         """The samples, as the files that they are."""
         samples = self.samples()

@@ -92,6 +92,9 @@ class NiftiInput(RowInput):
         files = [each for scan in self.table() for each in (scan.path, scan.mask) if each is not None]
         return [table, *dict.fromkeys(files)]
 
+    def row_files(self) -> Sequence[DataPath]:
+        return [scan.path for scan in self.table()]
+
     def check_data(self, phase: int = 1) -> None:
         NiftiScan(self.table()[0].path)
 

@@ -83,6 +83,10 @@ class RowInput(Layer):
         """
         return None
 
+    def row_files(self) -> Sequence[DataPath]:
+        """The file of each row, in the order of the data, if each row is a file of its own. May open the data."""
+        return ()
+
     def class_names(self) -> tuple[str, ...]:
         """The names of the classes in the order of their labels, if the data has names. May open the data."""
         return ()
