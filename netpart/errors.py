@@ -146,9 +146,12 @@ class ConfigError(JobError):
 class DataError(JobError):
     """A data file that is missing, truncated or not what its layer expects; ``at`` is the field that names the file."""
 
-    def of_layer(self, name: str, at: FieldPath) -> DataError:
-        """The same error with the name of the layer that reads the file; ``at`` is the field that names the file."""
-        named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
+    def of_layer(self, name: str, at: FieldPath, target: str = "") -> DataError:
+        """The same error with the name of the layer that reads the file; ``at`` is the field that names the file.
+
+        ``target`` is the layer as --set names it, by default ``name``: of several layers of that name only this one.
+        """
+        named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {target or name}.')}")
         named.at = at
         named.position = self.position
         return named

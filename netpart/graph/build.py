@@ -14,7 +14,7 @@ from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
 from netpart.layers.conf_errors import find_conf_errors, refuse_surplus_params
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.proto.phase import PHASE_VALUES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase, override_target
 from netpart.proto.phase_pb2 import Phase
 from netpart.spec import RECORD, Spec
 
@@ -103,7 +103,7 @@ def locate_errors(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ())
         # A parser reads records that its source opened, so the field to correct is that of the source.
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
         field = (*at, *error.at) if error.at else _data_path_field(*reader)
-        raise error.of_layer(reader[0].name, field) from None
+        raise error.of_layer(reader[0].name, field, override_target(reader[0])) from None
 
 
 def _layer_path(i: int) -> FieldPath:

@@ -9,6 +9,7 @@ from netpart import initialisers
 from netpart.errors import ConfigError, FaultList, JobError, combine_faults
 from netpart.graph.build import locate_errors
 from netpart.graph.judged_metrics import find_judging_faults
+from netpart.graph.same_classes import require_training_classes
 from netpart.proto.phase import PHASE_VALUES
 from netpart.spec import INT
 from netpart.updaters import build_updater
@@ -42,6 +43,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
         net = micros[0].graph.net
         for node in net.nodes:
             with found.collecting(), locate_errors(node.at, node.conf):
+                require_training_classes(partition, node)  # first: a class too many is then told by its name
                 _check_data(net, node)
             _check_parameters(node, held, found)
     return found.found

@@ -50,14 +50,15 @@ class ImageFiles(ImageSamples):
 
 
 def read_image_table(
-    path: DataPath, classes: Sequence[str] = (), masks: DataPath | None = None, settings: UrlSettings = DEFAULTS
-) -> ImageTable:
+    path: DataPath, classes: Sequence[str] = (), masks: DataPath | None = None, settings: UrlSettings = DEFAULTS,
+    complete: bool = True,
+) -> ImageTable:  # fmt: skip
     """Read the table of a folder (of classes or, with ``masks``, of images), or of a list.
 
-    Raises DataError if it has no images, or masks and labels.
+    ``complete``: each of the ``classes`` has a folder. Raises DataError if it has no images, or masks and labels.
     """
     if path.is_dir():
-        return read_masked_folder(path, masks) if masks else read_class_folders(path, classes)
+        return read_masked_folder(path, masks) if masks else read_class_folders(path, classes, complete)
     table = read_image_list(path, settings)
     for name, given in (("masks", masks), ("classes", classes)):
         if given:
