@@ -242,6 +242,7 @@ def _build_node(
 ) -> Node:  # fmt: skip
     """Make the layer of ``conf`` from the specs of the nodes that it reads, and resolve its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
+    _refuse_targets_as_labels(kind, conf, read)
     picked = [(source, _pick_output(kind, source, k)) for k, source in enumerate(read)]
     labels = [(source, _label_output(source)) for source in read] if kind.carries_labels(conf) else []
     # Labels are attached only if every source has them: a concatenation of rows needs the labels of all rows.
@@ -274,6 +275,18 @@ def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.read_output(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def _refuse_targets_as_labels(kind: type[Layer], conf: LayerProto, read: Sequence[Node]) -> None:
+    """Raise ConfigError if a layer that reads labels names an input with targets.
+
+    It would read the data instead, and say that this has the wrong shape.
+    """
+    for k, source in enumerate(read):
+        if kind.read_output(k) == "label" and "target" in source.layer.output_names:
+            got = f"target: true of {source.name}, which makes them numbers to predict"
+            hint = "omit it, or read them by kEuclideanLoss, kL1Loss or kHuberLoss"
+            raise ConfigError(conf.name, "labels that are classes", got, hint, at=("srclayers", k))
 
 
 def _refuse_lost_targets(node: Node, nodes: Sequence[Node]) -> None:
