@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, FaultList, FieldPath, clip_text
+from netpart.graph.label_readers import tell_inputs_their_classes
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
@@ -54,7 +55,9 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
         nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows, job.data_cache)
     faults.raise_found()
-    return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
+    net = Net(job.name or "net", phase, nodes, _batch_rows(nodes))
+    tell_inputs_their_classes(net)
+    return net
 
 
 def _build_nodes(
@@ -102,7 +105,7 @@ def locate_errors(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ())
     except DataError as error:
         # A parser reads records that its source opened, so the field to correct is that of the source.
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
-        field = (*at, *error.at) if error.at else _data_path_field(*reader)
+        field = (*at, *error.at) if error.at else data_path_field(*reader)
         raise error.of_layer(reader[0].name, field, override_target(reader[0])) from None
 
 
@@ -111,7 +114,7 @@ def _layer_path(i: int) -> FieldPath:
     return ("neuralnet", "layer", i)
 
 
-def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+def data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Path of the field that names the data of the layer at ``at``; the path of the layer if it names no data."""
     return next(((*at, *field) for field in DATA_PATHS if conf.HasField(field[0])), at)
 
