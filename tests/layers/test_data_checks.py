@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_each_line_of_a_table_is_read(line: str, said: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("name", "value"), [("x", np.nan), ("x", -np.inf), ("y", np.nan)])
 def test_each_number_of_an_array_is_read(name: str, value: float, tmp_path: Path) -> None:
-    arrays = {"x": np.zeros((50, 3), np.float32), "y": np.zeros((50, 1))}
+    arrays: dict[str, Any] = {"x": np.zeros((50, 3), np.float32), "y": np.zeros((50, 1))}
     arrays[name][41, 0] = value
     for key, array in arrays.items():
         np.save(tmp_path / f"{key}.npy", array)
