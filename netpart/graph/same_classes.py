@@ -29,7 +29,7 @@ def require_training_classes(partition: Partition, node: Node) -> None:
     if not isinstance(node.layer, ImageInput) or node.layer.training:
         return
     trained = _find_training_layer(partition, node)
-    wanted, found = _list_classes(trained), _list_classes(node.layer)
+    wanted, found = _find_class_names(trained), _find_class_names(node.layer)
     if isinstance(trained, ImageInput) and wanted and found and wanted != found:
         raise _make_error(trained, node.layer, wanted, found)
 
@@ -60,7 +60,7 @@ def _build_training_layer(like: Layer, i: int, partition: Partition) -> Layer | 
         return None
 
 
-def _list_classes(layer: Layer | None) -> tuple[str, ...]:
+def _find_class_names(layer: Layer | None) -> tuple[str, ...]:
     try:
         return layer.class_names() if isinstance(layer, ImageInput) else ()
     except (JobError, OSError):
@@ -71,7 +71,7 @@ def _make_error(
     trained: ImageInput, other: ImageInput, wanted: tuple[str, ...], found: tuple[str, ...]
 ) -> DataError:  # fmt: skip
     (path, training_path) = (other.conf.image_conf.path, trained.conf.image_conf.path)
-    expected = f"the classes of the training, {_list_names(wanted)} of {training_path}"
+    expected = f"the classes of the training, {_show_class_names(wanted)} of {training_path}"
     return DataError(f"{path}: expected {expected}, got {_describe_difference(wanted, found)}; {_hint(wanted, found)}")
 
 
@@ -79,9 +79,9 @@ def _describe_difference(wanted: Sequence[str], found: Sequence[str]) -> str:
     """What ``found`` lacks, what it has besides, or its order."""
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
-    lacks = f"no {_list_names(missing)}" if missing else ""
-    has = f"{_list_names(extra)} besides" if extra else ""
-    return ", ".join(filter(None, [lacks, has])) or f"the order {_list_names(found)}"
+    lacks = f"no {_show_class_names(missing)}" if missing else ""
+    has = f"{_show_class_names(extra)} besides" if extra else ""
+    return ", ".join(filter(None, [lacks, has])) or f"the order {_show_class_names(found)}"
 
 
 def _hint(wanted: Sequence[str], found: Sequence[str]) -> str:
@@ -93,6 +93,6 @@ def _hint(wanted: Sequence[str], found: Sequence[str]) -> str:
     return f"write classes: [{names}] in image_conf of every layer of this name, so that each class keeps its number"
 
 
-def _list_names(names: Sequence[str]) -> str:
+def _show_class_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
