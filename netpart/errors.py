@@ -153,9 +153,12 @@ class DataError(JobError):
 
     server: str = ""
 
-    def of_layer(self, name: str, at: FieldPath) -> DataError:
-        """The same error with the name of the layer that reads the file; ``at`` is the field that names the file."""
-        named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {name}.')}")
+    def of_layer(self, name: str, at: FieldPath, target: str = "") -> DataError:
+        """The same error with the name of the layer that reads the file; ``at`` is the field that names the file.
+
+        ``target`` is the layer as --set names it, by default ``name``: of several layers of that name only this one.
+        """
+        named = type(self)(f"{name}: {self.describe().replace(f'--set {LAYER}.', f'--set {target or name}.')}")
         named.at = at
         named.position = self.position
         named.server = self.server

@@ -10,6 +10,7 @@ __all__ = [
     "notebook_display",
     "partition",
     "partition_codec",
+    "read_data",
     "ready",
     "scheme",
     "server_pieces",

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, FaultList, FieldPath, clip_text
+from netpart.graph.label_readers import tell_inputs_their_classes
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
 from netpart.layers.conf_errors import find_conf_errors, refuse_surplus_params
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.proto.phase import PHASE_VALUES, in_phase
+from netpart.proto.phase import PHASE_VALUES, in_phase, override_target
 from netpart.proto.phase_pb2 import Phase
 from netpart.spec import RECORD, Spec
 
@@ -54,7 +55,9 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
         nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows, job.data_cache)
     faults.raise_found()
-    return Net(job.name or "net", phase, nodes, _batch_rows(nodes))
+    net = Net(job.name or "net", phase, nodes, _batch_rows(nodes))
+    tell_inputs_their_classes(net)
+    return net
 
 
 def _build_nodes(
@@ -102,8 +105,8 @@ def locate_errors(at: FieldPath, conf: LayerProto, sources: Sequence[Node] = ())
     except DataError as error:
         # A parser reads records that its source opened, so the field to correct is that of the source.
         reader = next(((s.conf, s.at) for s in sources if s.layer.output.dtype == RECORD), (conf, at))
-        field = (*at, *error.at) if error.at else _data_path_field(*reader)
-        raise error.of_layer(reader[0].name, field) from None
+        field = (*at, *error.at) if error.at else data_path_field(*reader)
+        raise error.of_layer(reader[0].name, field, override_target(reader[0])) from None
 
 
 def _layer_path(i: int) -> FieldPath:
@@ -111,7 +114,7 @@ def _layer_path(i: int) -> FieldPath:
     return ("neuralnet", "layer", i)
 
 
-def _data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
+def data_path_field(conf: LayerProto, at: FieldPath) -> FieldPath:
     """Path of the field that names the data of the layer at ``at``; the path of the layer if it names no data."""
     return next(((*at, *field) for field in DATA_PATHS if conf.HasField(field[0])), at)
 
@@ -242,6 +245,7 @@ def _build_node(
 ) -> Node:  # fmt: skip
     """Make the layer of ``conf`` from the specs of the nodes that it reads, and resolve its parameters."""
     kind = layer_class(type_name(conf), who=conf.name, at=("type",))
+    _refuse_targets_as_labels(kind, conf, read)
     picked = [(source, _pick_output(kind, source, k)) for k, source in enumerate(read)]
     labels = [(source, _label_output(source)) for source in read] if kind.carries_labels(conf) else []
     # Labels are attached only if every source has them: a concatenation of rows needs the labels of all rows.
@@ -274,6 +278,18 @@ def _pick_output(kind: type[Layer], source: Node, k: int) -> Source:
     names = source.layer.output_names[: len(source.layer.outputs)]
     wanted = kind.read_output(k)
     return Source(source.index, names.index(wanted) if wanted in names else 0)
+
+
+def _refuse_targets_as_labels(kind: type[Layer], conf: LayerProto, read: Sequence[Node]) -> None:
+    """Raise ConfigError if a layer that reads labels names an input with targets.
+
+    It would read the data instead, and say that this has the wrong shape.
+    """
+    for k, source in enumerate(read):
+        if kind.read_output(k) == "label" and "target" in source.layer.output_names:
+            got = f"target: true of {source.name}, which makes them numbers to predict"
+            hint = "omit it, or read them by kEuclideanLoss, kL1Loss or kHuberLoss"
+            raise ConfigError(conf.name, "labels that are classes", got, hint, at=("srclayers", k))
 
 
 def _refuse_lost_targets(node: Node, nodes: Sequence[Node]) -> None:

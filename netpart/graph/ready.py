@@ -9,8 +9,9 @@ from netpart import initialisers
 from netpart.errors import ConfigError, FaultList, JobError, combine_faults
 from netpart.graph.build import locate_errors
 from netpart.graph.judged_metrics import find_judging_faults
+from netpart.graph.label_readers import find_label_readers
+from netpart.graph.same_classes import require_training_classes
 from netpart.proto.phase import PHASE_VALUES
-from netpart.spec import INT
 from netpart.updaters import build_updater
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def find_run_faults(partition: Partition, held: Collection[str] = ()) -> list[Jo
         net = micros[0].graph.net
         for node in net.nodes:
             with found.collecting(), locate_errors(node.at, node.conf):
+                require_training_classes(partition, node)  # first: a class too many is then told by its name
                 _check_data(net, node)
             _check_parameters(node, held, found)
     return found.found
@@ -63,7 +65,7 @@ def find_training_faults(partition: Partition) -> Iterator[ConfigError]:
 def _check_data(net: Net, node: Node) -> None:
     """Open the data that a layer of ``net`` reads; raise ConfigError or DataError."""
     node.layer.check_data(PHASE_VALUES[net.phase])
-    for output, classes, ignored in _label_classes(net, node):
+    for output, classes, ignored in find_label_readers(net, node):
         if output:
             node.layer.check_labels(classes, ignored)
         else:
@@ -80,14 +82,3 @@ def _check_parameters(node: Node, held: Collection[str], found: FaultList) -> No
                 initialisers.find_initialiser(
                     spec.proto.init, spec.matrix, f"{node.name}.param[{i}].init", ("param", i, "init")
                 )
-
-
-def _label_classes(net: Net, node: Node) -> list[tuple[int, int, int | None]]:
-    """(output, number of classes, ignored label) of each layer that reads tokens (output 0) or labels (output 1) of
-    ``node``."""
-    return [
-        (source.output, reader.layer.classes, reader.layer.ignored_label)
-        for reader in net.nodes
-        for source in reader.sources
-        if reader.layer.classes and source.node == node.index and net.spec(source).dtype == INT
-    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from google.protobuf.message import Message
 
 from netpart.errors import ConfigError
@@ -55,10 +57,33 @@ def label_axes(layer: Layer, k: int, prediction: Spec) -> int:
     """
     spec = layer.inputs[k]
     if spec.dtype != INT or not 0 < spec.rank < prediction.rank or spec.shape != prediction.shape[: spec.rank]:
-        came = f"{spec.dtype} {spec.shape}"
-        rows = prediction.shape[0]
-        raise fault(layer, f"{rows} int labels from source {k}", came, "name the input layer here", "srclayers", k)
+        wanted = f"{prediction.shape[0]} int labels from {_source_text(layer, k)}"
+        scores = f"the scores {prediction.shape} of {_source_text(layer, 0)}"
+        hint = _label_hint(spec, prediction)
+        raise fault(layer, f"{wanted} for {scores}", f"{spec.dtype} {spec.shape}", hint, "srclayers", k)
     return spec.rank
+
+
+def _source_text(layer: Layer, k: int) -> str:
+    """Source ``k`` in errors, with its name if the job names one."""
+    names = layer.conf.srclayers
+    return f"source {k} ({names[k]})" if k < len(names) else f"source {k}"
+
+
+def _label_hint(label: Spec, prediction: Spec) -> str:
+    """The next step for labels that do not fit the scores ``prediction``."""
+    if label.dtype != INT:
+        return "name the input layer here"
+    rows, *places = label.shape
+    if places and tuple(places) == prediction.shape[1:]:
+        return "a number per class is no label: save y.argmax(axis=-1), the number of the class"
+    if len(places) == 1 and prediction.rank > 2 and prod(prediction.shape[2:]) == places[0]:
+        flat = f"kReshape with reshape_conf {{ shape: [{prediction.shape[1]}, {places[0]}] }} and then "
+        order = "kTranspose with transpose_conf { axis: [2, 1] }"
+        return f"classes come last, not first: put {flat * (prediction.rank > 3)}{order} between them"
+    if rows != prediction.shape[0]:
+        return "name sources of the same rows"
+    return "the scores need an axis of classes after the axes of the labels"
 
 
 def at_least(layer: Layer, low: int, value: int, *at: str) -> int:

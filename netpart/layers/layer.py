@@ -126,6 +126,8 @@ class Layer(ABC):
     """The labels or tokens that it reads must be below this number; 0 if it reads none."""
     ignored_label: int | None = None
     """A label that it may read besides these, and that counts for nothing; None: there is none."""
+    read_classes: tuple[tuple[int, int | None], ...] = ()
+    """Of an input: the ``classes`` and the ``ignored_label`` of each layer that reads its labels."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True

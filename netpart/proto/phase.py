@@ -27,6 +27,12 @@ def in_phase(layer: LayerProto, phase: str, at: FieldPath = ()) -> bool:
     return PHASE_VALUES[phase] not in layer.exclude
 
 
+def override_target(layer: LayerProto) -> str:
+    """The layer as --set names it: with a phase if it is not in all, as another layer may have its name there."""
+    phases = [phase for phase in PHASE_VALUES if in_phase(layer, phase)]
+    return layer.name if len(phases) in (0, len(PHASE_VALUES)) else f"{layer.name}@{phases[0]}"
+
+
 def counts_in_phase(block: CutProto | ShardProto, phase: str) -> bool:
     """True if a cut or shard applies in ``phase``; one without a phase applies in all."""
     return not block.HasField("phase") or block.phase == PHASE_VALUES[phase]

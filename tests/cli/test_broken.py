@@ -92,7 +92,8 @@ MISTAKES = {
     ),
     "labels from the wrong layer": Mistake(
         'srclayers: "data"\n  }', 'srclayers: "conv"\n  }', 'srclayers: "conv"\n  }',
-        "loss: expected 8 int labels from source 1, got float (8, 4, 6, 6); name the input layer here",
+        "loss: expected 8 int labels from source 1 (conv) for the scores (8, 5) of source 0 (ip), "
+        "got float (8, 4, 6, 6); name the input layer here",
     ),
     "no labels": Mistake(
         IP, "", 'srclayers: "data"\n  }',

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from netpart.checkpoint.verdict_state import ENTRY, verdict_state_text
 from netpart.errors import ConfigError, DataError
 from netpart.launch.evaluate import EvaluatedPhase, evaluate_job
+from netpart.launch.report.earlier_runs import earlier_run_notices
 from netpart.launch.run import LaunchChoice
 from netpart.proto.reader import read_job
 from tests.launch.verdict_jobs import FIXED, PLATEAU, VALIDATED, decisions, judged_job, noted, play
@@ -46,7 +47,7 @@ def test_a_run_stops_and_says_why(tmp_path: Path) -> None:
     measured = dict(losses(tmp_path / "run"))
     best = min(measured.values())
     assert measured[12] == best
-    assert decisions(tmp_path / "run") == [("best", 0), ("best", 2), ("best", 12), ("stop", 24)]
+    assert decisions(tmp_path / "run") == [("best", 2), ("best", 12), ("stop", 24)]  # untrained parameters are no best
     assert summary.steps == 24 == max(measured)
     assert summary.stopped == (
         f"after step 24: the last 6 validations did not improve loss/loss: best {best!r} at step 12"
@@ -271,3 +272,20 @@ def test_without_a_validation_there_is_nothing_to_judge(tmp_path: Path, text: st
     with pytest.raises(ConfigError, match="plateau_conf: expected a validation"):
         play(path, tmp_path / "run")
     assert FIXED
+
+
+def test_a_new_run_warns_of_the_best_checkpoint_that_it_replaces_and_keeps_it_until_it_has_trained(
+    tmp_path: Path,
+) -> None:
+    path = judged_job(tmp_path, f"{VALIDATED} {STOP}")
+    first = play(path, tmp_path / "run")
+    file = tmp_path / "run" / "checkpoint" / "best.safetensors"
+    before = file.read_bytes()
+    (notice,) = earlier_run_notices(read_job(path).proto, file.parent)
+    assert notice.startswith(
+        f"{file} (loss/loss = {first.best['value']:.6f} at step 12) is of an earlier run; this one"
+    )
+    play(path, tmp_path / "run", "train_steps=1", "validate_freq=1000")
+    assert list(earlier_run_notices(read_job(path, ["resume=true"]).proto, file.parent)) == []
+    assert file.read_bytes() != before
+    assert decisions(tmp_path / "run") == [("best", 1)]

@@ -18,6 +18,8 @@ from netpart.spec import Region, Shape
 
 LABEL_KINDS = "biu"
 """Kinds of dtypes of labels: whole numbers."""
+FINITE = 1 << 24
+"""Largest number of elements that are searched for NaN before a run: 64 MiB of float32, a fraction of a second."""
 INT32 = np.iinfo(np.int32)
 
 
@@ -128,6 +130,15 @@ def check_labels_below(label: RowArray, classes: int, ignored: int | None = None
     blocks are read."""
     for lo, hi in scan_blocks(len(label), prod(label.shape[1:])):
         read_labels(label, np.arange(lo, hi), classes, ignored)
+
+
+def check_finite(data: RowArray) -> None:
+    """Raise DataError for an element that is not a finite number. Of more than FINITE elements blocks at even distances
+    are read."""
+    if data.dtype.kind == "f":
+        for lo, hi in scan_blocks(len(data), prod(data.shape[1:]), FINITE):
+            values = data.rows(lo, hi)
+            _require_finite(data.place, np.arange(lo, hi), values, values)
 
 
 def require_labels_fit(data: RowArray, label: RowArray, targets: bool = False) -> None:

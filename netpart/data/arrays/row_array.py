@@ -23,14 +23,14 @@ MOST_SCANNED = 1 << 28
 """Largest number of elements that are checked before a run: these take about a second."""
 
 
-def scan_blocks(rows: int, elements: int = 1) -> Iterator[tuple[int, int]]:
+def scan_blocks(rows: int, elements: int = 1, most: int = MOST_SCANNED) -> Iterator[tuple[int, int]]:
     """Yield (first, last (excluded)) of the blocks to check before a run, of ``rows`` rows of ``elements`` elements.
 
-    These are all rows, or blocks at even distances if there are more than MOST_SCANNED elements. Kernels check every
+    These are all rows, or blocks at even distances if there are more than ``most`` elements. Kernels check every
     label and token again when they read it.
     """
     height = max(1, SCANNED // elements)
-    stride = height * max(1, -(-rows * elements // MOST_SCANNED))
+    stride = height * max(1, -(-rows * elements // most))
     yield from ((lo, min(lo + height, rows)) for lo in range(0, rows, stride))
 
 

@@ -26,16 +26,22 @@ def natural_order(text: str) -> tuple[tuple[object, ...], str]:
     return tuple(int(word) if k % 2 else word for k, word in enumerate(words)), text
 
 
-def read_class_folders(path: DataPath, classes: Sequence[str] = ()) -> ImageTable:
+def class_folder_names(path: DataPath, classes: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of the classes of ``read_class_folders``, by their numbers, without the images."""
+    return tuple(classes or sorted(open_image_tree(path).sub_folders(), key=natural_order))
+
+
+def read_class_folders(path: DataPath, classes: Sequence[str] = (), complete: bool = True) -> ImageTable:
     """List the images below the folders in ``path``; each folder is a class, in natural order.
 
-    ``classes`` sets the folders and their order instead. Raises DataError if there are none, or one has no images.
+    ``classes`` sets the folders and their order instead; unless ``complete``, folders of some may be missing. Raises
+    DataError if there are none, or one has no images.
     """
     tree = open_image_tree(path)
     found = sorted(tree.sub_folders(), key=natural_order)
     names = list(classes) or found
-    _require_same_classes(path, names, found)
-    images = [_class_images(tree, path, name) for name in names]
+    _require_same_classes(path, names if complete else [name for name in names if name in found], found)
+    images = [_class_images(tree, path, name) if name in found else [] for name in names]
     numbers = np.repeat(np.arange(len(names), dtype=np.int32), [len(each) for each in images])
     flat = [image for each in images for image in each]
     return ImageTable(flat, flat, numbers.reshape(-1, 1), classes=tuple(names), facts=tree.facts)

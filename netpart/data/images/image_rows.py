@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from netpart.data.images.decode_threads import map_on_threads
 from netpart.data.images.encoded_image import EncodedImage
 from netpart.data.images.image_change import ImageChange, ImageChanges, choose_crop, recolour
-from netpart.data.images.image_samples import ImageSamples
+from netpart.data.images.image_samples import Classes, ImageSamples, require_mask_classes
 from netpart.data.record_order import Permutation, RecordOrder
 from netpart.data.row_source import RowOutputs, RowSource
 from netpart.errors import DataError
@@ -26,18 +26,20 @@ class ImageRows(RowSource):
 
     ``resize`` is the length of the shorter side before the crop; 0: as small as the crop allows. ``changes`` draws the
     change of each row; None: the crop is the middle. ``order`` returns the order of each pass. All is computed in
-    ``dtype``. Labels are one per row, several, or one per place if the samples have masks.
+    ``dtype``. Labels are one per row, several, or one per place if the samples have masks, whose classes ``readers``
+    know.
     """
 
     def __init__(
         self, samples: ImageSamples, shape: Shape, *, batch: int, resize: int = 0,
         mean: tuple[float, ...] = (0.0,), std: tuple[float, ...] = (1.0,), order: Permutation | None = None,
-        changes: ImageChanges | None = None, dtype: DTypeLike = np.float32,
+        changes: ImageChanges | None = None, dtype: DTypeLike = np.float32, readers: Classes = (),
     ) -> None:  # fmt: skip
         self.shape = shape
         self._samples = samples
         self._resize = resize
         self._changes = changes
+        self._readers = readers
         self._order = RecordOrder(len(samples), batch, permutation=order)
         self._dtype = np.dtype(dtype)
         self._mean = _per_channel(mean, shape[0], self._dtype)
@@ -83,6 +85,7 @@ class ImageRows(RowSource):
         mask = None
         if self._samples.labels is None:
             mask = self._mask(sample, picture).classes(crop, target)
+            require_mask_classes(mask, self._samples.mask_place(sample), self._readers)
         pixels = picture.pixels(crop, self.shape)
         if change is not None and change.mirror:
             pixels = pixels[:, ::-1]

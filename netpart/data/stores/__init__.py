@@ -1,6 +1,7 @@
 """Files of records."""
 
 __all__ = [
+    "csv_check",
     "csv_classes",
     "csv_decode",
     "csv_fields",

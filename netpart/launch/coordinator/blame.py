@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import select
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from netpart.errors import DataError, MemoryRefused, NetpartError, WorkerFailed, clip_text
+from netpart.errors import DataError, FieldPath, MemoryRefused, NetpartError, WorkerFailed, clip_text
 from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
 from netpart.launch.teams.team import Team
 from netpart.proto.cluster import Cluster
@@ -23,11 +24,16 @@ PLAIN = ("WorkerFailed", "Overdue", "TransportError", "ConfigError", "NetpartErr
 
 class Blame:
     """Search for the member of ``members`` that caused a failure; ``team`` knows their processes and logs.
+    ``locate`` finds the field of the job that names the data read by an action of a phase.
 
     ``certain`` is the rank at fault once it is known. Later failures of other workers are consequences and are ignored.
     """
 
-    def __init__(self, members: list[MemberRecord], cluster: Cluster, team: Team) -> None:
+    def __init__(
+        self, members: list[MemberRecord], cluster: Cluster, team: Team,
+        locate: Callable[[str, str], FieldPath | None] = lambda phase, doing: None,
+    ) -> None:  # fmt: skip
+        self.locate = locate
         self.members = members
         self.cluster = cluster
         self.team = team
@@ -49,7 +55,10 @@ class Blame:
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
         if failed.kind in REPORTED_ERRORS:
-            return REPORTED_ERRORS[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
+            error = REPORTED_ERRORS[failed.kind](f"{self.cluster.name(member.rank)}: {text}")
+            if isinstance(error, DataError):
+                error.at = self.locate(failed.phase, failed.doing)
+            return error
         if failed.kind == "Overdue":
             text += "".join(
                 f"\n{self.cluster.name(m.rank)} was last heard in {m.last_moment()}"

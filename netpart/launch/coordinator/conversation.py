@@ -90,7 +90,10 @@ class Conversation:
         folder = options.workspace / "checkpoint"
         earlier = list_checkpoints(folder) if options.resumed else []
         trains = TRAIN in partition.phases and not options.trace
-        self.verdicts = VerdictBook(partition, options.restore if options.resumed else None, not trains)
+        resumed, untrained = (options.restore if options.resumed else None), options.first_step
+        self.verdicts = VerdictBook(
+            partition, resumed, not trains, untrained if options.restore is None and partition.job.train_steps else None
+        )
         self.halting = HaltBook(members, partition.job.train_steps, send, listener)
         self.saving = CheckpointBook(partition, folder, earlier, options.restore, self.verdicts.metadata)
         restored = [p for p in (options.restore, options.restore and updater_file(options.restore)) if p]

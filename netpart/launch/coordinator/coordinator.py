@@ -12,6 +12,7 @@ import os
 import signal
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -21,6 +22,7 @@ from netpart.checkpoint.steps import parse_step
 from netpart.choices import TRAIN
 from netpart.errors import NetpartError, SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
 from netpart.graph.partition import Partition
+from netpart.graph.read_data import locate_read_data
 from netpart.launch.control.address import is_tcp_address
 from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_message, unpack_message
 from netpart.launch.control.seal_choice import cipher_refusal
@@ -79,7 +81,7 @@ class Coordinator:
         now = monotonic()
         self.address = address
         self.watch = Watchdog(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
-        self.blame = Blame(self.members, self.cluster, team)
+        self.blame = Blame(self.members, self.cluster, team, partial(locate_read_data, self.talk.partition))
         try:
             control = self.bind(address, team.here)
             with team:

@@ -44,10 +44,14 @@ class VerdictBook:
     """The judges of a run of ``partition``; without any if the job asks for none, or if ``idle``.
 
     ``restored`` is the checkpoint that a resumed run continues from: its state is read. Raises DataError if that is
-    damaged.
+    damaged. ``untrained`` is the step at which a run begins with random parameters, which are no best ones; None if it
+    begins with others.
     """
 
-    def __init__(self, partition: Partition, restored: Path | None = None, idle: bool = False) -> None:
+    def __init__(
+        self, partition: Partition, restored: Path | None = None, idle: bool = False, untrained: int | None = None
+    ) -> None:  # fmt: skip
+        self.untrained = untrained
         found = [] if idle else find_judged_metrics(partition)
         self.judges = {metric.decides: MetricJudge(metric) for metric in found}
         self.conf = partition.job.updater.learning_rate
@@ -93,7 +97,11 @@ class VerdictBook:
     ) -> list[Judged]:
         """Let each of the judges ``mine`` count the value of its metric; return the events of rate and best."""
         # A figure that no row defines, such as the sensitivity without a positive row, is not reported: no improvement.
-        better = {name: judge.judge(step, metrics.get(judge.metric.name, nan)) for name, judge in mine.items()}
+        better = {
+            name: judge.judge(step, metrics.get(judge.metric.name, nan))
+            for name, judge in mine.items()
+            if name != BEST or step != self.untrained
+        }
         message.best = better.get(BEST, False)
         events = [_best_event(mine[BEST], step)] if message.best else []
         # At the end no step would have the new rate, and the last checkpoint has been written.

@@ -3,6 +3,7 @@
 __all__ = [
     "array_input",
     "csv_input",
+    "image_input",
     "images",
     "nifti",
     "parser",

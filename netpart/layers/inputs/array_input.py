@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from netpart.data.arrays.array_file import open_array
 from netpart.data.arrays.array_rows import (
     ArrayRows,
+    check_finite,
     check_labels_below,
     check_tokens_below,
     label_shape,
@@ -25,6 +26,7 @@ from netpart.data.row_scaling import RowScaling
 from netpart.data.row_source import RowSource
 from netpart.data.stores.mean import read_mean, read_std
 from netpart.errors import DataError
+from netpart.files import is_url
 from netpart.kernels import philox
 from netpart.layers.checks import at_least, fault
 from netpart.layers.inputs.rows import RowInput
@@ -124,6 +126,14 @@ class ArrayInput(RowInput):
         if conf.label_path:
             paths.append(data_path(self, conf.label_path, self.field, "label_path"))
         return list(dict.fromkeys(paths))
+
+    def check_data(self, phase: int = 1) -> None:
+        super().check_data(phase)
+        target = self.label() if self.conf.array_conf.target else None
+        for array, at in ((self.data(), "path"), (target, "label_path")):
+            # Of a URL only a run reads the rows.
+            if array is not None and not is_url(getattr(self.conf.array_conf, at)):
+                check_finite(array)
 
     def check_labels(self, classes: int, ignored: int | None = None) -> None:
         label = self.label()

@@ -13,13 +13,16 @@ from numpy.typing import DTypeLike
 from netpart.data.remote.url_path import DataPath
 from netpart.data.row_source import RowSource
 from netpart.data.signatures import HEAD, guess_file_kind, is_text
+from netpart.data.stores.csv_check import check_lines
 from netpart.data.stores.csv_classes import learn_classes, read_classes
 from netpart.data.stores.csv_decode import CsvColumns, csv_decoder
 from netpart.data.stores.csv_fields import split_fields
 from netpart.data.stores.csv_store import CsvStore
+from netpart.data.stores.decode import Decode
 from netpart.data.stores.record_store import RecordStore
 from netpart.data.stores.store import open_store
 from netpart.errors import DataError
+from netpart.files import is_url
 from netpart.layers.checks import fault
 from netpart.layers.inputs.csv_columns import choose_columns
 from netpart.layers.inputs.rows import RowInput
@@ -160,12 +163,21 @@ class CSVInput(RowInput):
 
     def open(self, batch: int, seed: int, phase: int, dtype: DTypeLike = np.float32) -> RowSource:
         store = self._store()
+        return open_store_rows(self, store, self._decoder(store, phase, dtype), self._file, batch, seed)
+
+    def check_data(self, phase: int = 1) -> None:
+        super().check_data(phase)
+        if not is_url(self.conf.store_conf.path):  # of a URL only a run reads the lines
+            with self._store() as store:
+                check_lines(store, self._decoder(store, phase, np.float32), prod(self.output.shape[1:]))
+
+    def _decoder(self, store: RecordStore, phase: int, dtype: DTypeLike) -> Decode:
+        """The decoder of the lines of ``store``. Raises DataError if its columns do not fit."""
         shape, conf = self.output.shape[1:], self.conf.store_conf
         columns, classes = self._chosen(store, shape), self._classes(phase)
-        decode = csv_decoder(
+        return csv_decoder(
             shape, conf.separator, self.labelled, dtype, columns=columns, classes=classes, targets=conf.target
         )
-        return open_store_rows(self, store, decode, self._file, batch, seed)
 
     def _chosen(self, store: RecordStore, shape: Shape) -> CsvColumns | None:
         """The columns that store_conf names; None if it names none. Raises DataError if they do not fit ``shape``."""

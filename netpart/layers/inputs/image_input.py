@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, final
 
 from netpart.data.images.image_files import ImageFiles, read_image_table
+from netpart.data.images.image_folder import class_folder_names
 from netpart.data.remote.url_path import DataPath, data_path_of, url_settings
 from netpart.layers.inputs.images import ImagesInput
 from netpart.layers.inputs.stores import data_path
@@ -27,7 +28,12 @@ class ImageInput(ImagesInput):
         return super().infer()
 
     def class_names(self) -> tuple[str, ...]:
-        return self.files().table.classes
+        if self._samples is not None:
+            return self.files().table.classes
+        # Without the images: a check of the classes need not list all of a training set.
+        conf = self.conf.image_conf
+        path = data_path(self, conf.path, self.field, "path")
+        return () if conf.masks or not path.is_dir() else class_folder_names(path, conf.classes)
 
     def data_files(self) -> Sequence[DataPath]:
         table = self.files().table
@@ -49,4 +55,6 @@ class ImageInput(ImagesInput):
         masks = data_path(self, conf.masks, self.field, "masks") if conf.masks else None
         path = data_path(self, conf.path, self.field, "path")
         settings = url_settings(self.data_cache)
-        return ImageFiles(read_image_table(path, conf.classes, masks, settings), settings)
+        # A test set may lack a class. In training that is a set that was not copied whole.
+        table = read_image_table(path, conf.classes, masks, settings, complete=self.training)
+        return ImageFiles(table, settings)

@@ -79,6 +79,7 @@ class ImagesInput(RowInput):
         return len(self.samples())
 
     def check_data(self, phase: int = 1) -> None:
+        self.samples().require_files()
         self.image_rows(1, 0, phase).decode(0)
 
     def check_labels(self, classes: int, ignored: int | None = None) -> None:
@@ -102,6 +103,7 @@ class ImagesInput(RowInput):
             order=(lambda epoch: philox.draw_permutation(order, epoch, len(samples))) if conf.shuffle else None,
             changes=self._changes(seed, phase) if phase == TRAIN else None,
             dtype=dtype,
+            readers=self.read_classes,
         )
 
     def _label_shape(self, shape: Shape) -> Shape:
