@@ -219,10 +219,9 @@ def test_a_layer_that_passes_on_data_without_its_targets_is_no_target(folder: Pa
 
 
 def test_classes_for_a_regression_and_targets_for_classes_are_refused(folder: Path) -> None:
-    with pytest.raises(NetpartError, match=r"loss: expected .*name the input layer here"):
-        spec_of_target(ARRAY, "kSoftmaxLoss", "data", folder)
-    with pytest.raises(NetpartError, match=r"loss: expected labels of 0 or 1, 7 rows of 3, .*without target: true"):
-        spec_of_target(ARRAY, "kBinaryLoss", "data", folder)
+    for kind in ("kSoftmaxLoss", "kBinaryLoss"):
+        with pytest.raises(NetpartError, match="loss: expected labels that are classes, got target: true of data"):
+            spec_of_target(ARRAY, kind, "data", folder)
     np.save(folder / "x.npy", np.zeros((7, 9)))
     np.save(folder / "y.npy", np.arange(7))
     plain = ARRAY.replace("target: true", "")

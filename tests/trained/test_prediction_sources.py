@@ -125,7 +125,7 @@ def test_a_source_may_be_at_a_url(classifier: Trained, tmp_path: Path) -> None:
             assert np.array_equal(classifier.array(workers, source=parse_source(classifier.job, text)), wanted)
         assert list((tmp_path / "kept").rglob("0"))
         for name, message in (
-            ("none.npy", r"/none\.npy: expected a file of rows, got nothing there; correct --input"),
+            ("none.npy", r"--input: http://[^?]*/none\.npy: expected a file of rows, got HTTP 404 \(Not Found\)"),
             ("rows.bin", r"--input: expected a \.npy of rows, .* got http://[^?]*/rows\.bin; save the rows"),
         ):
             with pytest.raises(NetpartError, match=message) as found:

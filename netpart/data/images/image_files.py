@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,7 +59,9 @@ class ImageFiles(ImageSamples):
         if is_url(path):
             return
         try:
-            empty = os.stat(path).st_size == 0
+            status = os.stat(path)
+            # Pipes and devices have the size 0 too. They are refused when they are opened.
+            empty = stat.S_ISREG(status.st_mode) and status.st_size == 0
         except OSError as error:
             got = os_error_text(error)
             raise DataError(f"{who}: expected an image, got {got}; correct the path or the file") from error
