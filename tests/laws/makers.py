@@ -161,6 +161,10 @@ def feature_norm(kind: str, most: int) -> Maker:
 
 
 def group_norm(s: Sketch, source: str) -> str | None:
+    """In the spotlight, where it is the turn of several groups, odd channels are made even first."""
+    wanted = s.pick_option("kGroupNorm", "norm_conf.groups") if s.spot and s.spot.kind == "kGroupNorm" else None
+    if wanted and s.shape(source)[1] % wanted:
+        source = inner_product(s, source, SMALL)
     conf, shape = s.conf("kGroupNorm", source), s.shape(source)
     s.option(conf, "norm_conf.epsilon")
     s.option(conf, "norm_conf.groups", lambda n: shape[1] % (n or 1) == 0)
