@@ -41,8 +41,10 @@ CAM_METHODS = "gradcam", "hirescam"
 CPU = "cpu"
 DEVICES = AUTO, CPU, CUDA
 """Kinds of devices; a GPU is also chosen by its number, cuda:N."""
-LOCAL, THREADS, MPI, JOIN = "local", "threads", "mpi", "join"
+LOCAL, THREADS, MPI, JOIN, RAY = "local", "threads", "mpi", "join", "ray"
 """The launchers of netpart; netpart.families has where they live."""
+PACK, SPREAD, STRICT_SPREAD = PLACES = "pack", "spread", "strict-spread"
+"""How Ray places workers: on few nodes; on many nodes; each on a node of its own."""
 MEMORY, ZEROMQ, SHM, CUDA_IPC = "memory", "zeromq", "shm", "cuda-ipc"
 """The transports of netpart, with "mpi". The launchers threads and mpi have one each, which no option chooses."""
 LOCAL_LAUNCHERS = LOCAL, THREADS
