@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-
 ENDED_BY_RAY = "Ray ended it"
 """How a worker ended whose actor or node was lost; the reason follows."""
 
