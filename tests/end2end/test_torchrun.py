@@ -19,7 +19,14 @@ DEADLINE = 120
 
 def train(workspace: Path, *options: str, within: tuple[str, ...] = ()) -> bytes:
     """Trains a job; the bytes of its last checkpoint."""
-    command = [*within, *NETPART, str(zoo_folder() / "mlp" / "column-row.conf"), "--workspace", str(workspace), *options]
+    command = [
+        *within,
+        *NETPART,
+        str(zoo_folder() / "mlp" / "column-row.conf"),
+        "--workspace",
+        str(workspace),
+        *options,
+    ]
     environment = os.environ | {"NETPART_TOKEN": "5" * 32, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -42,11 +42,11 @@ def misfit_text(bundles: Sequence[Resources], nodes: Mapping[str, Resources], pl
     if place == STRICT_SPREAD and len(bundles) > len(nodes):
         count = plural_text(len(bundles), "worker")
         return f"{count} need a node each (--place {STRICT_SPREAD}); {has}"
-    rank = _first_left_out(bundles, nodes, place)
-    if rank is None:
+    out = _first_left_out(bundles, nodes, place)
+    if out is None:
         return f"other jobs use what the workers need, {_total_text(bundles)} in all; {has}"
-    before = f"worker{'s 0 to' * (rank > 1)} {rank - 1}"
-    return f"worker {rank} needs {resources_text(bundles[rank])}, which no node has left after {before}; {has}"
+    before = f"worker{'s 0 to' * (out > 1)} {out - 1}"
+    return f"worker {out} needs {resources_text(bundles[out])}, which no node has left after {before}; {has}"
 
 
 def _first_left_out(bundles: Sequence[Resources], nodes: Mapping[str, Resources], place: str) -> int | None:

@@ -6,7 +6,7 @@ The only module of netpart that imports Ray. The functions with a limit of time 
 from __future__ import annotations
 
 import os
-import signal
+import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -17,18 +17,25 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from netpart.errors import NetpartError, clip_text
+from netpart.choices import AUTO
+from netpart.errors import NetpartError, clip_text, os_error_text
 from netpart.launch.control.placement import CPUS, GPUS, MEMORY, Placement, misfit_text
 
 ADDRESS, USAGE = "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"
 CONNECT_SECONDS = 5.0
 """How long the head of a cluster has to accept a connection, before Ray itself is asked to connect."""
+INIT_SECONDS = 30.0
+"""How long Ray may take to connect."""
 CLOSE_SECONDS = 4.0
 """How long Ray has to end the actors and the connection. If the cluster is gone, it waits much longer by itself."""
 END_SECONDS = 2.0
 """How long actors may take to end after Ray has been asked to kill them."""
 NOTICE_SECONDS = 2.0
 """After this time without room in the cluster the user is told why."""
+ADVICE = re.compile(r" Some common causes include| The task may or may not")
+"""What follows the reason in Ray's messages."""
+REASON = 400
+"""Maximum number of characters of a reason."""
 CLIENT = "ray://"
 """Addresses of Ray Client, whose programs are outside of the cluster."""
 
@@ -130,14 +137,15 @@ class RayCluster:
 
 
 def actor_end_text(error: BaseException) -> str:
-    """Why an actor did not return, in Ray's words on one line: the last line of its message is the reason."""
+    """Why an actor did not return, in Ray's words: the last line of its message, without the advice that follows."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return clip_text(lines[-1] if lines else type(error).__name__)
+    text = ADVICE.split(lines[-1] if lines else type(error).__name__)[0]
+    return clip_text(text.rstrip(". "), REASON)
 
 
 def _import_ray() -> Any:
     """The package. Raises NetpartError if it is missing."""
-    os.environ.setdefault(USAGE, "0")  # else Ray reports the use of itself to its makers, and says so at each start
+    os.environ.setdefault(USAGE, "0")  # else a cluster that is started here reports its use to Ray's makers
     try:
         import ray
         import ray.util
@@ -148,19 +156,37 @@ def _import_ray() -> Any:
 
 def _connect(ray: Any) -> None:
     """Connect this program to the cluster. Raises NetpartError."""
-    address = os.environ.get(ADDRESS) or "auto"
+    address = os.environ.get(ADDRESS) or AUTO
     _check_head(address)
-    # Ray takes over SIGTERM, which is netpart's to handle while a run lasts.
-    kept = signal.getsignal(signal.SIGTERM)
-    try:
-        ray.init(address=address, namespace=f"netpart-{token_hex(8)}", log_to_driver=False, logging_level="ERROR")
-    except Exception as error:  # Ray raises errors of many kinds here, some without a base class of its own
+    failure = list[Exception]()
+    options = {"namespace": f"netpart-{token_hex(8)}", "log_to_driver": False, "logging_level": "ERROR"}
+
+    def connect() -> None:
+        try:
+            ray.init(address=address, **options)
+        except Exception as error:  # Ray raises errors of many kinds here, some without a base class of its own
+            failure.append(error)
+
+    # In a thread: something else than Ray that listens there keeps it waiting for many minutes. There Ray also leaves
+    # SIGTERM to netpart, which handles it while a run lasts.
+    connecting = Thread(target=connect, daemon=True)
+    connecting.start()
+    connecting.join(INIT_SECONDS)
+    if failure or connecting.is_alive():
+        known = address if address != AUTO else "the cluster that was started last on this host"
+        got = " ".join(str(failure[0]).split()) if failure else f"no answer of {known} within {INIT_SECONDS:g} s"
         hint = f"start one with `ray start --head`, or set {ADDRESS}=HOST:PORT; see docs/clusters.md"
-        text = clip_text(" ".join(str(error).split()))
-        raise NetpartError(f"--launcher ray: expected a Ray cluster, got {text}; {hint}") from None
-    finally:
-        with suppress(ValueError):  # not the main thread: Ray has set no handler then
-            signal.signal(signal.SIGTERM, kept)
+        raise NetpartError(f"--launcher ray: expected a Ray cluster, got: {clip_text(got, REASON)}; {hint}")
+    _silence_raylets(ray)
+
+
+def _silence_raylets(ray: Any) -> None:
+    """Keep the errors that nodes publish out of the output: a dead one publishes 20 lines of statistics.
+
+    Ray has no option for that. Where this name has changed, the lines are printed again, and nothing else is wrong.
+    """
+    with suppress(AttributeError):
+        ray._private.worker._worker_logs_enabled = False
 
 
 def _check_head(address: str) -> None:
@@ -175,7 +201,8 @@ def _check_head(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
         hint = "is the cluster's head started, and can this host reach it?"
-        raise NetpartError(f"{ADDRESS}: expected a cluster at {address}, got {error}; {hint}") from None
+        got = os_error_text(error) if isinstance(error, OSError) else str(error)
+        raise NetpartError(f"{ADDRESS}: expected a cluster at {address}, got {got}; {hint}") from None
 
 
 def _node_name(node: Mapping[str, Any]) -> str:

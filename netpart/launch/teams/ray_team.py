@@ -163,7 +163,8 @@ class RayTeam(OpenSeats):
             self.cluster.close()
             self.cluster = None
         with self.bell_lock:
-            os.close(self.bell)
+            if self.bell >= 0:
+                os.close(self.bell)
             self.bell = -1
 
 

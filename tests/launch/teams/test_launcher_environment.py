@@ -54,7 +54,9 @@ def test_a_rank_is_below_the_size() -> None:
 
 
 def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
-    with pytest.raises(ConfigError, match=r"expected one of RANK, OMPI_COMM_WORLD_RANK, .* in the environment, got none"):
+    with pytest.raises(
+        ConfigError, match=r"expected one of RANK, OMPI_COMM_WORLD_RANK, .* in the environment, got none"
+    ):
         require_launched_rank(MEET)
     with pytest.raises(ConfigError, match="expected NETPART_MEET in the environment, got none; set it"):
         require_launched_rank({"JOB_COMPLETION_INDEX": "0"})
