@@ -72,6 +72,14 @@ class FakeCluster:
         )
 
 
+def finish(run: Talk, code: int, seconds: float = 4 * DEADLINE) -> str:
+    """All that a run has said, after it has ended with ``code``."""
+    assert run.end(seconds) == code, run.lines
+    assert run.process.stdout is not None
+    run.process.stdout.close()
+    return "".join(run.lines)
+
+
 def await_true(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
     """Wait until something is true; Ray says it to nobody."""
     end = monotonic() + seconds

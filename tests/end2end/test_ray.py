@@ -15,7 +15,7 @@ from time import monotonic
 
 import pytest
 
-from tests.end2end.ray_runs import QUIET, FakeCluster, await_true, check_nothing_is_left, processes
+from tests.end2end.ray_runs import QUIET, FakeCluster, await_true, check_nothing_is_left, finish, processes
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, Talk, check_the_same
 from tests.house.tree import ROOT
@@ -37,9 +37,9 @@ def cluster() -> Iterator[FakeCluster]:
 
 def end(run: Talk, code: int) -> str:
     """The run's last message, after it has ended with ``code``."""
-    assert run.end(LONG) == code, run.lines
+    said = finish(run, code)
     check_nothing_is_left(run)
-    return "".join(run.lines)
+    return said
 
 
 def endless(cluster: FakeCluster, folder: Path, step: int) -> Talk:
@@ -131,20 +131,19 @@ def test_a_worker_fails(cluster: FakeCluster, tmp_path: Path) -> None:
     text = conf.read_text().replace("kSyntheticInput include: kTrain", "kCSVInput include: kTrain", 1)
     conf.write_text(text.replace("synthetic_conf { classes: 4 }", 'store_conf { path: "gone.csv" }', 1))
     run = cluster.run(conf, tmp_path / "run", *SPREAD)
-    assert run.end(LONG) in (1, 2)
-    assert "gone.csv" in "".join(run.lines)
+    assert "gone.csv" in finish(run, 1)
 
 
 def test_a_bundle_that_fits_nowhere(cluster: FakeCluster, tmp_path: Path) -> None:
     run = cluster.run(mlp(tmp_path), tmp_path / "run", "--workers", "2", "--threads", "8", "--wait", "3")
-    assert run.end(LONG) == 1
+    finish(run, 1)
     wanted = r"^error: --launcher ray: expected room for all workers within 3 s, got none: worker 0 needs 8 CPU, .*"
     assert re.match(wanted + r"which no node has; the cluster has 3 nodes \(node .*: 4 CPU", run.lines[-1])
 
 
 def test_too_few_nodes(cluster: FakeCluster, tmp_path: Path) -> None:
     run = cluster.run(mlp(tmp_path), tmp_path / "run", "--workers", "4", "--place", "strict-spread", "--wait", "1")
-    assert run.end(LONG) == 1
+    finish(run, 1)
     assert "4 workers need a node each (--place strict-spread); the cluster has 3 nodes" in run.lines[-1]
 
 
@@ -209,7 +208,7 @@ def test_a_cluster_with_tokens(tmp_path: Path) -> None:
         assert "as predicted" in end(run, 0)
         cluster.environment["RAY_AUTH_TOKEN"] = "6" * 64
         run = cluster.run(mlp(tmp_path), tmp_path / "other", "--workers", "2")
-        assert run.end(LONG) == 1
+        finish(run, 1)
         assert run.lines[-1].startswith("error: --launcher ray: expected a Ray cluster, got: ")
 
 
