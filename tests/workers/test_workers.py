@@ -150,7 +150,7 @@ def test_rayjob() -> None:
     assert int(pods[0]["resources"]["limits"]["cpu"]) == args.threads
     assert heads[0]["image"] == pods[0]["image"]
     mounts = {mount["mountPath"] for mount in heads[0]["volumeMounts"]}
-    assert {str(args.job.parent), str(args.workspace)} == mounts
+    assert {str(Path(args.job).parent), str(args.workspace)} == mounts
 
 
 def play_pods(pod: dict[str, Any], name: str, tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from netpart.launch.teams.exit_status import describe_exit, read_log_tail
+from netpart.launch.teams.exit_status import ENDED_BY_RAY, describe_exit, read_log_tail
 from netpart.launch.teams.processes import process_environment
 from netpart.resources import installed_version
 
@@ -36,14 +36,18 @@ class RaySeat:
         The process is a child of this thread, the main one: if this process or its node's Ray ends, even by SIGKILL,
         the kernel kills it. Ray itself would leave it behind.
         """
+        parent = os.getppid()
         # Without a reserved GPU, Ray leaves the variable unset, and the worker would use the GPUs of others.
         hidden = {} if gpus else {GPUS: ""}
         process = subprocess.Popen(
             [*TETHER, str(os.getpid()), *WORKER, *options], stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
             env=os.environ | process_environment() | hidden | dict(variables), start_new_session=True,
         )  # fmt: skip
-        code = process.wait()
-        return describe_exit(code), read_log_tail(Path(_log_path()), TAIL)
+        how = describe_exit(process.wait())
+        # An ending Ray kills the children of its processes before them: then the signal is not the reason.
+        if os.getppid() != parent:
+            how = f"{ENDED_BY_RAY}: the Ray of its node has ended"
+        return how, read_log_tail(Path(_log_path()), TAIL)
 
 
 def _log_path() -> str:
