@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from netpart.choices import ENV_LAUNCHER, JOIN, LOCAL, MPI, PACK, RAY
 
 if TYPE_CHECKING:
-    from netpart.launch.control.placement import Placement
+    from netpart.launch.control.placement import ClusterPlacement
     from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
 
@@ -24,7 +24,7 @@ class RunSetting(NamedTuple):
     launcher: str
     workers: int
     meeting: Meeting | None
-    placement: Placement | None = None
+    placement: ClusterPlacement | None = None
 
 
 def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
@@ -36,13 +36,13 @@ def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     return RunSetting(args.launcher or (JOIN if meeting else LOCAL), job.worker_count, meeting, placement)
 
 
-def _cluster_placement(args: argparse.Namespace) -> Placement | None:
+def _cluster_placement(args: argparse.Namespace) -> ClusterPlacement | None:
     """How Ray places the workers; None for other launchers. Raises ConfigError for --place without Ray."""
     from netpart.errors import ConfigError
-    from netpart.launch.control.placement import Placement
+    from netpart.launch.control.placement import ClusterPlacement
 
     if args.launcher == RAY:
-        return Placement(args.place or PACK, args.wait)
+        return ClusterPlacement(args.place or PACK, args.wait)
     if args.place:
         got = args.launcher or "none"
         raise ConfigError("--place", "--launcher ray", got, "omit --place, or let Ray start the workers")

@@ -22,7 +22,7 @@ from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
-from netpart.launch.control.placement import PLACEMENT, Placement
+from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
 from netpart.launch.control.process_limits import check_process_limits
 from netpart.launch.control.signals import interrupt_on_signals
 from netpart.launch.control.transport_choice import choose_transport
@@ -54,7 +54,7 @@ REPORT_EVERY = 20
 def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
-    transport: str = "auto", listeners: Sequence[str] = (), placement: Placement | None = None,
+    transport: str = "auto", listeners: Sequence[str] = (), placement: ClusterPlacement | None = None,
 ) -> Summary:  # fmt: skip
     """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
@@ -91,7 +91,7 @@ class LaunchChoice:
     meeting: Meeting | None = None
     hosts: Path | None = None
     listeners: tuple[str, ...] = ()
-    placement: Placement | None = None
+    placement: ClusterPlacement | None = None
 
     def check(self, size: int) -> None:
         """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""

@@ -1,7 +1,7 @@
 """A Ray cluster of nodes that share this host, in a process of its own that answers a JSON line with a JSON line.
 
 python -m tests.end2end.ray_nodes CPUS NODES
-    {"do": "add"}  {"do": "remove", "node": 1}  {"do": "hold", "cpus": 4}  {"do": "free"}
+    {"do": "restore", "count": 3}  {"do": "remove", "node": 1}  {"do": "hold", "cpus": 4}  {"do": "free"}
 
 Node 0 is the head, with the given number of CPUs too. All nodes have one address.
 """
@@ -34,6 +34,12 @@ class Nodes:
         head = {"include_dashboard": False} if not self.nodes else {}
         self.nodes.append(self.cluster.add_node(num_cpus=self.cpus, object_store_memory=STORE, memory=MEMORY, **head))
         return {"address": self.cluster.address, "node": self.nodes[-1].node_id}
+
+    def restore(self, count: int) -> dict[str, Any]:
+        """Add nodes until there are ``count``."""
+        while len(self.nodes) < count:
+            self.add()
+        return {"nodes": [node.node_id for node in self.nodes]}
 
     def remove(self, node: int) -> dict[str, Any]:
         """The node dies as by a loss of power."""

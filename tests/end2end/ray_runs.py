@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from threading import Event
+from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
@@ -64,6 +65,10 @@ class FakeCluster:
         self.process.stdin.flush()
         return self.hear()
 
+    def restore(self, count: int) -> None:
+        """Add the nodes that have died."""
+        self.nodes = self.ask("restore", count=count)["nodes"]
+
     def run(self, conf: Path, workspace: Path, *options: str) -> Talk:
         """Start a run in the cluster."""
         command = [*NETPART, "run", str(conf), "--launcher", "ray", "--workspace", str(workspace), *options]
@@ -85,7 +90,7 @@ def await_true(true: Callable[[], bool], what: str, seconds: float = 30.0) -> No
     end = monotonic() + seconds
     while not true():
         assert monotonic() < end, what
-        sleep(0.05)
+        Event().wait(0.05)
 
 
 def shared_memory() -> set[str]:

@@ -22,7 +22,7 @@ __all__ = ["network"]
 pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("network")]
 
 PORT = 6379
-RAY = (sys.executable, "-m", "ray.scripts.scripts")
+RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 SESSIONS = Path("/tmp/ray")
 """Each host has a folder of its own here, since paths of sockets must be short."""
 SIZE = ("--num-cpus", "2", "--object-store-memory", str(80 << 20), "--memory", str(1 << 30))

@@ -15,14 +15,14 @@ CPUS, GPUS, MEMORY = "CPU", "GPU", "memory"
 Resources = Mapping[str, float]
 
 
-class Placement(NamedTuple):
+class ClusterPlacement(NamedTuple):
     """How a cluster places the workers: ``place`` is a member of choices.PLACES, ``wait`` is the limit in seconds."""
 
     place: str = PACK
     wait: float = WAIT_SECONDS
 
 
-PLACEMENT = Placement()
+PLACEMENT = ClusterPlacement()
 
 
 def worker_bundle(threads: int, gpu: bool, memory: int) -> dict[str, float]:
@@ -35,10 +35,10 @@ def misfit_text(bundles: Sequence[Resources], nodes: Mapping[str, Resources], pl
 
     ``nodes`` has the resources of each living node by its name; ``free`` is what is free in all of them together.
     """
-    has = f"the cluster has {nodes_text(nodes, free)}"
+    has = f"the cluster has {_nodes_text(nodes, free)}"
     for rank, bundle in enumerate(bundles):
         if not any(_fits(bundle, node) for node in nodes.values()):
-            return f"worker {rank} needs {resources_text(bundle)}, which no node has; {has}"
+            return f"worker {rank} needs {_resources_text(bundle)}, which no node has; {has}"
     if place == STRICT_SPREAD and len(bundles) > len(nodes):
         count = plural_text(len(bundles), "worker")
         return f"{count} need a node each (--place {STRICT_SPREAD}); {has}"
@@ -46,7 +46,7 @@ def misfit_text(bundles: Sequence[Resources], nodes: Mapping[str, Resources], pl
     if out is None:
         return f"other jobs use what the workers need, {_total_text(bundles)} in all; {has}"
     before = f"worker{'s 0 to' * (out > 1)} {out - 1}"
-    return f"worker {out} needs {resources_text(bundles[out])}, which no node has left after {before}; {has}"
+    return f"worker {out} needs {_resources_text(bundles[out])}, which no node has left after {before}; {has}"
 
 
 def _first_left_out(bundles: Sequence[Resources], nodes: Mapping[str, Resources], place: str) -> int | None:
@@ -70,16 +70,16 @@ def _fits(bundle: Resources, room: Resources) -> bool:
 def _total_text(bundles: Sequence[Resources]) -> str:
     """What all workers need together."""
     names = (CPUS, GPUS, MEMORY)
-    return resources_text({name: total for name in names if (total := sum(b.get(name, 0) for b in bundles))})
+    return _resources_text({name: total for name in names if (total := sum(b.get(name, 0) for b in bundles))})
 
 
-def nodes_text(nodes: Mapping[str, Resources], free: Resources) -> str:
+def _nodes_text(nodes: Mapping[str, Resources], free: Resources) -> str:
     """What the nodes have, and what is free."""
-    listed = "; ".join(f"{name}: {resources_text(node)}" for name, node in nodes.items())
-    return f"{plural_text(len(nodes), 'node')} ({listed}), of which {resources_text(free)} are free in all"
+    listed = "; ".join(f"{name}: {_resources_text(node)}" for name, node in nodes.items())
+    return f"{plural_text(len(nodes), 'node')} ({listed}), of which {_resources_text(free)} are free in all"
 
 
-def resources_text(resources: Resources) -> str:
+def _resources_text(resources: Resources) -> str:
     """Resources as text: "2 CPU, 1 GPU, memory 1.5 GB"."""
     counts = [f"{resources.get(name, 0):g} {name}" for name in (CPUS, GPUS) if name in resources or name == CPUS]
     return ", ".join([*counts, f"memory {bytes_text(int(resources.get(MEMORY, 0)))}"])

@@ -19,7 +19,7 @@ from typing import Any
 
 from netpart.choices import AUTO
 from netpart.errors import NetpartError, clip_text, os_error_text
-from netpart.launch.control.placement import CPUS, GPUS, MEMORY, Placement, misfit_text
+from netpart.launch.control.placement import CPUS, GPUS, MEMORY, ClusterPlacement, misfit_text
 
 ADDRESS, USAGE = "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"
 CONNECT_SECONDS = 5.0
@@ -60,7 +60,9 @@ class RayCluster:
         """The address of this host that the cluster's nodes know."""
         return str(self.ray.util.get_node_ip_address())
 
-    def reserve(self, bundles: Sequence[Mapping[str, float]], placement: Placement, say: Callable[[str], None]) -> None:
+    def reserve(
+        self, bundles: Sequence[Mapping[str, float]], placement: ClusterPlacement, say: Callable[[str], None]
+    ) -> None:
         """Reserve all of ``bundles``, or nothing. Raises NetpartError if that takes longer than ``placement.wait``.
 
         ``say`` receives the reason if there is no room at once: a cluster that grows may have room later.
@@ -83,7 +85,7 @@ class RayCluster:
                 told = True
                 say(f"waiting up to {placement.wait:g} s for room: {self._misfit(bundles, placement)}")
 
-    def _misfit(self, bundles: Sequence[Mapping[str, float]], placement: Placement) -> str:
+    def _misfit(self, bundles: Sequence[Mapping[str, float]], placement: ClusterPlacement) -> str:
         """Why ``bundles`` are not placed."""
         nodes = {_node_name(node): node["Resources"] for node in self.ray.nodes() if node["Alive"]}
         return misfit_text(bundles, nodes, placement.place, self.ray.available_resources())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import zmq
 
-from netpart.launch.control.placement import PLACEMENT, Placement
+from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.signals import defer_signals
 from netpart.launch.report.events import Invited
@@ -123,7 +123,7 @@ class TeamPlan(NamedTuple):
     threads: int = 0
     meeting: Meeting | None = None
     hosts: Path | None = None
-    placement: Placement = PLACEMENT
+    placement: ClusterPlacement = PLACEMENT
     partition: Partition | None = None
     folder: Path | None = None
     say: Callable[[str], None] = lambda text: None

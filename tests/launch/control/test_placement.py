@@ -1,4 +1,4 @@
-"""Placement: what a worker reserves, and why workers fit nowhere."""
+"""ClusterPlacement: what a worker reserves, and why workers fit nowhere."""
 
 from __future__ import annotations
 
