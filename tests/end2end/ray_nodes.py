@@ -9,6 +9,7 @@ Node 0 is the head, with the given number of CPUs too. All nodes have one addres
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -68,19 +69,20 @@ class Nodes:
         return {"cpus": ray.available_resources().get("CPU", 0)}
 
 
-def answer(said: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
+def answer(said: dict[str, Any], out: int) -> None:
+    os.write(out, json.dumps(said).encode() + b"\n")
 
 
 def main() -> None:
     cpus, count = map(int, sys.argv[1:])
+    out = os.dup(1)
+    os.dup2(2, 1)  # Ray prints to stdout what happens to nodes
     nodes = Nodes(cpus, count)
     try:
-        answer({"address": nodes.cluster.address, "nodes": [node.node_id for node in nodes.nodes]})
+        answer({"address": nodes.cluster.address, "nodes": [node.node_id for node in nodes.nodes]}, out)
         for line in sys.stdin:
             asked = json.loads(line)
-            answer(getattr(nodes, asked.pop("do"))(**asked))
+            answer(getattr(nodes, asked.pop("do"))(**asked), out)
     finally:
         import ray
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,51 +11,13 @@ from time import monotonic
 
 import pytest
 
-from tests.end2end.hosts import Hosts, network
-from tests.end2end.ray_runs import OWN_THREADS, QUIET
-from tests.end2end.running import DEADLINE, SOON, mlp
-from tests.end2end.test_join import ENDLESS, NETPART, Talk, check_the_same
-from tests.house.tree import ROOT
+from tests.end2end.hosts import network
+from tests.end2end.ray_hosts import LONG, RAY, RayHosts
+from tests.end2end.running import SOON, mlp
+from tests.end2end.test_join import ENDLESS, NETPART, check_the_same
 
 __all__ = ["network"]
 pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("network")]
-
-PORT = 6379
-RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
-SESSIONS = Path("/tmp/ray")
-"""Each host has a folder of its own here, since paths of sockets must be short."""
-SIZE = ("--num-cpus", "2", "--object-store-memory", str(80 << 20), "--memory", str(1 << 30))
-LONG = 4 * DEADLINE
-
-
-class RayHosts(Hosts):
-    """Hosts with Ray; the first has the head. Leaving ends all."""
-
-    def __init__(self, count: int, folder: Path) -> None:
-        super().__init__(count)
-        self.folder = folder
-
-    def play(self, host: int, *command: str) -> Talk:
-        """Start a command on a host, which sees its own sessions of Ray."""
-        sessions = self.folder / f"ray-{host}"
-        for path in (sessions, SESSIONS):
-            path.mkdir(exist_ok=True)
-        kept = {name: value for name, value in os.environ.items() if name not in (*OWN_THREADS, "RAY_ADDRESS")}
-        process = subprocess.Popen(
-            self.seeing(host, {SESSIONS: sessions}, *command), cwd=self.folder, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=kept | QUIET | {"PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        self.processes.append(process)
-        return Talk(process)
-
-    def start_ray(self, *head: str) -> None:
-        """Start the head with the options ``head``, then all other nodes."""
-        own, *others = self.addresses
-        shared = ("start", "--block", *SIZE, "--node-ip-address")
-        first = self.play(0, *RAY, *shared, own, "--head", "--port", str(PORT), *head)
-        first.until("Ray runtime started", LONG)
-        for host, address in enumerate(others, start=1):
-            self.play(host, *RAY, *shared, address, "--address", f"{own}:{PORT}").until("Ray runtime started", LONG)
 
 
 @pytest.fixture
