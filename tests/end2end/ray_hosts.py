@@ -18,6 +18,8 @@ RAY = (sys.executable, "-c", "from ray.scripts.scripts import main; main()")
 SESSIONS = Path("/tmp/ray")
 """Each host has a folder of its own here, since paths of sockets must be short."""
 SIZE = ("--num-cpus", "2", "--object-store-memory", str(80 << 20), "--memory", str(1 << 30))
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5" * 64}
+"""The same for nodes, commands and the dashboard."""
 LONG = 4 * DEADLINE
 
 
@@ -36,7 +38,7 @@ class RayHosts(Hosts):
         kept = {name: value for name, value in os.environ.items() if name not in (*OWN_THREADS, "RAY_ADDRESS")}
         process = subprocess.Popen(
             self.seeing(host, {SESSIONS: sessions}, *command), cwd=self.folder, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=kept | QUIET | {"PYTHONPATH": str(ROOT)},
+            stderr=subprocess.STDOUT, env=kept | QUIET | TOKEN | {"PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         self.processes.append(process)
         return Talk(process)

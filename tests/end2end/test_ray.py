@@ -19,6 +19,7 @@ from tests.end2end.ray_runs import FakeCluster, await_true, check_nothing_is_lef
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, Talk, check_the_same
 from tests.house.tree import ROOT
+from tests.launch.test_run import CSV
 from tests.thorough import sampled
 
 pytestmark = pytest.mark.peers
@@ -134,12 +135,14 @@ def test_the_coordinator_ends(cluster: FakeCluster, tmp_path: Path, number: sign
 
 
 def test_a_worker_fails(cluster: FakeCluster, tmp_path: Path) -> None:
-    """Its data is missing on its node: the message has the worker, the file and the end of its log."""
-    conf = mlp(tmp_path)
-    text = conf.read_text().replace("kSyntheticInput include: kTrain", "kCSVInput include: kTrain", 1)
-    conf.write_text(text.replace("synthetic_conf { classes: 4 }", 'store_conf { path: "gone.csv" }', 1))
-    run = cluster.run(conf, tmp_path / "run", *SPREAD)
-    assert "gone.csv" in finish(run, 1)
+    """Row 14 is the third of step 3: the first of worker 1."""
+    rows = (f"{7 if i == 14 else i % 3},{i / 10},{i / 5}\n" for i in range(24))
+    (tmp_path / "rows.csv").write_text("".join(rows))
+    (tmp_path / "job.conf").write_text(CSV)
+    said = end(cluster.run(tmp_path / "job.conf", tmp_path / "run", "--workers", "2"), 1)
+    assert re.search(
+        r"^error: worker 1: train step 3, forward loss\S*: label: expected classes 0 to 2, got 7", said, re.M
+    )
 
 
 def test_a_bundle_that_fits_nowhere(cluster: FakeCluster, tmp_path: Path) -> None:

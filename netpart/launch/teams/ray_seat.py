@@ -20,6 +20,7 @@ TETHER = (sys.executable, "-P", "-m", "netpart.launch.teams.tether")
 WORKER = (sys.executable, "-P", "-m", "netpart", "worker")
 TAIL = 12
 """Lines of the log that come back with the end of a worker."""
+MARKS = (":job_id:", ":actor_name:", ":task_name:")
 GPUS = "CUDA_VISIBLE_DEVICES"
 
 
@@ -47,7 +48,13 @@ class RaySeat:
         # An ending Ray kills the children of its processes before them: then the signal is not the reason.
         if os.getppid() != parent:
             how = f"{ENDED_BY_RAY}: the Ray of its node has ended"
-        return how, read_log_tail(Path(_log_path()), TAIL)
+        return how, _log_tail()
+
+
+def _log_tail() -> str:
+    """The last lines of the log, without those that mark for Ray's dashboard whose lines follow."""
+    lines = read_log_tail(Path(_log_path()), TAIL).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(MARKS))
 
 
 def _log_path() -> str:
