@@ -26,6 +26,8 @@ pytestmark = pytest.mark.peers
 WORKERS = 3
 LONG = 120.0
 """Seconds within which a run on Ray ends, on a machine whose cores are taken by other tests."""
+DEAD = 5.0
+"""Seconds within which a run ends after a node or an actor has died: the quickest of two, as others want the cores."""
 SPREAD = ("--workers", "3", "--place", "strict-spread")
 SEAT = "ray::RaySeat"
 
@@ -101,6 +103,28 @@ def test_a_node_dies(tmp_path: Path, step: int, seed: int, cluster: FakeCluster)
     assert re.match(rf"error: worker \d \({where}\): {why}, last heard in train step \d+, \S+", message), message
     assert "(raylet)" not in said
     check_nothing_is_left(run)
+
+
+@pytest.mark.alone
+def test_a_death_is_known_soon(cluster: FakeCluster, tmp_path: Path) -> None:
+    """Of a node, and of an actor: from the loss to the end of the command."""
+
+    def seconds(turn: int) -> float:
+        (folder := tmp_path / str(turn)).mkdir()
+        run = endless(cluster, folder, 100)
+        began = monotonic()
+        if turn % 2:
+            os.kill(processes(SEAT)[0], signal.SIGKILL)
+        else:
+            cluster.ask("remove", node=1)
+        finish(run, 1)
+        took = monotonic() - began
+        cluster.restore(WORKERS)
+        return took
+
+    taken = [seconds(turn) for turn in range(4)]
+    assert min(taken[::2]) <= DEAD, taken
+    assert min(taken[1::2]) <= DEAD, taken
 
 
 def test_an_actor_is_killed(cluster: FakeCluster, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ class RayTeam(OpenSeats):
         self.cluster: RayCluster | None = None
         self.nodes = [""] * plan.size
         self.logs = [""] * plan.size
+        self.lost: set[int] = set()
         self.ends: list[Future[Any]] = []
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.bell_lock = Lock()
@@ -146,6 +147,12 @@ class RayTeam(OpenSeats):
         how = f"{ENDED_BY_RAY}: {actor_end_text(error)}" if error else str(end.result()[0])
         return how if self.seats[rank] else f"{how}, on {self.nodes[rank]}"
 
+    def stopped(self, rank: int) -> bool:
+        is_lost = super().stopped(rank)
+        if is_lost:
+            self.lost.add(rank)  # its seat will not answer either
+        return is_lost
+
     def running(self) -> bool:
         return not all(end.done() for end in self.ends)
 
@@ -153,7 +160,7 @@ class RayTeam(OpenSeats):
         """The last lines of the log if its seat could return them, and where the log is."""
         if rank >= len(self.ends):
             return ""
-        wait_for_futures([self.ends[rank]], TAIL_SECONDS)
+        wait_for_futures([self.ends[rank]], 0 if rank in self.lost else TAIL_SECONDS)
         known = self.ends[rank].done() and not self.ends[rank].exception()
         tail = self.ends[rank].result()[1] if known else "(its seat could not return them)"
         return "\n".join([*tail.splitlines()[-lines:], f"all of it: {self.logs[rank]} on {self.nodes[rank]}"])
