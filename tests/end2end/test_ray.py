@@ -22,7 +22,8 @@ from tests.house.tree import ROOT
 from tests.launch.test_run import CSV
 from tests.thorough import sampled
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.alone]
+"""A cluster takes gigabytes of memory and knows the processes of this host by their names: one at a time."""
 WORKERS = 3
 LONG = 120.0
 """Seconds within which a run on Ray ends, on a machine whose cores are taken by other tests."""
@@ -105,7 +106,6 @@ def test_a_node_dies(tmp_path: Path, step: int, seed: int, cluster: FakeCluster)
     check_nothing_is_left(run)
 
 
-@pytest.mark.alone
 def test_a_death_is_known_soon(cluster: FakeCluster, tmp_path: Path) -> None:
     """Of a node, and of an actor: from the loss to the end of the command."""
 

@@ -17,7 +17,7 @@ from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, NETPART, check_the_same
 
 __all__ = ["network"]
-pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("network")]
+pytestmark = [pytest.mark.peers, pytest.mark.alone, pytest.mark.usefixtures("network")]
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ INIT_SECONDS = 30.0
 CLOSE_SECONDS = 4.0
 """How long Ray has to end the actors and the connection. If the cluster is gone, it waits much longer by itself."""
 END_SECONDS = 0.5
-"""How long actors may take to end after Ray has been asked to kill them. Those of a lost node never answer, and Ray ends
-all others with the connection."""
+"""How long actors may take to end after Ray has been asked to kill them. Those of a lost node never answer, and Ray
+ends all others with the connection."""
 NOTICE_SECONDS = 2.0
 """After this time without room in the cluster the user is told why."""
 ADVICE = re.compile(r" Some common causes include| The task may or may not")
