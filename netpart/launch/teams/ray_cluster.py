@@ -95,7 +95,7 @@ class RayCluster:
         """The node of every bundle, as text with its address and the start of its id."""
         table = self.ray.util.placement_group_table(self.group)["bundles_to_node_id"]
         names = {node["NodeID"]: _node_name(node) for node in self.ray.nodes()}
-        return [names[table[index]] for index in range(len(table))]
+        return [names.get(table.get(index, ""), "a node that is lost") for index in range(self.group.bundle_count)]
 
     def start_actor(self, kind: type, index: int, bundle: Mapping[str, float]) -> Any:
         """Start an actor of the class ``kind`` in the bundle ``index``. If it dies, Ray does not start it again."""

@@ -67,6 +67,17 @@ class RayTeam(OpenSeats):
         return tcp_address(self.cluster.host, ANY_PORT)
 
     def start(self, control: str, seats: WorkerSeats) -> None:
+        try:
+            self.start_seats(control, seats)
+        except NetpartError:
+            raise
+        except Exception as error:  # of a cluster that ends meanwhile: Ray's errors have no common class
+            hint = "is its head running? see `ray status`"
+            got = actor_end_text(error)
+            raise NetpartError(f"--launcher ray: expected the cluster to start workers, got: {got}; {hint}") from error
+
+    def start_seats(self, control: str, seats: WorkerSeats) -> None:
+        """Reserve the room, start an actor in each bundle, and let each start its worker."""
         cluster = self.cluster
         assert cluster is not None, "control_address is called first"
         cluster.reserve(self.bundles, self.plan.placement, self.plan.say)

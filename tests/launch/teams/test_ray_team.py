@@ -164,3 +164,12 @@ def test_a_number_of_a_gpu_is_refused(tmp_path: Path) -> None:
         ray_team.worker_bundles(cut, 1)
     cut.job.ClearField("gpu")
     assert ray_team.worker_bundles(cut, 1)[0]["GPU"] == 1
+
+
+def test_a_cluster_that_ends_meanwhile(team: ray_team.RayTeam, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: StandIn) -> list[str]:
+        raise RuntimeError("many\nlines\nGCS is gone")
+
+    monkeypatch.setattr(StandIn, "bundle_nodes", fail)
+    with pytest.raises(NetpartError, match="--launcher ray: expected the cluster to start workers, got: GCS is gone; "):
+        team.start(CONTROL, WorkerSeats(RunToken(b"5" * 16), 3))

@@ -29,3 +29,14 @@ def test_every_rank_of_groups_and_servers_has_one(tmp_path: Path) -> None:
     assert len(found) == cut.cluster.size == 5
     assert found[:2] == found[2:4]
     assert found[4] > 0
+
+
+def test_a_net_without_training_has_one(tmp_path: Path) -> None:
+    job = read_job(mlp(tmp_path))
+    cut = partition_by_scheme(job.proto, 3, job.folder, phases=("test",))
+    assert all(0 < found < trained for found, trained in zip(forecast_memory(cut), _trained(tmp_path), strict=True))
+
+
+def _trained(folder: Path) -> list[int]:
+    job = read_job(folder / "mlp.conf")
+    return forecast_memory(partition_by_scheme(job.proto, 3, job.folder))
