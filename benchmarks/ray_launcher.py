@@ -10,6 +10,7 @@ ready: Ray's own start is not in it.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -18,12 +19,11 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.contest import Timed
-from benchmarks.options import PACKAGES, parse
 from benchmarks.rows import RESULTS, Row, finish, write
 from netpart.resources import zoo_folder
 from tests.end2end.ray_hosts import LONG, RayHosts
 
+PACKAGES = ("netpart", "numpy", "pyzmq", "ray")
 WORKERS = 3
 ROUNDS = 5
 STEPS = 400
@@ -53,22 +53,25 @@ run_job(job, 3, launcher="ray", workspace=Path(sys.argv[2]), listener=hear, plac
 
 def main() -> int:
     """Measure, print, write the results; 1 if a goal was missed."""
-    args = parse("ray-launcher", "compare the launchers ray and env")
-    ours, theirs, starts = Timed(), Timed(), Timed()
+    parser = argparse.ArgumentParser(description="compare the launchers ray and env")
+    parser.add_argument("--quick", action="store_true", help="once each; writes nothing without -o")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the results to FILE")
+    args = parser.parse_args()
+    ours, theirs, starts = list[float](), list[float](), list[float]()
     with TemporaryDirectory() as name, RayHosts(WORKERS, Path(name)) as hosts:
         hosts.start_ray("--include-dashboard", "false")
-        for turn in range(1 if args.quick else ROUNDS * args.rounds):
+        for turn in range(1 if args.quick else ROUNDS):
             folder = Path(name) / str(turn)
-            ours.seconds.append(_step_with_ray(hosts, folder / "ray"))
-            theirs.seconds.append(_step_with_env(hosts, folder / "env"))
-            starts.seconds.append(_start_with_ray(hosts, folder / "start"))
+            ours.append(_step_with_ray(hosts, folder / "ray"))
+            theirs.append(_step_with_env(hosts, folder / "env"))
+            starts.append(_start_with_ray(hosts, folder / "start"))
     about = f"{JOB.parent.name}/{JOB.stem}, {WORKERS} hosts"
     rows = [
-        Row(f"{about}: a step", "--launcher env", ours.median, theirs.median, "s", GOAL),
-        Row(f"{about}: to ready workers", "the limit", starts.median, START_GOAL, "s", 1.0),
+        Row(f"{about}: a step", "--launcher env", median(ours), median(theirs), "s", GOAL),
+        Row(f"{about}: to ready workers", "the limit", median(starts), START_GOAL, "s", 1.0),
     ]
     if args.output or not args.quick:
-        settings = {"load_at_start": os.getloadavg()[0], "runs": len(ours.seconds), "steps": STEPS}
+        settings = {"load_at_start": os.getloadavg()[0], "runs": len(ours), "steps": STEPS}
         write(args.output or RESULTS / "ray-launcher.json", rows, PACKAGES, {"settings": settings})
     code = finish(rows)
     return 0 if args.quick else code
