@@ -170,7 +170,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_launcher_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--launcher: expected a known launcher, got 'pvm'; all 4: join, local, mpi"):
+    with pytest.raises(ConfigError, match="--launcher: expected a known launcher, got 'pvm'; all 5: join, local, mpi"):
         launch.run_job(read_job(mlp(tmp_path)), 2, launcher="pvm")
 
 
