@@ -22,7 +22,7 @@ def test_marks_and_tuples_are_kept() -> None:
     assert {mark.name for mark in third.marks} == {"slow", "thorough"}
 
 
-@pytest.mark.parametrize(("whole", "count", "found"), [(True, 60, 60), (False, 60, 24), (False, 6, 5), (False, 3, 3)])
+@pytest.mark.parametrize(("whole", "count", "found"), [(True, 60, 60), (False, 60, 15), (False, 6, 5), (False, 3, 3)])
 def test_make_test_takes_a_share(monkeypatch: pytest.MonkeyPatch, whole: bool, count: int, found: int) -> None:
     monkeypatch.setattr(thorough, "THOROUGH", whole)
     assert example_count(count) == found

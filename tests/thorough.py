@@ -14,7 +14,7 @@ import pytest
 
 THOROUGH = os.environ.get("NETPART_THOROUGH", "0") != "0"
 """True in `make test-thorough`."""
-SHARE = 0.33
+SHARE = 0.25
 """Of the examples of a law, in `make test`."""
 FEWEST = 5
 

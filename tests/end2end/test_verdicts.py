@@ -11,14 +11,14 @@ from netpart.checkpoint.steps import latest_checkpoint
 from tests.end2end.running import SOON, Run
 from tests.end2end.test_runs import compare, saved
 from tests.launch.verdict_jobs import PLATEAU, VALIDATED, decisions, judged_job, play
-from tests.thorough import sampled
 
 SETTINGS = f'{VALIDATED} checkpoint_best: "loss/loss" early_stop {{ patience: 120 }}'
 SERVERS = ("cluster.server_worker_separate=true", "cluster.nservers_per_group=2")
 ENDS = {"workers": (), "servers": SERVERS}
 
 
-@pytest.mark.parametrize(("step", "cluster"), sampled([(100, "servers"), (30, "workers"), (7, "workers")], 3))
+@pytest.mark.thorough
+@pytest.mark.parametrize(("step", "cluster"), [(100, "servers"), (30, "workers"), (7, "workers")])
 def test_kill_9_of_the_parent_and_resume(tmp_path: Path, step: int, cluster: str) -> None:
     settings = ("train_steps=4000", *ENDS[cluster])
     path = judged_job(tmp_path, SETTINGS, PLATEAU.replace("least_lr: 0.004", ""))

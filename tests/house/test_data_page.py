@@ -52,6 +52,7 @@ def test_the_job_of_the_page_learns(workers: int, folder: Path) -> None:
     assert summary["test"]["loss/accuracy"] >= 0.8
 
 
+@pytest.mark.thorough
 def test_the_segmentation_of_the_page_learns(folder: Path) -> None:
     summary = run_job_of_page(JOBS[1], folder, 2)
     assert summary["best"]["value"] > 0.9

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_commands_of_the_page_learn_and_predict(folder: Path) -> None:
     for command in COMMANDS:
         run_python(folder, "-m", *shlex.split(command))

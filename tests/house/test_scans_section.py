@@ -36,7 +36,7 @@ def test_the_layer_reads_scans_and_masks(folder: Path) -> None:
     assert data[:, 0][inside].mean() > data[:, 0][~inside].mean() + 1.5
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_job_finds_the_balls_and_writes_them_in_the_space_of_the_scans(folder: Path) -> None:
     (folder / "balls.conf").write_text(BLOCKS["protobuf"][1])
     printed = [run_python(folder, "-m", *shlex.split(command)) for command in COMMANDS]

@@ -6,11 +6,14 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.house.page_package import page_blocks, run_python
 
 SECTION = "Sequences of different lengths"
 
 
+@pytest.mark.thorough
 def test_its_example_trains_and_agrees_with_one_worker(tmp_path: Path) -> None:
     found = page_blocks("text.md", SECTION)
     for name, language in (("make.py", "python"), ("job.conf", "protobuf")):

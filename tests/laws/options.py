@@ -95,7 +95,7 @@ LAYERS: dict[str, Options] = {
     "kDropout": {"dropout_conf.dropout_ratio": (0.3, None)},
     "kSoftmax": {
         "type": ("kSoftmax", "kCudnnSoftmax"), "softmax_conf.num_softmax_per_instance": (1, 2, None),
-        "softmax_conf.axis": (None, 1, -1, 2, None),
+        "softmax_conf.axis": (None, 1, -1, 2, None, 2),
     },
     "kSplit": {"type": ("kSplit", "kBridgeSrc", "kBridgeDst")},
     "kAdd": {"type": ("kAdd", "kSum")},

@@ -29,14 +29,8 @@ TABLES: dict[str, Options] = {**LAYERS, "job": JOB, "updater": UPDATER, "param":
 """What can be in the spotlight: a layer type, or what every job says."""
 LEAST_TURNS = 7
 MANY_TURNS = {
-    "kSoftmax": 12,
-    "kConvolution": 12,
-    "kTransposedConvolution": 12,
-    "kPooling": 12,
-    "job": 12,
-    "param": 12,
-    "cut": 18,
-}
+    "kSoftmax": 18, "kConvolution": 12, "kTransposedConvolution": 12, "kPooling": 12, "job": 12, "param": 12, "cut": 18,
+}  # fmt: skip
 """So many nets at least are drawn of a line, for a layer may be cut in five ways; and of those with options that only
 some nets have, as those of the third axis of a window."""
 LINES = {name: kind for kind, options in LAYERS.items() for name in options.get("type", (kind,))}
