@@ -41,7 +41,7 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
-	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-hybrid resattnet-page clean
+	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-ray bench-hybrid resattnet-page clean
 
 help: ## list these commands
 	@echo 'netpart: make COMMAND, where COMMAND is one of'
@@ -170,6 +170,9 @@ bench-workers: $(PEERS) ## time two workers, compared with PyTorch's DDP and ten
 
 bench-start: $(PEERS) ## time from the command to the first finished step
 	$(PEERS_BIN)/python -m benchmarks.start $(ARGS)
+
+bench-ray: $(PEERS) ## time a step with --launcher ray compared with --launcher env, on three hosts (root, iproute2)
+	$(PEERS_BIN)/python -m benchmarks.ray_launcher $(ARGS)
 
 bench-hybrid: $(PEERS) ## time what is not yet measured of 3D-ResAttNet on 1 to 8 workers and of PyTorch; NETS=resattnet18 WORKERS=1,2 TASKS=ad for a part
 	$(PEERS_BIN)/python -m benchmarks.hybrid $(NETS:%=--nets %) $(WORKERS:%=--workers %) $(TASKS:%=--tasks %) $(ARGS)

@@ -111,6 +111,7 @@ LAUNCHERS: Registry[TeamMaker] = Registry(
         "threads": "netpart.launch.teams.threads:thread_team",
         "mpi": "netpart.launch.teams.mpi:mpi_team",
         "join": "netpart.launch.teams.meeting:join_team",
+        "ray": "netpart.launch.teams.ray_team:ray_team",
     },
 )
 """Launchers, which start the workers, by the name that ``--launcher`` takes."""

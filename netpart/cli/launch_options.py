@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netpart.choices import AUTO, SEALS
+from netpart.choices import AUTO, PACK, PLACES, SEALS
 from netpart.cli.common import add_transport_option, parse_count
 from netpart.cli.threads import add_threads_option
 from netpart.cli.worker import add_meeting_options
@@ -27,12 +27,16 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--launcher", metavar="NAME", help="how workers start. local: one process each on this host; threads: one"
         " thread each in this process; mpi: by mpiexec; join: workers of other hosts join at --listen; env: mpirun,"
-        " srun or a Kubernetes indexed Job has started this same command for every worker; or the name of a package's"
-        " launcher (default: local, or join with --listen)",
+        " srun, torchrun or a Kubernetes indexed Job has started this same command for every worker; ray: on the nodes"
+        " of a Ray cluster; or the name of a package's launcher (default: local, or join with --listen)",
     )  # fmt: skip
     parser.add_argument(
         "--hosts", type=Path, metavar="FILE", help="host file of --launcher mpi, e.g. workers/mpi.hosts"
     )
+    parser.add_argument(
+        "--place", choices=PLACES, help="with --launcher ray: workers on few nodes, on many nodes, or each on a node of"
+        f" its own (default: {PACK})"
+    )  # fmt: skip
     add_transport_option(parser)
     parser.add_argument(
         "--seal", choices=SEALS, default=AUTO, help="which links between workers are encrypted and authenticated. auto:"
@@ -65,4 +69,7 @@ def launch_choice(args: argparse.Namespace, setting: RunSetting) -> LaunchChoice
     """How the workers of a run are launched, by its options and its ``setting``."""
     from netpart.launch.run import LaunchChoice
 
-    return LaunchChoice(setting.launcher, args.transport, setting.meeting, args.hosts, tuple(args.listener), args.seal)
+    return LaunchChoice(
+        setting.launcher, args.transport, setting.meeting, args.hosts, tuple(args.listener), args.seal,
+        setting.placement,
+    )  # fmt: skip

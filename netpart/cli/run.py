@@ -146,4 +146,5 @@ def _train_job(job: Job, args: argparse.Namespace, setting: RunSetting) -> Summa
         return run_job(
             job, launcher=setting.launcher, listener=listener, workspace=args.workspace, meeting=setting.meeting,
             hosts=args.hosts, transport=args.transport, listeners=args.listener, seal=args.seal,
+            placement=setting.placement,
         )  # fmt: skip

@@ -7,27 +7,46 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from netpart.choices import ENV_LAUNCHER, JOIN, LOCAL, MPI
+from netpart.choices import ENV_LAUNCHER, JOIN, LOCAL, MPI, PACK, RAY
 
 if TYPE_CHECKING:
+    from netpart.launch.control.placement import ClusterPlacement
     from netpart.launch.teams.meeting import Meeting
     from netpart.proto.reader import Job
 
 
 class RunSetting(NamedTuple):
-    """Which launcher starts the workers of a run, how many a group has, and where those of other hosts join it."""
+    """Which launcher starts the workers of a run, how many a group has, and where those of other hosts join it.
+
+    ``placement`` is how Ray places them.
+    """
 
     launcher: str
     workers: int
     meeting: Meeting | None
+    placement: ClusterPlacement | None = None
 
 
 def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     """Find the launcher, workers and meeting that the options ask for. Raises ConfigError for options that conflict."""
+    placement = _cluster_placement(args)
     if args.launcher == ENV_LAUNCHER:
         return _launched_setting(args, job)
     meeting = _listen_meeting(args, job)
-    return RunSetting(args.launcher or (JOIN if meeting else LOCAL), job.worker_count, meeting)
+    return RunSetting(args.launcher or (JOIN if meeting else LOCAL), job.worker_count, meeting, placement)
+
+
+def _cluster_placement(args: argparse.Namespace) -> ClusterPlacement | None:
+    """How Ray places the workers; None for other launchers. Raises ConfigError for --place without Ray."""
+    from netpart.errors import ConfigError
+    from netpart.launch.control.placement import ClusterPlacement
+
+    if args.launcher == RAY:
+        return ClusterPlacement(args.place or PACK, args.wait)
+    if args.place:
+        got = args.launcher or "none"
+        raise ConfigError("--place", "--launcher ray", got, "omit --place, or let Ray start the workers")
+    return None
 
 
 def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ import zmq
 
 from netpart.checkpoint.safetensors_file import open_checkpoint
 from netpart.checkpoint.steps import latest_checkpoint, parse_step, remove_partial_files, updater_file
-from netpart.choices import AUTO, JOIN, LOCAL, LOCAL_LAUNCHERS, MPI
+from netpart.choices import AUTO, JOIN, LOCAL, LOCAL_LAUNCHERS, MPI, RAY
 from netpart.errors import ConfigError, DataError
 from netpart.families import LAUNCHERS, LISTENERS
 from netpart.graph.partition import Partition
@@ -22,6 +22,7 @@ from netpart.graph.server_pieces import add_job_servers
 from netpart.launch.control.cores import oversubscription_warning, requested_threads
 from netpart.launch.control.framing import refuse_garbled
 from netpart.launch.control.nccl_choice import settle_collectives
+from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
 from netpart.launch.control.process_limits import check_process_limits
 from netpart.launch.control.seal_choice import choose_seal
 from netpart.launch.control.signals import interrupt_on_signals
@@ -31,7 +32,7 @@ from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.coordinator.summary import summarise_run
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Listener, Summary
+from netpart.launch.report.events import Listener, Noticed, Summary
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.teams.meeting import Meeting
@@ -55,15 +56,17 @@ def run_job(
     job: Job, workers: int | None = None, *, launcher: str = "local", listener: Listener | None = None,
     workspace: Path | None = None, meeting: Meeting | None = None, hosts: Path | None = None,
     transport: str = "auto", listeners: Sequence[str] = (), seal: str = "auto",
+    placement: ClusterPlacement | None = None,
 ) -> Summary:  # fmt: skip
     """Train, validate, test and save ``job`` on ``workers`` workers per group; return the Summary.
 
     ``launcher``: "local" starts one process per worker on this host. "threads" runs the workers in this process. "join"
     waits at ``meeting`` for workers of other hosts. "mpi" lets mpiexec start the workers, on this host or on the hosts
     of the host file ``hosts``; they connect to this host at ``meeting`` (default: the address from which packets to
-    them leave). ``transport``: how processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses
-    shared memory where possible. ``seal``: which links are sealed: "auto" those that leave loopback, "yes" all that go
-    through a socket, "no" none. ``listener`` receives every event. So do the listeners of
+    them leave). "ray" lets a Ray cluster start the workers on the nodes that ``placement`` asks for. ``transport``: how
+    processes of one host exchange tensors: "shm", "zeromq", or "auto", which uses shared memory where possible.
+    ``seal``: which links are sealed: "auto" those that leave loopback, "yes" all that go through a socket, "no" none.
+    ``listener`` receives every event. So do the listeners of
     ``netpart.families.LISTENERS`` that ``listeners`` names. ``workspace`` (default: the job's, or out/NAME) receives
     checkpoints, metrics.jsonl and logs.
 
@@ -72,7 +75,7 @@ def run_job(
     workers that would deadlock; WorkerFailed when a worker fails; TrainingDiverged; and SignalInterrupt (a
     KeyboardInterrupt), with the step, for a signal that would end this process.
     """
-    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal)
+    choice = LaunchChoice(launcher, transport, meeting, hosts, tuple(listeners), seal, placement)
     count = job.worker_count if workers is None else workers
     choice.check(cluster_of(job.proto, count).size)
     cut = add_job_servers(partition_by_scheme(job.proto, count, job.folder))
@@ -92,10 +95,11 @@ class LaunchChoice:
     hosts: Path | None = None
     listeners: tuple[str, ...] = ()
     seal: str = AUTO
+    placement: ClusterPlacement | None = None
 
     def check(self, size: int) -> None:
         """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""
-        _check_launcher(self.launcher, self.meeting, self.hosts)
+        _check_launcher(self)
         for name in self.listeners:
             LISTENERS.get(name, who="--listener")
         # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
@@ -120,7 +124,7 @@ def play_partition(
         with ExitStack() as stack:
             makers = [LISTENERS.get(name, who="--listener") for name in choice.listeners]
             record.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
-            members = lead_workers(cut, options, choice.launcher, record, choice.meeting, choice.hosts)
+            members = lead_workers(cut, options, choice, record)
         seconds = time.monotonic() - began
         record.refuse_removal()
         with refuse_garbled("finished", "a worker "):
@@ -142,30 +146,32 @@ def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport
     return replace(options, kernels=kernels, transport=chosen, seal=choose_seal(seal, chosen, launcher))
 
 
-def _check_launcher(launcher: str, meeting: Meeting | None, hosts: Path | None) -> None:
-    """Raise ConfigError for an unknown launcher, and for a meeting or a host file that is missing or has no use."""
+def _check_launcher(choice: LaunchChoice) -> None:
+    """Raise ConfigError for an unknown launcher, and for a meeting, host file or placement that is missing or has no
+    use."""
+    launcher, meeting = choice.launcher, choice.meeting
     LAUNCHERS.get(launcher, who="--launcher")
-    if hosts is not None and launcher != MPI:
+    if choice.hosts is not None and launcher != MPI:
         raise ConfigError("--hosts", "--launcher mpi", launcher, "omit one of them; see docs/mpi.md")
-    if launcher == MPI and meeting is not None and hosts is None:
+    if launcher == MPI and meeting is not None and choice.hosts is None:
         raise ConfigError("--listen", "--hosts with --launcher mpi", "none", "name a host file; see docs/mpi.md")
-    if launcher in (*LOCAL_LAUNCHERS, JOIN) and (launcher == JOIN) != (meeting is not None):
+    if choice.placement is not None and launcher != RAY:
+        raise ConfigError("--place", "--launcher ray", launcher, "omit one of them; see docs/clusters.md")
+    if launcher in (*LOCAL_LAUNCHERS, JOIN, RAY) and (launcher == JOIN) != (meeting is not None):
         got = "none" if meeting is None else "one"
         raise ConfigError(f"--launcher {launcher}", "a meeting with join, and only with it", got, "see docs/hosts.md")
 
 
 def lead_workers(
-    partition: Partition, options: RunOptions, launcher: str, record: RunRecord, meeting: Meeting | None = None,
-    hosts: Path | None = None,
-) -> list[MemberRecord]:  # fmt: skip
+    partition: Partition, options: RunOptions, choice: LaunchChoice, record: RunRecord
+) -> list[MemberRecord]:
     """Start the workers and serve them to the end of the job; return the final record of each worker."""
     context: zmq.Context[Any] = zmq.Context()
-    threads = requested_threads(partition.job)
-    plan = TeamPlan(partition.cluster.size, options.workspace, context, threads, meeting, hosts)
+    plan = _team_plan(partition, options, choice, context, lambda text: record.hear(Noticed(text)))
     team: Team | None = None
-    token = meeting.token if meeting else None
+    token = choice.meeting.token if choice.meeting else None
     try:
-        team = LAUNCHERS.get(launcher)(plan)
+        team = LAUNCHERS.get(choice.launcher)(plan)
         address = team.control_address()  # before the coordinator has a socket, for which term would wait
         with interrupt_on_signals():
             return Coordinator(partition, options, context, record.hear, token).run(team, address)
@@ -174,6 +180,19 @@ def lead_workers(
         # cannot kill it) holds sockets open, so the context is then left to the end of the process.
         if team is None or not team.running():
             context.term()
+
+
+def _team_plan(
+    partition: Partition, options: RunOptions, choice: LaunchChoice, context: zmq.Context[Any],
+    say: Callable[[str], None],
+) -> TeamPlan:  # fmt: skip
+    """What the launcher is asked to start."""
+    threads = requested_threads(partition.job)
+    placement = choice.placement or PLACEMENT
+    return TeamPlan(
+        partition.cluster.size, options.workspace, context, threads, choice.meeting, choice.hosts, placement,
+        partition, options.folder, say,
+    )  # fmt: skip
 
 
 def make_run_options(job: Job, workspace: Path | None) -> RunOptions:

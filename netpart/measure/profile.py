@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from netpart.graph.ready import check_ready
 from netpart.launch.report.run_record import RunRecord
-from netpart.launch.run import lead_workers, make_run_options, settle_choices
+from netpart.launch.run import LaunchChoice, lead_workers, make_run_options, settle_choices
 from netpart.measure.data_waits import mark_reads
 from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
@@ -68,7 +68,7 @@ def profile_job(
         options = settle_choices(cut, options, launcher, transport)
         record = RunRecord(options.workspace, None)
         try:
-            members = lead_workers(cut, options, launcher, record)
+            members = lead_workers(cut, options, LaunchChoice(launcher), record)
         finally:
             record.close()
     events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)

@@ -87,7 +87,7 @@ neuralnet {
 """
 
 
-@pytest.mark.parametrize("launcher", [name for name in LAUNCHERS.names() if name != "join"])
+@pytest.mark.parametrize("launcher", [name for name in LAUNCHERS.names() if name not in ("join", "ray")])
 def test_a_label_that_is_no_class_names_worker_layer_phase_and_step(tmp_path: Path, launcher: str) -> None:
     """Row 14 is the third of step 3: the first of worker 1."""
     rows = (f"{7 if i == 14 else i % 3},{i / 10},{i / 5}\n" for i in range(24))
@@ -170,7 +170,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_a_launcher_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--launcher: expected a known launcher, got 'pvm'; all 4: join, local, mpi"):
+    with pytest.raises(ConfigError, match="--launcher: expected a known launcher, got 'pvm'; all 5: join, local, mpi"):
         launch.run_job(read_job(mlp(tmp_path)), 2, launcher="pvm")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from netpart.cli.main import parse_command_line
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.hosts import Hosts, network
@@ -31,7 +32,16 @@ WORKERS = 3
 DEADLINE = 120
 TOKEN = "00112233445566778899aabbccddeeff"
 FOLDER = ROOT / "workers"
-TESTED = {"README.md", "local.sh", "slurm.sbatch", "kubernetes.yaml", "mpi.hosts", "two-speeds.conf"}
+TESTED = {
+    "README.md",
+    "local.sh",
+    "slurm.sbatch",
+    "kubernetes.yaml",
+    "jobset.yaml",
+    "rayjob.yaml",
+    "mpi.hosts",
+    "two-speeds.conf",
+}
 """The last by tests/plan/price/test_devices.py and the page about planning."""
 
 
@@ -102,14 +112,52 @@ def test_kubernetes(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -
     """The command of the pods, with the environment of an indexed Job and a hosts file for the cluster's DNS."""
     service, job = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text(encoding="utf-8"))
     pod = job["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
     assert service["spec"]["clusterIP"] == "None"
     assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
     assert pod["subdomain"] == service["metadata"]["name"]
     assert job["spec"]["completionMode"] == "Indexed"
     assert job["spec"]["completions"] == job["spec"]["parallelism"] == WORKERS
+    play_pods(pod, f"{job['metadata']['name']}-0.{pod['subdomain']}", tmp_path, hosts, environment)
+
+
+def test_jobset(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
+    """The same with the names of a JobSet. Its second start resumes the first, as --resume is always given."""
+    jobset = yaml.safe_load((FOLDER / "jobset.yaml").read_text(encoding="utf-8"))
+    assert jobset["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
+    network, (replicated,) = jobset["spec"]["network"], jobset["spec"]["replicatedJobs"]
+    assert network["enableDNSHostnames"]
+    assert network["publishNotReadyAddresses"]
+    assert replicated["replicas"] == 1
+    job = replicated["template"]["spec"]
+    assert job["completionMode"] == "Indexed"
+    assert job["completions"] == job["parallelism"] == WORKERS
+    name = f"{jobset['metadata']['name']}-{replicated['name']}-0-0.{network['subdomain']}"
+    play_pods(job["template"]["spec"], name, tmp_path, hosts, environment)
+
+
+def test_rayjob() -> None:
+    """The entry point is a run with --launcher ray that fits the pods of its workers."""
+    spec = yaml.safe_load((FOLDER / "rayjob.yaml").read_text(encoding="utf-8"))["spec"]
+    program, *words = spec["entrypoint"].split()
+    args = parse_command_line(words)
+    assert (program, words[0], args.launcher) == ("netpart", "run", "ray")
+    cluster = spec["rayClusterSpec"]
+    assert cluster["authOptions"] == {"mode": "token"}
+    (group,) = cluster["workerGroupSpecs"]
+    assert group["replicas"] == group["minReplicas"] == group["maxReplicas"] == args.workers
+    assert args.place == "strict-spread"
+    heads, pods = (each["template"]["spec"]["containers"] for each in (cluster["headGroupSpec"], group))
+    assert int(pods[0]["resources"]["limits"]["cpu"]) == args.threads
+    assert heads[0]["image"] == pods[0]["image"]
+    mounts = {mount["mountPath"] for mount in heads[0]["volumeMounts"]}
+    assert {str(Path(args.job).parent), str(args.workspace)} == mounts
+
+
+def play_pods(pod: dict[str, Any], name: str, tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
+    """Run the command of the pods of an indexed Job on hosts; ``name`` is that of pod 0 in the cluster's DNS."""
+    (container,) = pod["containers"]
     conf, names = mlp(tmp_path, "job"), tmp_path / "hosts"
-    names.write_text(f"127.0.0.1 localhost\n{hosts.addresses[0]} {job['metadata']['name']}-0.{pod['subdomain']}\n")
+    names.write_text(f"127.0.0.1 localhost\n{hosts.addresses[0]} {name}\n")
     mounted = {"/job": tmp_path, "/out": tmp_path / "run"}
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == mounted.keys()
     command = [with_mounts(word, mounted) for word in container["command"]]

@@ -7,6 +7,7 @@ __all__ = [
     "due_steps",
     "framing",
     "nccl_choice",
+    "placement",
     "process_limits",
     "seal_choice",
     "seats",

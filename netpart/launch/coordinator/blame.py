@@ -9,6 +9,7 @@ from typing import Any
 
 from netpart.errors import DataError, FieldPath, MemoryRefused, NetpartError, WorkerFailed, clip_text
 from netpart.launch.coordinator.watchdog import MemberRecord, describe_moment
+from netpart.launch.teams.exit_status import was_killed
 from netpart.launch.teams.team import Team
 from netpart.proto.cluster import Cluster
 
@@ -74,7 +75,7 @@ class Blame:
         """
         end = monotonic() + seconds
         while True:
-            found = {rank: how for rank, how in self.team.dead().items() if rank != member.rank and "signal" in how}
+            found = {rank: how for rank, how in self.team.dead().items() if rank != member.rank and was_killed(how)}
             left = end - monotonic()
             if found or left <= 0 or not self.team.descriptors():
                 return found

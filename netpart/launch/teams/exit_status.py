@@ -5,6 +5,14 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+ENDED_BY_RAY = "Ray ended it"
+"""How a worker ended whose actor or node was lost; the reason follows."""
+
+
+def was_killed(how: str) -> bool:
+    """True for a worker that was killed from outside: its end is a cause, not a consequence of another one."""
+    return "signal" in how or how.startswith(ENDED_BY_RAY)
+
 
 def read_log_tail(path: Path, lines: int) -> str:
     """The last ``lines`` lines of a log; "" if the file does not exist."""

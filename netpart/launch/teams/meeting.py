@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netpart.launch.control.address import host_and_port, resolve_bind_address
-from netpart.launch.control.framing import printable_text
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.token import VARIABLE, RunToken, refuse_pinned_token, write_token_file
 from netpart.launch.member.join import WAIT_SECONDS
 from netpart.launch.report.events import Invited
+from netpart.launch.teams.open_seats import OpenSeats
 from netpart.launch.teams.processes import ProcessTeam
 from netpart.launch.teams.team import TeamPlan, local_address
-from netpart.proto.control_pb2 import JoinedProto, JoinProto
-from netpart.resources import installed_version
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Meeting:
         return resolve_bind_address(self.listen, "--listen")
 
 
-class JoinTeam(ProcessTeam):
+class JoinTeam(OpenSeats, ProcessTeam):
     """``workers`` workers; the first ``meeting.local`` are processes of this host. ``seats`` are the others, by
     rank."""
 
@@ -55,12 +53,11 @@ class JoinTeam(ProcessTeam):
         # The local workers listen on the same interface as the coordinator, at ports of their own: remote workers
         # connect to both.
         listen = meeting.address.rpartition(":")[0] + ":*"
-        super().__init__(min(meeting.local, workers), workspace / "log", listen, threads)
+        ProcessTeam.__init__(self, min(meeting.local, workers), workspace / "log", listen, threads)
         self.meeting = meeting
         self.token_file = workspace / "token"
-        self.seats: dict[int, str] = dict.fromkeys(range(self.workers, workers), "")
+        self.open_seats(range(self.workers, workers))
         self.here = local_address() if self.workers else ""
-        self.met_ranks = set[int]()
         self.start_seconds = meeting.wait
         self.absent_hint = "run `netpart worker` on its host, or look at its output"
 
@@ -94,41 +91,10 @@ class JoinTeam(ProcessTeam):
         file = str(self.token_file.absolute())
         return f"ssh {host} cat {file if shlex.quote(file) == file else shlex.quote(shlex.quote(file))}"
 
-    def missing(self) -> tuple[int, ...]:
-        """Ranks that no worker has taken."""
-        return tuple(rank for rank, where in self.seats.items() if not where)
-
-    def admit(self, wish: JoinProto) -> JoinedProto:
-        missing = self.missing()
-        if wish.version != installed_version():
-            own = installed_version()
-            other = printable_text(wish.version)
-            return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
-        if not missing:
-            return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
-        rank = wish.rank if wish.HasField("rank") else missing[0]
-        if rank not in missing:
-            some = ", ".join(map(str, missing))
-            why = "is taken" if rank in self.seats or 0 <= rank < self.workers else "does not exist"
-            return JoinedProto(
-                refused=f"expected a rank that is free, got {rank}, which {why}; free: {some}. Omit --rank"
-            )
-        self.seats[rank] = printable_text(wish.host) or "a host without a name"
-        return JoinedProto(rank=rank)
-
-    def note_process(self, rank: int, pid: int) -> None:
-        self.met_ranks.add(rank)
-
-    def leave(self, rank: int) -> None:
-        self.seats[rank] = ""
-
-    def where(self, rank: int) -> str:
-        return self.seats.get(rank, "")
-
     def stopped(self, rank: int) -> bool:
         """True for a silent worker of another host that has introduced itself: its process cannot be inspected, so it
         counts as lost."""
-        return rank in self.met_ranks if rank in self.seats else super().stopped(rank)
+        return OpenSeats.stopped(self, rank) if rank in self.seats else ProcessTeam.stopped(self, rank)
 
     def log_tail(self, rank: int, lines: int = 12) -> str:
         return "" if rank in self.seats else super().log_tail(rank, lines)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import zmq
 
+from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.signals import defer_signals
 from netpart.launch.report.events import Invited
 from netpart.proto.control_pb2 import JoinedProto, JoinProto
 
 if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
     from netpart.launch.teams.meeting import Meeting
 
 START_SECONDS = 60.0
@@ -110,7 +112,9 @@ class TeamPlan(NamedTuple):
     """What a launcher starts: a team of ``size`` workers and servers, with logs in ``workspace``/log.
 
     ``context`` is the coordinator's. Each process computes on ``threads`` threads (0: a share of the cores). Workers of
-    other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``.
+    other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``, or by Ray according to
+    ``placement``. ``partition`` is what they will compute; ``folder`` is where relative data paths of the job start.
+    ``say`` receives texts for the user while the team starts.
     """
 
     size: int
@@ -119,6 +123,10 @@ class TeamPlan(NamedTuple):
     threads: int = 0
     meeting: Meeting | None = None
     hosts: Path | None = None
+    placement: ClusterPlacement = PLACEMENT
+    partition: Partition | None = None
+    folder: Path | None = None
+    say: Callable[[str], None] = lambda text: None
 
 
 TeamMaker = Callable[[TeamPlan], Team]

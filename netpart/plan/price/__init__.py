@@ -1,3 +1,13 @@
 """The cost of a cut: bytes, FLOPs, memory and predicted seconds."""
 
-__all__ = ["cost", "devices", "group_traffic", "layer_loads", "ledger", "net_profile", "predict", "worker_shares"]
+__all__ = [
+    "cost",
+    "devices",
+    "group_traffic",
+    "layer_loads",
+    "ledger",
+    "net_profile",
+    "predict",
+    "worker_memory",
+    "worker_shares",
+]

@@ -12,13 +12,13 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.price.cost import part_cost, traffic_by_layer
 from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.worker_memory import program_memory
 from netpart.plan.price.worker_shares import flops_and_memory, sum_by_layer, sum_by_worker
 from netpart.plan.text.cut_text import cut_text
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import choose_job_kernels, job_kernel_class
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.deadlock_check import check_deadlocks
-from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.passes.recompute import repeated_forwards
 from netpart.program.program import WorkerProgram
 from netpart.spec import Shape, size
@@ -173,6 +173,6 @@ def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: 
     worker = program.worker
     parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    memory = program.total_bytes + wire_bytes(program, slots=True)
+    memory = program_memory(program)
     versions = program.versions, program.version_bytes
     return WorkerRow(worker, parts, parameters, flops, sent, memory, *versions)

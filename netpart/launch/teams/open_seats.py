@@ -1,0 +1,62 @@
+"""OpenSeats: the seats of workers that join by themselves: who gets which rank, and where each worker is."""
+
+from __future__ import annotations
+
+from netpart.launch.control.framing import printable_text
+from netpart.launch.teams.team import Team
+from netpart.proto.control_pb2 import JoinedProto, JoinProto
+from netpart.resources import installed_version
+
+
+class OpenSeats(Team):
+    """A team with workers that join. ``seats`` has their ranks, each with the host of its worker, "" for none yet.
+
+    ``met_ranks`` are those that have introduced themselves.
+    """
+
+    seats: dict[int, str]
+    met_ranks: set[int]
+
+    def open_seats(self, ranks: range) -> None:
+        """Make the seats of ``ranks`` free."""
+        self.seats = dict.fromkeys(ranks, "")
+        self.met_ranks = set()
+
+    def missing(self) -> tuple[int, ...]:
+        """Ranks that no worker has taken."""
+        return tuple(rank for rank, where in self.seats.items() if not where)
+
+    def admit(self, wish: JoinProto) -> JoinedProto:
+        """The rank of a process that asks to be a worker, or why it is refused."""
+        if wish.version != installed_version():
+            own = installed_version()
+            other = printable_text(wish.version)
+            return JoinedProto(refused=f"expected netpart {own}, got {other}; install the same on every host")
+        missing = self.missing()
+        if not missing:
+            return JoinedProto(refused="expected fewer workers: all have joined; raise --workers to use more")
+        rank = wish.rank if wish.HasField("rank") else missing[0]
+        if rank not in missing:
+            return JoinedProto(refused=self._taken_text(rank, missing))
+        self.seats[rank] = printable_text(wish.host) or "a host without a name"
+        return JoinedProto(rank=rank)
+
+    def _taken_text(self, rank: int, missing: tuple[int, ...]) -> str:
+        """Why a process cannot have ``rank``. Ranks below those of the seats are workers of this host."""
+        free = ", ".join(map(str, missing))
+        why = "is taken" if 0 <= rank <= max(self.seats) else "does not exist"
+        return f"expected a rank that is free, got {rank}, which {why}; free: {free}. Omit --rank"
+
+    def note_process(self, rank: int, pid: int) -> None:
+        self.met_ranks.add(rank)
+
+    def leave(self, rank: int) -> None:
+        self.seats[rank] = ""
+
+    def where(self, rank: int) -> str:
+        return self.seats.get(rank, "")
+
+    def stopped(self, rank: int) -> bool:
+        """True for a silent worker that has introduced itself: its process cannot be inspected from here, so it counts
+        as lost."""
+        return rank in self.met_ranks
