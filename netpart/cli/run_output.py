@@ -190,7 +190,7 @@ def summary_text(summary: Summary) -> str:
 
 
 def _best_text(summary: Summary) -> str:
-    """The best validation of the run and its checkpoint; "" if there is none."""
+    """The best validation of the run and its checkpoint; "" for a run without a best one."""
     best = summary.best
     if not best or best["value"] is None:
         return ""

@@ -125,7 +125,7 @@ class Layer(ABC):
     classes: int = 0
     """The labels or tokens that it reads must be below this number; 0 if it reads none."""
     ignored_label: int | None = None
-    """A label that it may read besides these, and that counts for nothing; None: there is none."""
+    """A label outside ``classes`` or among them that does not count; None: every label counts."""
     read_classes: tuple[tuple[int, int | None], ...] = ()
     """Of an input: the ``classes`` and the ``ignored_label`` of each layer that reads its labels."""
     is_loss: ClassVar[bool] = False

@@ -26,7 +26,7 @@ Source = str | PathLike[str] | NDArray[Any] | None
 
 @contextmanager
 def open_source(job: Job, source: Source) -> Iterator[DataPath | None]:
-    """Yield the path of ``source``. Raises ConfigError for an array that is none of numbers, and for other types."""
+    """Yield the path of ``source``. Raises ConfigError for an array of anything but numbers, and for other types."""
     if isinstance(source, np.ndarray):
         _check_numbers(source)
         with TemporaryDirectory(prefix="netpart-") as folder:

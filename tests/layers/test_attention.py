@@ -38,7 +38,7 @@ def with_mask(layer: Attention, hidden: Any) -> LayerData:
 
 
 def padded(keys: int = KEYS) -> Any:
-    """Which keys are padding: behind the last token of each row, and none in the first row."""
+    """Which keys are padding: those after the last token of each row. The first row has no padding."""
     return np.arange(keys) >= np.array([keys, 3, 1, keys - 1, 5])[:, None]
 
 

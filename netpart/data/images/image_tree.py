@@ -77,7 +77,7 @@ class UrlTree(ImageTree):
 
 
 def open_image_tree(path: DataPath) -> ImageTree:
-    """Open a folder. Raises MissingData if there is none at a URL, DataError if it cannot be listed."""
+    """Open a folder. Raises MissingData if a URL has no such folder, DataError if it cannot be listed."""
     return UrlTree(path) if isinstance(path, UrlPath) else LocalTree(path)
 
 

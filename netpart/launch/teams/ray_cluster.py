@@ -42,7 +42,7 @@ CLIENT = "ray://"
 
 
 class RayCluster:
-    """The cluster at RAY_ADDRESS, or the one on this host. Raises NetpartError if there is none.
+    """The cluster at RAY_ADDRESS, or the one on this host. Raises NetpartError if neither exists.
 
     A connection that this program has already is used, and left as it is at the end.
     """

@@ -1,4 +1,4 @@
-"""RayCluster, as far as it goes without Ray: what is reported where there is none, and Ray's reasons."""
+"""RayCluster, tested without Ray: what is reported where Ray is not installed, and Ray's reasons."""
 
 from __future__ import annotations
 
