@@ -225,7 +225,7 @@ def test_kill_9_of_the_coordinator(hosts: Hosts, tmp_path: Path, line: str) -> N
     began = monotonic()
     assert [other.end(SOON) for other in others] == [1, 1]
     assert monotonic() - began <= SOON
-    assert all(other.lines[-1].startswith("error: ") for other in others)
+    assert all(other.lines[-1].startswith("error: ") for other in others), [other.lines for other in others]
     coordinator.end(SOON)
     check_all_have_ended(hosts)
 
