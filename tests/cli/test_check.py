@@ -78,6 +78,23 @@ def test_what_is_computed_again_is_said(netpart: Netpart) -> None:
     assert "compute activations again." not in netpart("check", job).out
 
 
+def test_what_is_computed_again_is_counted_by_layer(netpart: Netpart) -> None:
+    """Of the layers of the net one is kept, with --recompute as well, and of another job one is computed again."""
+    job = ROOT / "graphs" / "resnet" / "resnet18-small.conf"
+    plain, kept, alone = (
+        json.loads(netpart("check", job, "--json", *more).out)
+        for more in (
+            (),
+            ("--recompute", "--set", "s2b1-1-norm.recompute=false"),
+            ("--set", "s2b1-1-norm.recompute=true"),
+        )
+    )
+    before, without, only = ({row["name"]: row["forward"] for row in each["layers"]} for each in (plain, kept, alone))
+    assert without["s2b1-1-norm"] == before["s2b1-1-norm"]
+    assert sum(without.values()) - sum(before.values()) == kept["recomputed_flops"] > 0
+    assert {name for name in before if only[name] != before[name]} <= {"s2b1-1-norm"}
+
+
 def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:
     before = netpart("check", job, "--workers", 3)
     assert before.code == 0
