@@ -47,6 +47,7 @@ neuralnet {
 """
 
 
+@pytest.mark.thorough
 def test_three_workers_train_what_one_may_not(tmp_path: Path) -> None:
     conf = tmp_path / "wide.conf"
     conf.write_text(WIDE)
