@@ -7,6 +7,8 @@ import re
 from math import isfinite
 from pathlib import Path
 
+import pytest
+
 from tests.end2end.running import Run
 from tests.house.tree import ROOT
 

@@ -32,8 +32,8 @@ from netpart.worker.ensemble import Ensemble
 from netpart.worker.wait_reasons import WaitReason
 from tests.laws import groups
 from tests.laws.wired import Wired
-from tests.worker.jobs import LENET, partition
 from tests.thorough import sampled
+from tests.worker.jobs import LENET, partition
 
 
 def programs(workers: int, *overrides: str) -> list[WorkerProgram]:
