@@ -45,10 +45,7 @@ class ForwardCompiler:
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels = kernels
         self.orders = kept_orders(stages.graph.net, kernels, crossing_nodes(stages.graph))
-        job = parameters.partition.job
-        self.exchanges = ExchangeFactory(job)
-        self.recomputed = recomputed_nodes(self.graph.net, job.neuralnet)
-        self.marked = set[int]()
+        self.exchanges = ExchangeFactory(parameters.partition.job)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}
@@ -58,6 +55,8 @@ class ForwardCompiler:
         self.values: dict[tuple[int, int], View] = {}
         self.calls: dict[int, Forward] = {}
         self.out: list[Instruction] = []
+        self.recomputed = recomputed_nodes(self.graph.net, parameters.partition.job.neuralnet)
+        self.marked = set[int]()
 
     @cached_property
     def by_stage(self) -> dict[TeamStage, list[Part]]:

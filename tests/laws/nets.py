@@ -72,17 +72,17 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     return s
 
 
+def by_weights(layer: Layer) -> bool:
+    """True for a loss that is divided by the weights of a whole mini-batch."""
+    return isinstance(layer, SoftmaxLoss) and layer.by_weights
+
+
 def mark_recomputed(s: Sketch) -> None:
     """Lets each layer say whether its activations are computed again, or say nothing."""
     for conf in s.job.neuralnet.layer:
         wanted = s.pick(CUT["recompute"])
         if wanted is not None:
             conf.recompute = wanted
-
-
-def by_weights(layer: Layer) -> bool:
-    """True for a loss that is divided by the weights of a whole mini-batch."""
-    return isinstance(layer, SoftmaxLoss) and layer.by_weights
 
 
 def rows(s: Sketch) -> str:

@@ -21,8 +21,8 @@ PlacementKey = tuple[int, tuple[bool, ...], tuple[Placement, ...]]
 class ProposalRow:
     """A row of the table: the planners that made the proposal, and the prediction for a training step.
 
-    ``gap`` is that to the lower bound of the seconds. ``recompute``: activations of some layers are recomputed.
-    ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
+    ``gap`` is that to the lower bound of the seconds. ``recompute``: some layers are recomputed, as there is no room to
+    keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
     ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound.
     """
 
