@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,16 +40,17 @@ class Waits(Exception):
 
 @dataclass
 class Worker:
-    """A worker that is before ``step``, or in the middle of it if ``inside``."""
+    """A worker that is before ``step``, or in the middle of it if ``inside``; it drains its stages in ``drained``."""
 
     control: Control
     end: int
     step: int = 0
     inside: bool = False
     over: bool = False
+    drained: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.halting = HaltAgreement(self.control)  # type: ignore[arg-type]
+        self.halting = HaltAgreement(self.control, lambda: None)  # type: ignore[arg-type]
         self.control.receive = self.receive  # type: ignore[attr-defined]
 
     def receive(self, kind: str) -> None:
@@ -67,20 +69,14 @@ class Worker:
             if slowest >= self.step:
                 self.inside, self.step = False, self.step + 1
             return
-        if self.step == self.end or (self.halting.step == self.step and self.stops()):
-            self.over = True
-            self.halting.reached = self.end + 1
-            self.control.check()
-            return
-        if self.halting.step != self.step:
-            self.halting.reached = self.step + 2
+        with suppress(Waits):
+            self.over = self.step == self.end or self.halting.ends_before(self.step)
+            if self.over:
+                self.halting.reached = self.end + 1
+                self.control.check()
+                return
+            self.drained += [self.step] if self.halting.begin(self.step) else []
             self.inside = True
-
-    def stops(self) -> bool:
-        try:
-            return self.halting.wait_for_decision(self.step)
-        except Waits:
-            return False
 
 
 def begun(worker: Worker) -> int:
@@ -116,6 +112,7 @@ def test_all_stop_before_the_same_step_or_none(data: st.DataObject, count: int, 
                 book.hear(member, worker.control.outbox.popleft().halt)
     ends = {worker.step for worker in workers}
     assert len(ends) == 1
+    assert all(worker.drained == workers[0].drained for worker in workers)
     assert [event.step for event in events if isinstance(event, Halted)] == [step for step in ends if step < end]
 
 
