@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.launch.coordinator.conversation import Conversation
 from netpart.launch.coordinator.halt_book import HaltBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.member.halt_agreement import HaltAgreement
 from netpart.launch.report.events import Halted
-from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto
 
 
 @dataclass
@@ -127,3 +130,17 @@ def test_nothing_is_proposed_before_all_train() -> None:
     book.look()
     book.look()
     assert [message.halt.step for message in sent] == [2, 2]
+
+
+@pytest.mark.parametrize(("stopped", "halts"), [(None, 1), ("early_stop", 0)])
+def test_a_run_that_a_verdict_has_stopped_is_not_one_that_was_asked_to_end(stopped: str | None, halts: int) -> None:
+    """It would end with the exit code of a run that is to be resumed, and be summed up with steps that it has not."""
+    member, sent, events = MemberRecord(0), list[Any](), list[Any]()
+    member.beat.phase = "test"
+    talk = Conversation.__new__(Conversation)
+    talk.verdicts = SimpleNamespace(stopped=stopped)  # type: ignore[assignment]
+    talk.halting = HaltBook([member], 9, lambda member, message: sent.append(message.halt), events.append)
+    talk.halting.request()
+    talk.halting.look()
+    talk.on_halt(member, HaltProto(step=sent[0].step, reached=1))
+    assert len(events) == halts
