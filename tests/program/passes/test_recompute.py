@@ -31,6 +31,7 @@ from tests.house.tree import ROOT
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
 from tests.laws.workers import ChannelsLast, bits
+from tests.thorough import sampled
 
 ROWS, WIDTH = 8, 16
 LAYER = ROWS * WIDTH * 8
@@ -110,7 +111,7 @@ def test_it_never_takes_more(example: Example, kernels: type[Kernels]) -> None:
         assert again <= plain
 
 
-@pytest.mark.parametrize("layers", [16, 36, 100])
+@pytest.mark.parametrize("layers", sampled([16, 36, 100], 3))
 def test_a_chain_takes_two_square_roots_of_its_layers(layers: int) -> None:
     """Beside them: the gradient that comes and the one that goes, and the labels and the loss."""
     plain, again = arenas(partition_job(deep(layers), 1))
