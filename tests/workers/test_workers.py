@@ -160,7 +160,7 @@ def test_kubernetes(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -
 
 
 def test_jobset(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
-    """The same with the names of a JobSet. Its second start resumes the first, as --resume is always given."""
+    """The same with the names of a JobSet, which starts all pods again when one fails: --resume is always given."""
     jobset = yaml.safe_load((FOLDER / "jobset.yaml").read_text(encoding="utf-8"))
     assert jobset["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
     network, (replicated,) = jobset["spec"]["network"], jobset["spec"]["replicatedJobs"]
@@ -170,6 +170,7 @@ def test_jobset(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> No
     job = replicated["template"]["spec"]
     assert job["completionMode"] == "Indexed"
     assert job["completions"] == job["parallelism"] == WORKERS
+    assert "--resume" in job["template"]["spec"]["containers"][0]["command"]
     name = f"{jobset['metadata']['name']}-{replicated['name']}-0-0.{network['subdomain']}"
     play_pods(job["template"]["spec"], name, tmp_path, hosts, environment)
 
