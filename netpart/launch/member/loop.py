@@ -213,8 +213,9 @@ class WorkerLoop:
 
     def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
         """Play one mini-batch; block where the player must wait."""
-        self.control.status.phase = phase
+        # The step first: a heartbeat between these two lines would report the phase with an earlier step.
         self.control.status.step = step
+        self.control.status.phase = phase
         for waiting in self.player.play(phase, batch, drain):
             self.patience.wait(waiting, step)
         self.control.check()
