@@ -50,8 +50,8 @@ QUEUES, SPARE = 2, 16
 """The queue holds QUEUES times the messages that may wait, as ZeroMQ reports what was taken only once half of a queue
 was; and SPARE more, so that messages which were not promised can be reported."""
 TAKEN = 1000
-"""Frames that are looked at in one go. Who floods this rank with frames that are dropped delays it: it still notices its
-deadline, and that it is to stop."""
+"""Frames that are looked at in one go. Who floods this rank with frames that are dropped only delays it: it still
+notices its deadline, and that it is to stop."""
 PATIENCE = 0.02
 """Seconds that a send waits for ZeroMQ to release the oldest slot before it makes a new one."""
 SHORT = {

@@ -162,7 +162,9 @@ def test_an_address_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monk
         run(mlp(tmp_path), tmp_path / "run")
 
 
-def test_a_run_without_a_coordinator_leaves_nothing_of_its_team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_a_coordinator_leaves_nothing_of_its_team(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A team may have connected to a cluster to learn the address of this host."""
     left = list[str]()
 
