@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from netpart.checkpoint.steps import latest_checkpoint, parse_step
 from netpart.cli.main import parse_command_line
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
@@ -135,9 +136,12 @@ def test_mpiexec_in_a_batch_job_that_is_requeued(tmp_path: Path, environment: di
     finally:
         with suppress(ProcessLookupError):
             os.killpg(first.process.pid, signal.SIGKILL)
+        assert first.process.stdout is not None
+        first.process.stdout.close()
     assert first.lines[-1] == "asked to requeue job 4217\n"
-    (saved,) = (workspace / "checkpoint").iterdir()
-    step = int(saved.name.removeprefix("step").removesuffix(".safetensors"))
+    saved = latest_checkpoint(workspace / "checkpoint")
+    assert saved is not None
+    step = parse_step(saved)
     given = [f"--steps={step + 10}", "--set=checkpoint_freq=0"]
     said = call([*script, *given], environment | batch | {"SLURM_RESTART_COUNT": "1"})
     assert f"from step {step}" in said
