@@ -6,7 +6,8 @@ sends 1/r of the activations, and their gradients, at either end. The pipeline i
     A(a, m) = min over cuts b outside a and r < m of max(T(a..b, r), 2 out(a) / (B r), 2 out(b) / (B r), A(b, m - r))
 
 is the time of the layers after down-set a on m workers, with B bytes per second. T(a..b, r) = (work + 4 (r - 1) / r ·
-parameters / B) / r is PipeDream's price, unchanged, so that plans can be compared with its own.
+parameters / B) / r is PipeDream's price, unchanged, so that plans can be compared with its own. Both ends of a boundary
+count, also that of the first stage, which PipeDream's optimizer omits.
 
 A stage is not possible if its replicas have no room for what they hold. With m workers from it to the end, ⌈m / r⌉
 mini-batches are in flight between its forward and its backward (section 3.3). It stashes that many versions of its
@@ -14,31 +15,35 @@ weights W and of its share of the activations, in addition to a gradient and the
 
     M(a..b, r, m) = ⌈m / r⌉ (W + activations / r) + (1 + states) W
 
-The programme runs from the end of the net to its input, so m is known when a stage is priced.
+``stage_search`` has the programme, which is that above for workers with one link each, and general for hosts and racks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from netpart.errors import ConfigError, MemoryRefused
-from netpart.plan.price.net_profile import Floats, NetProfile
-from netpart.plan.search.downsets import Downsets, find_downsets
+from netpart.errors import MemoryRefused
+from netpart.plan.price.net_profile import NetProfile
+from netpart.plan.search.downsets import MOST_CUTS, Downsets, find_downsets
+from netpart.plan.search.link_levels import LinkLevels, WorkerSpan, flat_levels
+from netpart.plan.search.stage_search import MemoryBudget, StageRun, StageSearch
 from netpart.units import bytes_text, plural_text
 
-Indices = np.ndarray[Any, np.dtype[np.intp]]
+MOST_NESTED_CUTS = 500
+"""The same as MOST_CUTS if there are levels of links: then the time grows with the third power of the cuts."""
 
 
 @dataclass(frozen=True)
 class PipelineStage:
-    """Layers of a profile, by their index, and the number of replicas that share their mini-batch."""
+    """Layers of a profile, by their index, and the number of replicas that share their mini-batch; ``workers`` compute
+    them."""
 
     layers: tuple[int, ...]
     replicas: int
+    workers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,119 +59,51 @@ class Pipeline:
         return "-".join(str(stage.replicas) for stage in self.stages)
 
     @property
-    def workers(self) -> int:
-        """Number of workers that the pipeline uses."""
-        return sum(stage.replicas for stage in self.stages)
-
-
-@dataclass(frozen=True)
-class MemoryBudget:
-    """Bytes that a worker may use, and arrays that the updater keeps for each parameter."""
-
-    nbytes: float = inf
-    states: int = 1
+    def workers(self) -> tuple[int, ...]:
+        """The workers that the pipeline uses."""
+        return tuple(sorted(worker for stage in self.stages for worker in stage.workers))
 
 
 def best_pipeline(
     profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget | None = None, straight: bool = False
 ) -> Pipeline:
-    """The pipeline on at most ``workers`` equal workers with the fastest slowest stage; on ties, with the fewest
-    workers.
+    """``search_pipeline`` for ``workers`` equal workers with links of ``bandwidth`` bytes per second."""
+    return search_pipeline(profile, flat_levels(workers, bandwidth), room, straight)
 
-    ``straight`` replicates no stage; ``bandwidth`` is in bytes per second. Raises MemoryRefused if every pipeline has a
-    stage that exceeds the ``room`` of a worker.
+
+def search_pipeline(
+    profile: NetProfile, levels: LinkLevels, room: MemoryBudget | None = None, straight: bool = False
+) -> Pipeline:
+    """The pipeline on the workers of ``levels`` with the fastest slowest stage; on ties, with the fewest workers.
+
+    ``straight`` replicates no stage. Raises MemoryRefused if every pipeline has a stage that exceeds the ``room`` of a
+    worker.
     """
-    if workers < 1 or bandwidth <= 0:
-        raise ConfigError("plan", "a worker and a bandwidth above 0", f"{workers} and {bandwidth:g}", "pass others")
     room = room or MemoryBudget()
-    search = StageSearch(find_downsets(profile), workers, bandwidth, straight, room)
-    # ``argmin`` returns the first minimum, which has the fewest workers.
-    used = int(np.argmin(search.best[:, 0])) + 1
-    if search.best[used - 1, 0] == inf:
-        which = f"{plural_text(workers, 'worker')}{' without replicas' if straight else ''}"
+    cuts = find_downsets(profile, MOST_CUTS if len(levels.counts) == 1 else MOST_NESTED_CUTS)
+    table = StageSearch(cuts, levels, room, straight).whole_table()
+    if (seconds := float(table.seconds[0, 0])) == inf:
+        which = f"{plural_text(levels.workers, 'worker')}{' without replicas' if straight else ''}"
         raise MemoryRefused(f"no cut into stages for {which} fits the {bytes_text(room.nbytes)} of each")
-    return Pipeline(tuple(search.stages(used)), float(search.best[used - 1, 0]))
+    runs = table.stages(0, len(cuts) - 1)
+    return Pipeline(tuple(_pipeline_stage(cuts, run, _first_worker(levels, runs)) for run in runs), seconds)
 
 
-def data_parallel_seconds(profile: NetProfile, workers: int, bandwidth: float) -> float:
-    """Seconds of a single stage of ``workers`` replicas."""
+def _first_worker(levels: LinkLevels, runs: list[StageRun]) -> int:
+    """The worker of the front, counted from the end, without those hosts that the pipeline does not use."""
+    size = levels.sizes[-2]
+    return -(-(1 + max(worker for run in runs for worker in run.workers)) // size) * size - 1
+
+
+def _pipeline_stage(cuts: Downsets, run: StageRun, first: int) -> PipelineStage:
+    """The stage of ``run``, with workers counted from the ``first``."""
+    inside = cuts.members[run.end] & ~cuts.members[run.start]
+    workers = tuple(sorted(first - worker for worker in run.workers))
+    return PipelineStage(tuple(int(i) for i in np.flatnonzero(inside)), len(workers), workers)
+
+
+def data_parallel_seconds(profile: NetProfile, levels: LinkLevels) -> float:
+    """Seconds of a single stage with a replica on each worker."""
     parameters = sum(layer.parameters for layer in profile.layers)
-    return float(_stage_seconds(np.array(profile.work), np.array(parameters), workers, bandwidth))
-
-
-def _stage_seconds(work: Floats, parameters: Floats, replicas: int, bandwidth: float) -> Floats:
-    """T: seconds of each replica of a stage, for an array of stages."""
-    return (work + 4 * (replicas - 1) / replicas * parameters / bandwidth) / replicas
-
-
-def stage_bytes(parameters: Any, activation: Any, replicas: int, workers: int, states: int) -> Any:
-    """M: bytes that each replica of a stage holds, with ``workers`` workers from it to the end; works on arrays of
-    stages."""
-    versions = -(-workers // replicas)
-    return versions * (parameters + activation / replicas) + (1 + states) * parameters
-
-
-class StageSearch:
-    """Table of the dynamic programme.
-
-    ``best[m - 1, a]`` are the seconds of the layers after down-set a on m workers. Their first stage ends at cut
-    ``end``, on ties that with the least ``crossing``, and has ``replicas``.
-    """
-
-    def __init__(self, cuts: Downsets, workers: int, bandwidth: float, straight: bool, room: MemoryBudget) -> None:
-        self.cuts, self.room = cuts, room
-        most = 1 if straight else workers
-        shape = workers, len(cuts)
-        self.best: Floats = np.full(shape, np.inf)
-        self.end: Indices = np.full(shape, -1, np.intp)
-        self.replicas: Indices = np.zeros(shape, np.intp)
-        self.work, self.parameters, self.activation = map(
-            _pairwise_difference, (cuts.work, cuts.parameters, cuts.activation)
-        )
-        prices = [self.prices(r, bandwidth) for r in range(1, most + 1)]
-        for m in range(1, workers + 1):
-            # Only a strictly faster stage replaces another one, so of equally fast ones that with the most replicas
-            # stays.
-            for r in range(min(most, m), 0, -1):
-                self.add_stage(m, r, prices[r - 1])
-
-    def prices(self, replicas: int, bandwidth: float) -> Floats:
-        """[a, b]: seconds of the stage between two down-sets; infinite if a is not a proper subset of b."""
-        moves = 2 * self.cuts.crossing / (bandwidth * replicas)
-        found = np.maximum(_stage_seconds(self.work, self.parameters, replicas, bandwidth), moves[:, None])
-        found = np.maximum(found, moves[None, :])
-        found[~self.cuts.nested()] = np.inf
-        return np.asarray(found)
-
-    def add_stage(self, m: int, r: int, prices: Floats) -> None:
-        """Use r replicas for the first stage of m workers, for each down-set where that is faster."""
-        # With no workers left, only the down-set of all layers is complete; it is the last one.
-        after = self.best[m - r - 1] if r < m else np.where(np.arange(len(self.cuts)) == len(self.cuts) - 1, 0, np.inf)
-        with_stage = np.maximum(prices, after[None, :])
-        if self.room.nbytes < inf:
-            held = stage_bytes(self.parameters, self.activation, r, m, self.room.states)
-            with_stage[held > self.room.nbytes] = np.inf
-        seconds = with_stage.min(axis=1)
-        # On ties the cut with the fewest bytes across it is taken.
-        end = np.where(with_stage == seconds[:, None], self.cuts.crossing[None, :], np.inf).argmin(axis=1)
-        better = seconds < self.best[m - 1]
-        self.best[m - 1][better] = seconds[better]
-        self.end[m - 1][better] = end[better]
-        self.replicas[m - 1][better] = r
-
-    def stages(self, m: int) -> list[PipelineStage]:
-        """The stages of the whole net on m workers."""
-        found: list[PipelineStage] = []
-        a = 0
-        while m:
-            b = int(self.end[m - 1, a])
-            r = int(self.replicas[m - 1, a])
-            inside = self.cuts.members[b] & ~self.cuts.members[a]
-            found.append(PipelineStage(tuple(int(i) for i in np.flatnonzero(inside)), r))
-            a, m = b, m - r
-        return found
-
-
-def _pairwise_difference(sums: Floats) -> Floats:
-    """[a, b]: the sum over down-set b minus that over a."""
-    return np.asarray(sums[None, :] - sums[:, None])
+    sums = levels.sum_seconds(WorkerSpan(0, levels.workers), len(levels.counts))
+    return (profile.work + sums * parameters) / levels.workers
