@@ -1,7 +1,7 @@
 """Plans of PipeDream's own optimizer for its published profiles, compared with netpart's stages.
 
     python -m benchmarks.pipedream FOLDER          FOLDER: a clone of github.com/msr-fiddle/pipedream at 7db6a1c3
-    python -m benchmarks.pipedream FOLDER vgg16    one profile, and no file
+    python -m benchmarks.pipedream FOLDER vgg16    one profile; the figures of the others are kept
 
 Runs optimizer_graph_hierarchical.py of the clone on one level of links for 1 to 16 and 32 workers, and on two levels,
 with activations priced (``--activation_compression_ratio 1``). That reports a time for each plan. It omits what the
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -132,12 +133,25 @@ def compare(optimizer: Optimizer, name: str, path: Path, levels: LinkLevels, cou
         }  # fmt: skip
 
 
-def compared_rows(optimizer: Optimizer, name: str, path: Path) -> Iterator[Json]:
-    """All rows of one profile."""
+def compared_rows(optimizer: Optimizer, name: str, path: Path) -> Iterator[list[Json]]:
+    """All rows of one profile, by levels of links."""
     for bandwidth in BANDWIDTHS:
-        yield from compare(optimizer, name, path, flat_levels(max(WORKERS), bandwidth), WORKERS)
+        yield list(compare(optimizer, name, path, flat_levels(max(WORKERS), bandwidth), WORKERS))
     for counts, bandwidths in TWO_LEVELS if name in NESTED else ():
-        yield from compare(optimizer, name, path, LinkLevels(counts, bandwidths), counts[-1:])
+        yield list(compare(optimizer, name, path, LinkLevels(counts, bandwidths), counts[-1:]))
+
+
+def keep_rows(rows: list[Json]) -> None:
+    """Write ``rows`` in place of those for the same profile and links."""
+    mine = {key_of(row) for row in rows}
+    there = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"] if RESULTS.exists() else []
+    found = sorted([row for row in there if key_of(row) not in mine] + rows, key=key_of)
+    write_report(RESULTS, ("netpart", "numpy"), {"rows": found})
+
+
+def key_of(row: Json) -> tuple[str, tuple[float, ...], tuple[int, ...]]:
+    """What a row is about."""
+    return row["profile"], tuple(row["bandwidths"]), tuple(row["counts"])
 
 
 def main(arguments: list[str]) -> int:
@@ -147,13 +161,13 @@ def main(arguments: list[str]) -> int:
     found: list[Json] = []
     for name in names or NETS:
         path = Path(folder) / "profiler" / NETS[name] / "profiles" / name / "graph.txt"
-        found += compared_rows(optimizer, name, path)
-        print(f"{name}: {len(found)} rows", flush=True)
+        for rows in compared_rows(optimizer, name, path):
+            keep_rows(rows)
+            found += rows
+            print(f"{name}: {len(found)} rows", flush=True)
     worse = [row for row in found if row["netpart"] > row["needed"] * (1 + 1e-9)]
     seconds = sum(row["netpart_takes"] for row in found)
     print(f"netpart is worse in {len(worse)} of {len(found)} rows; its search took {seconds:.1f} s", *worse, sep="\n")
-    if not names:
-        write_report(RESULTS, ("netpart", "numpy"), {"rows": found})
     return bool(worse)
 
 

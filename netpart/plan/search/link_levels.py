@@ -1,46 +1,44 @@
 """Levels of links: workers in hosts, hosts in racks, and so on, with the bandwidth of each member's port.
 
 Level 1 has the ports of workers within a host, level 2 those of hosts within a rack. What leaves a host, or enters it,
-shares the port of the host. Two rules price all that a pipeline sends, at any level:
+shares the port of the host. Two rules price all that a pipeline sends, at any level, from the number of workers that a
+stage takes of each host:
 
-- Replicas sum a gradient of P bytes first inside the groups of level 1, then among these, and so on. With g members of
-  a group that take part, level l takes 4 (g - 1) / g · P / B seconds, which is PipeDream's price of an all-reduce.
+- Replicas sum a gradient of P bytes first inside hosts, then among these, and so on. With g members of a group that
+  take part, a level takes 4 (g - 1) / g · P / B seconds, which is PipeDream's price of an all-reduce.
 - Between two stages, X bytes go forward and X back. Each replica has an even share, and rows go to the nearest replica
   that has room for them. So |s - t| of the bytes cross the port of a member in which the one stage has the fraction s
   of its replicas, and the other t: 2 X |s - t| / B seconds.
-
-Workers are counted from the end of the pipeline, as the search for stages begins there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import mul
+from typing import Any
 
 import numpy as np
 
 from netpart.errors import ConfigError
 from netpart.plan.price.net_profile import Floats
 
-
-@dataclass(frozen=True)
-class WorkerSpan:
-    """Neighbouring workers, from ``low`` to ``high`` - 1, that are whole groups of ``level``; each worker is a group of
-    level 0. The groups do the same work."""
-
-    low: int
-    high: int
-    level: int = 0
+Counts = np.ndarray[Any, np.dtype[np.intp]]
+"""Numbers of workers, by host."""
 
 
 @dataclass(frozen=True)
 class LinkLevels:
-    """By level, from that of workers up: members of a group, and bytes per second through the port of a member."""
+    """By level, from that of workers up: members of a group, and bytes per second through the port of a member.
+
+    All is repeated ``copies`` times: there are as many groups of the last level, which do the same.
+    """
 
     counts: tuple[int, ...]
     bandwidths: tuple[float, ...]
+    copies: int = 1
 
     def __post_init__(self) -> None:
         pairs = tuple(zip(self.counts, self.bandwidths, strict=True))
@@ -56,37 +54,48 @@ class LinkLevels:
 
     @property
     def workers(self) -> int:
-        """Number of workers."""
+        """Number of workers, without copies."""
         return self.sizes[-1]
 
-    def sum_seconds(self, span: WorkerSpan, level: int) -> float:
-        """Seconds for each byte of a gradient that the groups of ``span`` sum, within a group of ``level``."""
-        # The group with the most members is the last one to have its sum.
-        most = [self._most_members(span, k) for k in range(span.level, level)]
-        return sum(4 * (n - 1) / n / self.bandwidths[k] for k, n in enumerate(most, span.level))
+    @property
+    def hosts(self) -> int:
+        """Number of hosts, without copies."""
+        return self.workers // self.counts[0]
 
-    def _most_members(self, span: WorkerSpan, k: int) -> int:
-        """The groups of level k in that group of the next level that has the most of them in ``span``."""
-        first, last, count = span.low // self.sizes[k], (span.high - 1) // self.sizes[k], self.counts[k]
-        whole = last // count - first // count
-        if not whole:
-            return last - first + 1
-        return count if whole > 1 else max(count - first % count, last % count + 1)
+    def sum_seconds(self, take: Counts) -> float:
+        """Seconds for each byte of a gradient that a stage sums, with ``take`` workers of each host and copy."""
+        found, members = 0.0, [int(take.max())]
+        used = take > 0
+        for count in self.counts[1:]:
+            inside = used.reshape(-1, count)
+            # The group with the most members is the last one to have its sum.
+            members.append(int(inside.sum(axis=1).max()))
+            used = inside.any(axis=1)
+        members[-1] *= self.copies
+        for most, bandwidth in zip(members, self.bandwidths, strict=True):
+            found += 4 * (most - 1) / most / bandwidth
+        return found
 
-    def send_seconds(self, span: WorkerSpan) -> float:
-        """Seconds for each byte that all workers of ``span`` send through their own ports; 0 for groups of workers."""
-        return 0.0 if span.level else 1 / ((span.high - span.low) * self.bandwidths[0])
+    def send_seconds(self, take: Counts) -> float:
+        """Seconds for each byte that the workers of a stage send through their own ports."""
+        return float(1 / (take.sum() * self.copies * self.bandwidths[0]))
 
-    def port_seconds(self, span: WorkerSpan, level: int) -> Floats:
-        """Seconds for each byte that all groups of ``span`` send, per port of hosts and up in a group of ``level``."""
-        loads = [self._shares(span, k, level) / self.bandwidths[k] * (k >= span.level) for k in range(1, level)]
-        return np.concatenate([np.zeros(0), *loads])
+    def port_seconds(self, takes: Counts) -> Floats:
+        """Seconds for each byte that stages send, by the port of each host, of each rack, ...: a row for each stage."""
+        shares = takes / (takes.sum(axis=-1, keepdims=True) * self.copies)
+        found = [np.zeros((len(takes), 0))]
+        for count, bandwidth in zip(self.counts[1:], self.bandwidths[1:], strict=True):
+            found.append(shares / bandwidth)
+            shares = shares.reshape(len(takes), -1, count).sum(axis=-1)
+        return np.concatenate(found, axis=1)
 
-    def _shares(self, span: WorkerSpan, k: int, level: int) -> Floats:
-        """The fraction of the workers of ``span`` in each group of level k."""
-        starts = np.arange(0, self.sizes[level], self.sizes[k])
-        inside = np.minimum(starts + self.sizes[k], span.high) - np.maximum(starts, span.low)
-        return np.asarray(np.maximum(inside, 0) / (span.high - span.low))
+    def arranged_hosts(self, keys: Sequence[Any]) -> list[int]:
+        """The hosts in an order that depends on their ``keys`` alone: hosts of a rack by key, then racks, ..."""
+        groups = [[host] for host in range(len(keys))]
+        for count in self.counts[1:]:
+            parts = [groups[i : i + count] for i in range(0, len(groups), count)]
+            groups = [list(chain(*sorted(part, key=lambda group: [keys[host] for host in group]))) for part in parts]
+        return groups[0]
 
 
 def flat_levels(workers: int, bandwidth: float) -> LinkLevels:

@@ -20,20 +20,24 @@ weights W and of its share of the activations, in addition to a gradient and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.downsets import MOST_CUTS, Downsets, find_downsets
-from netpart.plan.search.link_levels import LinkLevels, WorkerSpan, flat_levels
-from netpart.plan.search.stage_search import MemoryBudget, StageRun, StageSearch
+from netpart.plan.search.downsets import Downsets, find_downsets
+from netpart.plan.search.host_takes import EveryTake, RegularTake
+from netpart.plan.search.link_levels import LinkLevels, flat_levels
+from netpart.plan.search.stage_search import MemoryBudget, StageSearch
 from netpart.units import bytes_text, plural_text
 
-MOST_NESTED_CUTS = 500
-"""The same as MOST_CUTS if there are levels of links: then the time grows with the third power of the cuts."""
+MOST_PAIRS = 20_000
+"""Every take is tried if there are at most as many pairs of a state and a take."""
+MOST_PRICES = 3_000_000_000
+"""And if there are at most as many prices of stages: some seconds."""
 
 
 @dataclass(frozen=True)
@@ -79,31 +83,53 @@ def search_pipeline(
     ``straight`` replicates no stage. Raises MemoryRefused if every pipeline has a stage that exceeds the ``room`` of a
     worker.
     """
-    room = room or MemoryBudget()
-    cuts = find_downsets(profile, MOST_CUTS if len(levels.counts) == 1 else MOST_NESTED_CUTS)
-    table = StageSearch(cuts, levels, room, straight).whole_table()
-    if (seconds := float(table.seconds[0, 0])) == inf:
+    cuts = find_downsets(profile)
+    tried = [
+        _search_workers(cuts, some, room or MemoryBudget(), straight) for some in _repeated_levels(levels, len(cuts))
+    ]
+    found = min(tried, key=lambda pipeline: pipeline.seconds)
+    if found.seconds == inf:
         which = f"{plural_text(levels.workers, 'worker')}{' without replicas' if straight else ''}"
-        raise MemoryRefused(f"no cut into stages for {which} fits the {bytes_text(room.nbytes)} of each")
-    runs = table.stages(0, len(cuts) - 1)
-    return Pipeline(tuple(_pipeline_stage(cuts, run, _first_worker(levels, runs)) for run in runs), seconds)
+        nbytes = room.nbytes if room else inf
+        raise MemoryRefused(f"no cut into stages for {which} fits the {bytes_text(nbytes)} of each")
+    return found
 
 
-def _first_worker(levels: LinkLevels, runs: list[StageRun]) -> int:
-    """The worker of the front, counted from the end, without those hosts that the pipeline does not use."""
-    size = levels.sizes[-2]
-    return -(-(1 + max(worker for run in runs for worker in run.workers)) // size) * size - 1
+def _repeated_levels(levels: LinkLevels, cuts: int) -> Iterator[LinkLevels]:
+    """``levels``; if there are too many hosts for every take, also parts of them that all do the same."""
+    yield levels
+    if len(levels.counts) > 1 and not _takes_every(levels, cuts):
+        top = levels.counts[-1]
+        for copies in (n for n in range(2, top + 1) if top % n == 0):
+            yield replace(levels, counts=(*levels.counts[:-1], top // copies), copies=copies)
 
 
-def _pipeline_stage(cuts: Downsets, run: StageRun, first: int) -> PipelineStage:
-    """The stage of ``run``, with workers counted from the ``first``."""
-    inside = cuts.members[run.end] & ~cuts.members[run.start]
-    workers = tuple(sorted(first - worker for worker in run.workers))
-    return PipelineStage(tuple(int(i) for i in np.flatnonzero(inside)), len(workers), workers)
+def _takes_every(levels: LinkLevels, cuts: int) -> bool:
+    """True if every take can be tried."""
+    pairs = EveryTake(levels).pairs()
+    return len(levels.counts) == 1 or (pairs <= MOST_PAIRS and pairs * cuts**2 <= MOST_PRICES)
+
+
+def _search_workers(cuts: Downsets, levels: LinkLevels, room: MemoryBudget, straight: bool) -> Pipeline:
+    """The best pipeline on ``levels``; without stages if none has room."""
+    takes = EveryTake(levels) if _takes_every(levels, len(cuts)) else RegularTake(levels)
+    search = StageSearch(cuts, levels, takes, room, straight)
+    seconds, free = search.best()
+    if seconds == inf:
+        return Pipeline((), inf)
+    first = np.arange(levels.hosts) * levels.counts[0]
+    found = []
+    for run in search.runs(free):
+        inside = cuts.members[run.end] & ~cuts.members[run.start]
+        workers = [w + n for w, count in zip(first.tolist(), run.take.tolist(), strict=True) for n in range(count)]
+        copied = tuple(levels.workers * copy + w for copy in range(levels.copies) for w in workers)
+        found.append(PipelineStage(tuple(np.flatnonzero(inside).tolist()), len(copied), copied))
+        first += run.take
+    return Pipeline(tuple(found), seconds)
 
 
 def data_parallel_seconds(profile: NetProfile, levels: LinkLevels) -> float:
     """Seconds of a single stage with a replica on each worker."""
     parameters = sum(layer.parameters for layer in profile.layers)
-    sums = levels.sum_seconds(WorkerSpan(0, levels.workers), len(levels.counts))
+    sums = levels.sum_seconds(np.full(levels.hosts, levels.counts[0]))
     return (profile.work + sums * parameters) / levels.workers

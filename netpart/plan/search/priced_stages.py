@@ -1,13 +1,13 @@
 """Stages of a pipeline whose insides are priced by a function: what a stage costs on a number of workers.
 
-``best_pipeline`` knows one way to use the workers of a stage, replicas. Here ``stage_price(layers, workers)`` knows it: it
-may search for the best cut of these layers, and returns its seconds for a micro-batch and its placements. Of a step with
-M micro-batches through stages and links of t1, t2, ... seconds, the bubbles are those of the schedule:
+``best_pipeline`` knows one way to use the workers of a stage, replicas. Here ``stage_price(layers, workers)`` knows
+it: it may search for the best cut of these layers, and returns its seconds for a micro-batch and its placements. Of a
+step with M micro-batches through stages and links of t1, t2, ... seconds, the bubbles are those of the schedule:
 
     step = t1 + t2 + ... + (M - 1) · max(t1, t2, ...)
 
-The first micro-batch passes all of them, the others follow at the pace of the slowest. Without M, for a pipeline that is
-never empty, the step is the slowest alone.
+The first micro-batch passes all of them, the others follow at the pace of the slowest. Without M, for a pipeline that
+is never empty, the step is the slowest alone.
 
 To price a stage may take seconds, and there are thousands. So the search begins with a floor below each price, work
 divided evenly. It finds the best pipeline, asks for the prices of its stages, and repeats that until all stages of the
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, nextafter
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ StagePrice = Callable[[tuple[int, ...], int], tuple[float, Any]]
 
 @dataclass(frozen=True)
 class PricedStage:
-    """Layers, the number of their workers, the seconds of a micro-batch, and what ``stage_price`` returned with them."""
+    """Layers, the number of their workers, the seconds of a micro-batch, and the placements of ``stage_price``."""
 
     layers: tuple[int, ...]
     workers: int
@@ -95,7 +96,7 @@ def search_priced_stages(
 
 
 class PricedSearch:
-    """``prices[r - 1][a, b]`` are the known seconds of a stage between two down-sets on r workers, or else its floor."""
+    """``prices[r - 1][a, b]``: the seconds of a stage between two down-sets on r workers, or its floor if unknown."""
 
     def __init__(self, profile: NetProfile, workers: int, bandwidth: float, micro_batches: int | None) -> None:
         self.cuts = find_downsets(profile)
@@ -123,8 +124,11 @@ class PricedSearch:
 
     def priced(self, keys: tuple[StageKey, ...]) -> FoundChain:
         """The chain of stages that are all known."""
-        each = [self.known[key][0] for key in keys]
-        each += [self.link(a.workers, b.workers) * self.cuts.crossing[b.start] for a, b in zip(keys, keys[1:])]
+        return self.timed(keys, [self.known[key][0] for key in keys])
+
+    def timed(self, keys: tuple[StageKey, ...], seconds: list[float]) -> FoundChain:
+        """The chain of stages of so many ``seconds``."""
+        each = seconds + [self.link(a.workers, b.workers) * self.cuts.crossing[b.start] for a, b in pairwise(keys)]
         return FoundChain(keys, float(sum(each)), float(max(each)))
 
     def link(self, before: int, after: int) -> float:
@@ -138,7 +142,9 @@ class PricedSearch:
             return fastest
         best, most = fastest, inf
         # Chains with the least sum, for less and less of the slowest stage. None is found twice.
-        while (found := self.chain(most, np.add)).total + (self.micro_batches - 1) * fastest.most < self.step_seconds(best):
+        while (found := self.chain(most, np.add)).total + (self.micro_batches - 1) * fastest.most < self.step_seconds(
+            best
+        ):
             best, most = min(best, found, key=self.step_seconds), nextafter(found.most, -inf)
         return best
 
@@ -150,10 +156,10 @@ class PricedSearch:
             for r in range(1, m + 1):
                 values[m, r] = joined(prices[r - 1], self.after(values, m - r, r, most, joined)[None, :]).min(axis=1)
         m, r = min(values, key=lambda key: float(values[key][0]))
-        keys = tuple(self.trace(values, prices, (m, r), most, joined)) if values[m, r][0] < inf else ()
-        known = [float(prices[key.workers - 1, key.start, key.end]) for key in keys]
-        known += [self.link(a.workers, b.workers) * self.cuts.crossing[b.start] for a, b in zip(keys, keys[1:])]
-        return FoundChain(keys, float(sum(known)) if keys else inf, float(max(known, default=inf)))
+        if values[m, r][0] == inf:
+            return FoundChain((), inf, inf)
+        keys = tuple(self.trace(values, prices, (m, r), most, joined))
+        return self.timed(keys, [float(prices[key.workers - 1, key.start, key.end]) for key in keys])
 
     def after(self, values: dict[tuple[int, int], Floats], m: int, r: int, most: float, joined: np.ufunc) -> Floats:
         """[b]: the least for the layers after cut b on m workers, after a stage of r workers, with the link to it."""

@@ -1,21 +1,19 @@
-"""The dynamic programme that searches for the stages of a pipeline, over any number of levels of links.
+"""The dynamic programme that searches for the stages of a pipeline on the workers of hosts.
 
-One rule covers stages, replicas and hierarchies. A group of a level is a chain of spans of workers. A span has one or
-more groups of a lower level, which do the same, each as well as such a group can do it. A group of level 0 is a worker;
-a span of r workers is a stage of r replicas. A span of hosts is a pipeline inside each of these hosts, replicated.
+    A(a, free) = min over takes of workers from the free ones, and cuts b outside a, of
+                 max(T(a..b, take), moving the outputs at b, A(b, free - take))
 
-    F(level, a, e) = min over chains of spans from down-set a to e of the slowest span and of the slowest boundary
-    F(0, a, e)     = work + seconds of the sum of its gradients
-
-All are divided by the number of copies that do the same. Spans are found from the end of the chain, so the number of
-mini-batches in flight in a span is known when it is priced.
+is the time of the layers after down-set a on all free workers. For workers without hosts, ``free`` is their number,
+and this is PipeDream's programme. It runs from the end of the net to its input, so the number of workers from a stage
+to the end, on which its memory depends, is known when it is priced. Boundaries are priced at both ends: A keeps the
+least for each use of the ports of hosts apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import inf
 from typing import Any, NamedTuple
 
@@ -23,10 +21,11 @@ import numpy as np
 
 from netpart.plan.price.net_profile import Floats
 from netpart.plan.search.downsets import Downsets
-from netpart.plan.search.link_levels import LinkLevels, WorkerSpan
+from netpart.plan.search.host_takes import Free, Takes
+from netpart.plan.search.link_levels import Counts, LinkLevels
 
-KEPT_TABLES = 128
-"""Tables of groups that are kept for further use."""
+KEPT_PRICES = 64
+"""Prices of all stages of a number of replicas that are kept for further use."""
 
 
 @dataclass(frozen=True)
@@ -43,199 +42,129 @@ class MemoryBudget:
         return versions * (parameters + activation / replicas) + (1 + self.states) * parameters
 
 
-@dataclass(frozen=True)
-class GroupSetting:
-    """What surrounds a group: ``copies`` of it do the same, ``rest`` workers are after all of them. The copies take
-    ``sums`` seconds for each byte of a gradient that they sum."""
-
-    level: int
-    copies: int = 1
-    rest: int = 0
-    sums: float = 0.0
-
-
 class StageRun(NamedTuple):
-    """A stage: the layers between two down-sets, on workers that are counted from the end."""
+    """A stage: the layers between two down-sets, and the workers that it takes of each host."""
 
     start: int
     end: int
-    workers: tuple[int, ...]
-
-    def on(self, workers: tuple[int, ...]) -> StageRun:
-        """The same layers on ``workers``."""
-        return self._replace(workers=workers)
-
-
-class WorkerTable:
-    """Level 0: ``seconds[a, e]`` are those of one worker, or of copies of it, with all layers from a to e."""
-
-    def __init__(self, search: StageSearch, setting: GroupSetting) -> None:
-        found = (search.work + setting.sums * search.parameters) / setting.copies
-        if search.room.nbytes < inf:
-            workers = setting.rest + setting.copies
-            held = search.room.needed(search.parameters, search.activation, setting.copies, workers)
-            found[held > search.room.nbytes] = inf
-        self.seconds: Floats = found
-
-    def stages(self, start: int, end: int) -> list[StageRun]:
-        """The stage of the worker."""
-        return [StageRun(start, end, (0,))]
-
-
-class GroupTable:
-    """``seconds[a, e]`` of the best pipeline on a group for the layers from down-set a to ``ends[e]``.
-
-    ``values[m][k][a, e]`` is the least over the first spans with ``high`` m that send ``ports[m][k]`` through the ports
-    of hosts. It includes what the workers of the span receive from the stage before it.
-    """
-
-    def __init__(self, search: StageSearch, setting: GroupSetting, ends: range) -> None:
-        self.search, self.setting, self.ends = search, setting, ends
-        self.highs = range(1, search.levels.sizes[setting.level] + 1)
-        self.ports: dict[int, Floats] = {}
-        self.values: dict[int, Floats] = {}
-        for m in self.highs:
-            self.add_spans(m)
-
-    def add_spans(self, m: int) -> None:
-        """Find the values of the spans that may end at ``m``."""
-        least: dict[bytes, Floats] = {}
-        ports: dict[bytes, Floats] = {}
-        for span in self.search.spans(m, self.setting.level):
-            found, loads = self.with_first(span), self.loads(span)
-            key = loads.tobytes()
-            least[key] = np.minimum(least[key], found) if key in least else found
-            ports[key] = loads
-        self.ports[m], self.values[m] = np.array(list(ports.values())), np.array(list(least.values()))
-
-    def loads(self, span: WorkerSpan) -> Floats:
-        """Seconds by port of hosts and more, for each byte that ``span`` sends or receives."""
-        return self.search.levels.port_seconds(span, self.setting.level)
-
-    def with_first(self, span: WorkerSpan) -> Floats:
-        """[a, e]: seconds of the layers from each down-set to each end, with ``span`` first."""
-        found = _min_max_product(self.inner(span).seconds, self.after(span, slice(None)))
-        return np.maximum(found, self.moving(self.search.levels.send_seconds(span))[:, None])
-
-    def inner(self, span: WorkerSpan) -> WorkerTable | GroupTable:
-        """The table of each group of ``span``."""
-        levels, setting = self.search.levels, self.setting
-        copies = (span.high - span.low) // levels.sizes[span.level]
-        # Without a limit of memory it does not matter how many workers are after the span.
-        rest = setting.rest + setting.copies * span.low if self.search.room.nbytes < inf else 0
-        sums = setting.sums + levels.sum_seconds(span, setting.level)
-        return self.search.table(GroupSetting(span.level, setting.copies * copies, rest, sums))
-
-    def after(self, span: WorkerSpan, ends: slice) -> Floats:
-        """[b, e]: seconds of the layers from b to ends[e] after ``span``, and of the boundary between them."""
-        loads, some = self.loads(span), self.ends[ends]
-        found = np.full((len(self.search.cuts), len(some)), inf)
-        # Without a layer left, the outputs leave the group.
-        found[some, range(len(some))] = self.moving(loads)[some]
-        for m in self.search.next_highs(span.low, self.setting.level):
-            moves = self.moving(loads - self.ports[m])
-            found = np.minimum(found, np.maximum(moves[:, :, None], self.values[m][:, :, ends]).min(axis=0))
-        return np.maximum(found, self.moving(self.search.levels.send_seconds(span))[:, None])
-
-    def moving(self, loads: Floats | float) -> Floats:
-        """Seconds that the bytes across each cut take, forward and back: a row for each row of ``loads``, by port."""
-        most = np.abs(loads).max(axis=-1, initial=0) if isinstance(loads, np.ndarray) else loads
-        return np.asarray(2 * np.multiply.outer(most, self.search.cuts.crossing) / self.setting.copies)
-
-    def first(self, m: int) -> Floats:
-        """[a, e]: the least seconds with ``high`` m of the first span, and with the boundary before it."""
-        return np.asarray(np.maximum(self.moving(self.ports[m])[:, :, None], self.values[m]).min(axis=0))
-
-    @cached_property
-    def seconds(self) -> Floats:
-        """The least over all first spans."""
-        return np.asarray(np.min([self.first(m) for m in self.highs], axis=0))
-
-    def stages(self, start: int, end: int) -> list[StageRun]:
-        """The stages of the layers from the down-set ``start`` to ``end``; on ties those of the fewest workers."""
-        e = self.ends.index(end)
-        m = min(self.highs, key=lambda m: float(self.first(m)[start, e]))
-        return list(self.chain(np.zeros(self.ports[m].shape[1]), [m], start, slice(e, e + 1)))
-
-    def chain(self, loads: Floats, highs: list[int], start: int, ends: slice) -> Iterator[StageRun]:
-        """The stages from cut ``start``, after a span with ``loads``, with one of ``highs`` for the first span."""
-        at = start
-        while at != self.ends[ends][0]:
-            spans = (span for m in highs for span in self.search.spans(m, self.setting.level))
-            span = min(spans, key=lambda span: self.seconds_with(span, loads, at, ends))
-            inner = self.inner(span)
-            both = np.maximum(inner.seconds[at], self.after(span, ends)[:, 0])
-            # On ties the cut with the fewest bytes across it is taken.
-            end = int(np.where(both == both.min(), self.search.cuts.crossing, inf).argmin())
-            yield from (run.on(self.copied(span, run.workers)) for run in inner.stages(at, end))
-            at, loads = end, self.loads(span)
-            highs = self.search.next_highs(span.low, self.setting.level)
-
-    def seconds_with(self, span: WorkerSpan, loads: Floats, start: int, ends: slice) -> float:
-        """Seconds of the layers from ``start`` with ``span`` first, after a span with ``loads``."""
-        within = np.maximum(self.inner(span).seconds[start], self.after(span, ends)[:, 0]).min()
-        sent = self.moving(self.search.levels.send_seconds(span))[start]
-        return max(float(within), float(sent), float(self.moving(loads - self.loads(span))[start]))
-
-    def copied(self, span: WorkerSpan, workers: tuple[int, ...]) -> tuple[int, ...]:
-        """``workers`` of a group of ``span``, in each of its groups."""
-        starts = range(span.low, span.high, self.search.levels.sizes[span.level])
-        return tuple(start + worker for start in starts for worker in workers)
+    take: Counts
 
 
 class StageSearch:
-    """The tables of all groups, for the cuts of one net. ``straight``: no stage has replicas."""
+    """``values[free][k, a]`` are the least seconds of the layers after down-set a on all ``free`` workers, over the
+    first stages that use the ports of hosts as row k of ``ports[free]``. ``straight``: no stage has replicas."""
 
-    def __init__(self, cuts: Downsets, levels: LinkLevels, room: MemoryBudget, straight: bool) -> None:
-        self.cuts, self.levels, self.room, self.straight = cuts, levels, room, straight
-        outside = ~cuts.nested()
+    def __init__(
+        self, cuts: Downsets, levels: LinkLevels, takes: Takes, room: MemoryBudget, straight: bool = False
+    ) -> None:
+        self.cuts, self.levels, self.room, self.straight, self.source = cuts, levels, room, straight, takes
+        self.outside = ~cuts.nested()
         self.work, self.parameters, self.activation = map(
             _pairwise_difference, (cuts.work, cuts.parameters, cuts.activation)
         )
-        self.work[outside] = inf
-        self.parameters[outside] = 0.0
-        self.table = lru_cache(KEPT_TABLES)(self._make_table)
+        self.work[self.outside] = inf
+        self.prices = lru_cache(KEPT_PRICES)(self._stage_prices)
+        self.ports: dict[Free, Floats] = {}
+        self.values: dict[Free, Floats] = {}
+        self.states = sorted(takes.states(), key=lambda free: (sum(free), free))
+        for free in self.states:
+            self.solve(free)
 
-    def _make_table(self, setting: GroupSetting) -> WorkerTable | GroupTable:
-        """The table of a group in ``setting``."""
-        if not setting.level:
-            return WorkerTable(self, setting)
-        return GroupTable(self, setting, range(len(self.cuts)))
+    def takes(self, free: Free) -> Counts:
+        """What the first stage on ``free`` workers may take, most workers first."""
+        found = self.source.takes(free)
+        if self.straight:
+            found = found[found.sum(axis=1) == 1]
+        # Of equally fast stages the first is taken.
+        return found[np.argsort(-found.sum(axis=1), kind="stable")]
 
-    def whole_table(self) -> GroupTable:
-        """The table of all workers, for the whole net only."""
-        return GroupTable(self, GroupSetting(len(self.levels.counts)), range(len(self.cuts) - 1, len(self.cuts)))
+    def solve(self, free: Free) -> None:
+        """Find the values of ``free``; those of states with fewer workers are known."""
+        takes = self.takes(free)
+        ports = self.levels.port_seconds(takes)
+        once: dict[tuple[Any, ...], Floats] = {}
+        least: dict[bytes, tuple[Floats, Floats]] = {}
+        for take, loads in zip(takes, ports, strict=True):
+            pairs = list(zip(free, take.tolist(), strict=True))
+            alike = tuple(pairs[host] for host in self.levels.arranged_hosts(pairs))
+            if alike not in once:
+                once[alike] = self.with_first(free, take)
+            key = loads.tobytes()
+            least[key] = loads, np.minimum(once[alike], least[key][1]) if key in least else once[alike]
+        self.ports[free] = np.array([loads for loads, _ in least.values()])
+        self.values[free] = np.array([values for _, values in least.values()])
 
-    def spans(self, high: int, level: int) -> Iterator[WorkerSpan]:
-        """The spans that may end at ``high`` in a group of ``level``, those with the most replicas first."""
-        # Only a strictly faster span replaces another one, so of equally fast ones that with the most replicas stays.
-        yield from (WorkerSpan(low, high) for low in range(high - 1 if self.straight else 0, high))
-        for lower in range(1, level):
-            size = self.levels.sizes[lower]
-            if not self.straight and high % size == 0:
-                # A single group needs no span of its own: its stages may be in the chain themselves.
-                yield from (WorkerSpan(low, high, lower) for low in range(0, high - size, size))
+    def with_first(self, free: Free, take: Counts) -> Floats:
+        """[a]: seconds of the layers after a with ``take`` for the first stage, and of what its workers receive."""
+        found = np.maximum(self.stage_prices(free, take), self.after(free, take)).min(axis=1)
+        return np.maximum(found, self.moving(self.levels.send_seconds(take)))
 
-    def next_highs(self, low: int, level: int) -> list[int]:
-        """Where the span after one that begins at ``low`` may end: there, or where a group begins."""
-        starts = {low // self.levels.sizes[k] * self.levels.sizes[k] for k in range(level)}
-        return sorted(starts - {0}, reverse=True)
+    def stage_prices(self, free: Free, take: Counts) -> Floats:
+        """[a, b]: T, the seconds of the layers between two down-sets in a stage; infinite without room for them."""
+        # Without a limit of memory it does not matter how many workers are after the stage.
+        workers = sum(free) if self.room.nbytes < inf else 0
+        return self.prices(int(take.sum()), workers, self.levels.sum_seconds(take))
+
+    def _stage_prices(self, take: int, workers: int, sums: float) -> Floats:
+        """The prices of stages with ``take`` workers, of ``workers`` from them to the end, that sum a byte in ``sums``
+        seconds."""
+        replicas = take * self.levels.copies
+        found = (self.work + sums * self.parameters) / replicas
+        found[self.outside] = inf
+        if self.room.nbytes < inf:
+            held = self.room.needed(self.parameters, self.activation, replicas, workers * self.levels.copies)
+            found[held > self.room.nbytes] = inf
+        return np.asarray(found)
+
+    def after(self, free: Free, take: Counts) -> Floats:
+        """[b]: seconds of the layers after b on the workers that ``take`` leaves, and of the boundary between."""
+        order, rest = self.left(free, take)
+        if not any(rest):
+            # Only the down-set of all layers is complete; it is the last one.
+            return np.where(np.arange(len(self.cuts)) == len(self.cuts) - 1, 0, inf)
+        loads = self.levels.port_seconds(take[None, order])
+        moves = self.moving(np.abs(loads - self.ports[rest]).max(axis=1, initial=0))
+        found = np.maximum(moves, self.values[rest]).min(axis=0)
+        return np.maximum(found, self.moving(self.levels.send_seconds(take)))
+
+    def left(self, free: Free, take: Counts) -> tuple[list[int], Free]:
+        """The state that ``take`` leaves, and the hosts in the order of that state."""
+        rest = (np.array(free) - take).tolist()
+        order = self.levels.arranged_hosts(rest)
+        return order, tuple(rest[host] for host in order)
+
+    def moving(self, loads: Floats | float) -> Floats:
+        """Seconds that the bytes across each cut take, forward and back, for ``loads`` seconds of each byte."""
+        return np.asarray(2 * np.multiply.outer(loads, self.cuts.crossing))
+
+    def best(self) -> tuple[float, Free]:
+        """Seconds of the whole net, and the state with all workers that it needs; on ties, with the fewest."""
+        return min((float(self.values[free][:, 0].min()), sum(free), free) for free in self.states)[::2]
+
+    def runs(self, free: Free) -> Iterator[StageRun]:
+        """The stages of the whole net on all ``free`` workers, with the takes of each from the hosts of that state."""
+        a, hosts = 0, list(range(len(free)))
+        loads = np.zeros(self.ports[free].shape[1])
+        while a < len(self.cuts) - 1:
+            take = min(self.takes(free), key=lambda take: self.seconds_with(free, take, a, loads))
+            both = np.maximum(self.stage_prices(free, take)[a], self.after(free, take))
+            # On ties the cut with the fewest bytes across it is taken.
+            b = int(np.where(both == both.min(), self.cuts.crossing, inf).argmin())
+            placed = np.zeros_like(take)
+            placed[hosts] = take
+            yield StageRun(a, b, placed)
+            order, free = self.left(free, take)
+            loads = self.levels.port_seconds(take[None, order])[0]
+            a, hosts = b, [hosts[host] for host in order]
+
+    def seconds_with(self, free: Free, take: Counts, a: int, loads: Floats) -> float:
+        """Seconds of the layers after a with ``take`` for the first stage, after one with ``loads``."""
+        within = np.maximum(self.stage_prices(free, take)[a], self.after(free, take)).min()
+        used = np.abs(loads - self.levels.port_seconds(take[None])[0]).max(initial=0)
+        received = max(float(used), self.levels.send_seconds(take))
+        return max(float(within), float(self.moving(received)[a]))
 
 
 def _pairwise_difference(sums: Floats) -> Floats:
     """[a, b]: the sum over down-set b minus that over a."""
     return np.asarray(sums[None, :] - sums[:, None])
-
-
-def _min_max_product(prices: Floats, after: Floats) -> Floats:
-    """[a, e]: the least over b of the greater one of prices[a, b] and after[b, e].
-
-    ``prices`` is finite only for a < b.
-    """
-    if after.shape[1] == 1:
-        return np.asarray(np.maximum(prices, after[:, 0]).min(axis=1)[:, None])
-    found = np.full(after.shape, inf)
-    for b in range(1, len(after)):
-        both = np.maximum(prices[:b, b, None], after[None, b, b:])
-        np.minimum(found[:b, b:], both, out=found[:b, b:])
-    return found

@@ -87,7 +87,10 @@ def test_few_of_all_stages_are_priced() -> None:
 
 def test_bubbles_make_fewer_stages() -> None:
     """With one micro-batch a second stage only adds its own time; with many it doubles the pace."""
-    profile = NetProfile(tuple(LayerProfile(f"l{i}", "Linear", 1.0, 1.0, 0.01, 0.0) for i in range(8)), tuple((i, i + 1) for i in range(7)))
+    profile = NetProfile(
+        tuple(LayerProfile(f"l{i}", "Linear", 1.0, 1.0, 0.01, 0.0) for i in range(8)),
+        tuple((i, i + 1) for i in range(7)),
+    )
     stages = []
     for micro_batches in (1, 2, 64):
         found = search_priced_stages(
