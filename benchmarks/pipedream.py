@@ -49,22 +49,26 @@ class Optimizer:
     def __init__(self, folder: Path) -> None:
         sys.modules.setdefault("graphviz", ModuleType("graphviz"))
         sys.path[:0] = [str(folder), str(folder / "optimizer")]
-        self.module = import_module("optimizer_graph_hierarchical")
+        self.module: Any = import_module("optimizer_graph_hierarchical")
         self.module.__dict__.update(straight_pipeline=False, use_memory_constraint=False, use_fewer_machines=True)
         self.module.__dict__.update(activation_compression_ratio=1.0)
         self.tables: list[Any] = []
         self.states: list[Any] = []
-        self.graph: Any = None
+        self.graphs: list[Any] = []
         self.watch()
 
     def watch(self) -> None:
         """Keep the tables, the states and the graph that the optimizer makes."""
-        solve, analyse, read = (
-            self.module.compute_partitioning, self.module.analyze_partitioning, self.module.graph.Graph.from_str,
-        )  # fmt: skip
-        self.module.compute_partitioning = lambda *a, **k: self.tables.append(solve(*a, **k)) or self.tables[-1]
-        self.module.analyze_partitioning = lambda *a: self.states.append(a[1]) or analyse(*a)
-        self.module.graph.Graph.from_str = lambda text: setattr(self, "graph", read(text)) or self.graph
+        solve, analyse = self.module.compute_partitioning, self.module.analyze_partitioning
+        read = self.module.graph.Graph.from_str
+        self.module.compute_partitioning = lambda *a, **k: self.kept(self.tables, solve(*a, **k))
+        self.module.analyze_partitioning = lambda table, states, *a: analyse(table, self.kept(self.states, states), *a)
+        self.module.graph.Graph.from_str = lambda text: self.kept(self.graphs, read(text))
+
+    def kept(self, found: list[Any], one: Any) -> Any:
+        """``one``, also added to ``found``."""
+        found.append(one)
+        return one
 
     def solve(self, profile: Path, levels: LinkLevels) -> None:
         """Run it on ``profile``."""
@@ -76,7 +80,8 @@ class Optimizer:
 
     def runs(self, level: int, start: int, end: int, machines: int) -> Iterator[tuple[int, int, int]]:
         """Stages of its plan for states start to end - 1 on ``machines`` of ``level``, with the machines of each."""
-        found, left = [], machines - 1
+        found: list[tuple[int, int, int]] = []
+        left = machines - 1
         while True:
             _, split, used = self.tables[level][start][end - 1][left]
             if split is None:
@@ -91,7 +96,7 @@ class Optimizer:
         found, done = [], set[int]()
         index = {layer.name: i for i, layer in enumerate(net.layers)}
         for last, workers in stages:
-            before = {node.node_id for node in self.graph.all_predecessors(self.states[0][last - 1].antichain)}
+            before = {node.node_id for node in self.graphs[-1].all_predecessors(self.states[0][last - 1].antichain)}
             layers = {index[name] for name in before if name in index} - done
             # Its cuts omit layers that read nothing until one reads them; the last stage has all that is left.
             layers = set(index.values()) - done if last == end else layers
@@ -105,7 +110,7 @@ class Optimizer:
         """The last state of each stage, and its workers, from the first worker on."""
         first, size = 0, levels.sizes[level]
         for begin, last, used in self.runs(level, start, end, machines):
-            inside = [(last, (0,))]
+            inside: list[tuple[int, tuple[int, ...]]] = [(last, (0,))]
             if level:
                 inside = list(self.placed(levels, level - 1, begin, last, levels.counts[level - 1]))
             for state, workers in inside:

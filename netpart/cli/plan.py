@@ -67,7 +67,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument(
         "--group", type=parse_workers, metavar="R",
-        help="devices that divide the rows of each block (default: all divisors of the devices are tried)",
+        help="devices that divide the rows of each block (default: 1, and other divisors of their number are tried)",
     )  # fmt: skip
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops",
@@ -146,7 +146,8 @@ def _plan_job(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=args.by == "profile")
     task, rates = _planning_task(args, job)
-    groups = () if args.group else [r for r in range(2, len(task.devices) + 1) if len(task.devices) % r == 0]
+    # One group of all devices is data parallelism, which has a row of its own.
+    groups = () if args.group else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
     portfolio = Portfolio(job, task, rates, args.micro_batches, groups)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:

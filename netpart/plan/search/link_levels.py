@@ -70,7 +70,7 @@ class LinkLevels:
             inside = used.reshape(-1, count)
             # The group with the most members is the last one to have its sum.
             members.append(int(inside.sum(axis=1).max()))
-            used = inside.any(axis=1)
+            used = np.asarray(inside.any(axis=1))
         members[-1] *= self.copies
         for most, bandwidth in zip(members, self.bandwidths, strict=True):
             found += 4 * (most - 1) / most / bandwidth

@@ -97,7 +97,7 @@ class StageSearch:
     def with_first(self, free: Free, take: Counts) -> Floats:
         """[a]: seconds of the layers after a with ``take`` for the first stage, and of what its workers receive."""
         found = np.maximum(self.stage_prices(free, take), self.after(free, take)).min(axis=1)
-        return np.maximum(found, self.moving(self.levels.send_seconds(take)))
+        return np.asarray(np.maximum(found, self.moving(self.levels.send_seconds(take))))
 
     def stage_prices(self, free: Free, take: Counts) -> Floats:
         """[a, b]: T, the seconds of the layers between two down-sets in a stage; infinite without room for them."""
@@ -125,7 +125,7 @@ class StageSearch:
         loads = self.levels.port_seconds(take[None, order])
         moves = self.moving(np.abs(loads - self.ports[rest]).max(axis=1, initial=0))
         found = np.maximum(moves, self.values[rest]).min(axis=0)
-        return np.maximum(found, self.moving(self.levels.send_seconds(take)))
+        return np.asarray(np.maximum(found, self.moving(self.levels.send_seconds(take))))
 
     def left(self, free: Free, take: Counts) -> tuple[list[int], Free]:
         """The state that ``take`` leaves, and the hosts in the order of that state."""
