@@ -117,7 +117,10 @@ def _search_workers(cuts: Downsets, levels: LinkLevels, room: MemoryBudget, stra
     seconds, free = search.best()
     if seconds == inf:
         return Pipeline((), inf)
-    first = np.arange(levels.hosts) * levels.counts[0]
+    # Idle groups of the last level come first in a state; the pipeline is to begin with worker 0.
+    group = levels.workers // levels.counts[-1]
+    idle = next(host for host, count in enumerate(free) if count) * levels.counts[0] // group * group
+    first = np.arange(levels.hosts) * levels.counts[0] - (idle if levels.hosts > 1 else 0)
     found = []
     for run in search.runs(free):
         inside = cuts.members[run.end] & ~cuts.members[run.start]
