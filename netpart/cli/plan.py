@@ -146,8 +146,9 @@ def _plan_job(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=args.by == "profile")
     task, rates = _planning_task(args, job)
-    # One group of all devices is data parallelism, which has a row of its own.
-    groups = () if args.group else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
+    # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
+    fixed = args.group or args.objective != SECONDS
+    groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
     portfolio = Portfolio(job, task, rates, args.micro_batches, groups)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, product
 from operator import itemgetter
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
@@ -102,11 +102,8 @@ class Portfolio:
     def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
         """The workers of each block in the best allocation for ``objective``; for seconds, that for the makespan."""
         wanted = MAKESPAN if objective == SECONDS else objective
-        # Other groups make other blocks.
         layouts = [
-            (row_objective(p.row, wanted), p.layout)
-            for p in self.proposals
-            if p.layout and p.layout.plan is not None and p.layout.group == self.task.group
+            (row_objective(p.row, wanted), p.layout) for p in self.proposals if p.layout and p.layout.plan is not None
         ]
         layout = min(layouts, key=itemgetter(0), default=(0.0, None))[1]
         if layout is None or layout.plan is None:
@@ -126,10 +123,11 @@ class Portfolio:
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
-        ends = perf_counter() + self.task.limit
+        # Of the processor, so that the table does not depend on other load of the machine.
+        ends = process_time() + self.task.limit
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # What a proposal costs is not known before: the last one may end after the limit.
-            if perf_counter() < ends:
+            if process_time() < ends:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
                 found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.seconds))
         return list(found.values())
