@@ -19,11 +19,11 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
         "--devices", type=Path, metavar="FILE", help="file with devices and links, e.g. workers/two-speeds.conf"
     )
     parser.add_argument(
-        "--bandwidth", type=_parse_bandwidth, metavar="B", help="bandwidth of every link, e.g. 1GB/s or 10Gbit/s"
+        "--bandwidth", type=parse_bandwidth, metavar="B", help="bandwidth of every link, e.g. 1GB/s or 10Gbit/s"
     )
 
 
-def _parse_bandwidth(text: str) -> float:
+def parse_bandwidth(text: str) -> float:
     """Parse --bandwidth into bytes per second. Raises ArgumentTypeError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
     if found is None or found[2] not in UNITS or not float(found[1]):

@@ -43,6 +43,11 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
+        "--levels", type=_parse_levels, metavar="N:B,...",
+        help="with --profile: workers in hosts, and hosts in racks, each with the bandwidth of its port, e.g. "
+        "8:10GB/s,4:1.25GB/s for 4 hosts of 8 workers",
+    )  # fmt: skip
+    parser.add_argument(
         "--partitions", type=parse_workers, metavar="n",
         help="number of blocks to allocate to devices (default: the net's own blocks)",
     )  # fmt: skip
@@ -61,8 +66,9 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     from netpart.cli.common import parse_micro_batches, parse_workers
 
     parser.add_argument(
-        "--group", type=parse_workers, metavar="R", help="devices that divide the rows of each block (default: 1)"
-    )
+        "--group", type=parse_workers, metavar="R",
+        help="devices that divide the rows of each block (default: 1, and other divisors of their number are tried)",
+    )  # fmt: skip
     parser.add_argument(
         "--by", choices=("flops", "profile"), default="flops",
         help="work of layers: counted FLOPs, or times measured on this machine (default: flops)",
@@ -92,6 +98,17 @@ def _parse_state_count(text: str) -> int:
     return int(text)
 
 
+def _parse_levels(text: str) -> list[tuple[int, float]]:
+    """Parse --levels, numbers of members and bandwidths from workers up. Raises ArgumentTypeError."""
+    from netpart.cli.common import parse_workers
+    from netpart.cli.devices import parse_bandwidth
+
+    pairs = [one.partition(":") for one in text.split(",")]
+    if not all(bandwidth for _, _, bandwidth in pairs):
+        raise argparse.ArgumentTypeError(f"expected members and bandwidths, as in 8:10GB/s,4:1.25GB/s, got {text!r}")
+    return [(parse_workers(count), parse_bandwidth(bandwidth)) for count, _, bandwidth in pairs]
+
+
 def _parse_amount(text: str) -> float:
     """Parse an option's number of 0 or more. Raises ArgumentTypeError."""
     # Not float() alone, which reads "nan", "inf" and "1_0".
@@ -111,6 +128,8 @@ def run_verb(args: argparse.Namespace) -> int:
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
         raise ConfigError("--states", "a --profile", "a JOB", "omit it: the updater of the job defines its states")
+    if args.job and args.levels is not None:
+        raise ConfigError("--levels", "a --profile", "a JOB", "name --devices in place of levels")
     return plan_profile(args) if args.profile else _plan_job(args)
 
 
@@ -127,7 +146,10 @@ def _plan_job(args: argparse.Namespace) -> int:
 
     job = load_job(args, provide=args.by == "profile")
     task, rates = _planning_task(args, job)
-    portfolio = Portfolio(job, task, rates, args.micro_batches)
+    # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
+    fixed = args.group or args.objective != SECONDS
+    groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
+    portfolio = Portfolio(job, task, rates, args.micro_batches, groups)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)

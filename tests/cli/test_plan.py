@@ -10,6 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from netpart.cli.proposals import shorten_plan_name
+from netpart.plan.price.net_profile import read_profile
+from netpart.plan.search.link_levels import LinkLevels
+from netpart.plan.search.pipeline_stages import search_pipeline
 from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
 from tests.plan.search.test_pipeline_stages import PROFILES
@@ -150,6 +153,27 @@ def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     assert json.loads(as_json.out)["plans"][0]["pipeline"]["seconds"] == pytest.approx(0.103833, abs=1e-6)
 
 
+def test_a_profile_is_planned_for_hosts_and_their_links(netpart: Netpart) -> None:
+    profile = PROFILES / "resnet18.txt"
+    answer = netpart("plan", "--profile", profile, "--levels", "2:10GB/s,2:1.25GB/s", "--json")
+    assert answer.code == 0
+    row = json.loads(answer.out)["plans"][0]
+    assert row["workers"] == [0, 1, 2, 3]
+    found = search_pipeline(read_profile(profile), LinkLevels((2, 2), (10e9, 1.25e9)))
+    assert row["pipeline"]["seconds"] == pytest.approx(found.seconds)
+
+
+def test_sizes_of_groups_are_tried(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    """Three layers on four devices: without groups there is no allocation."""
+    devices = tmp_path / "four.conf"
+    devices.write_text('cluster { device { name: "some" count: 4 flops: 1e6 } }')
+    plans = json.loads(netpart("plan", job, "--devices", devices, "--json").out)["plans"]
+    assert {plan["group"] for plan in plans if "makespan" in plan["name"] and "seconds" in plan} == {2}
+    assert " in groups of 2" in netpart("plan", job, "--devices", devices).out
+    alone = json.loads(netpart("plan", job, "--devices", devices, "--group", 1, "--json").out)["plans"]
+    assert {plan["group"] for plan in alone} == {1}
+
+
 def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_path: Path) -> None:
     devices = tmp_path / "devices.conf"
     asked = ("plan", "--profile", PROFILES / "vgg16.txt", "--devices", devices)
@@ -179,6 +203,8 @@ def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_pa
         (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),
         (["--profile", "x", "-o", "y"], "--output: expected a JOB, got a --profile"),
         (["--profile", "x", "--bandwidth", "fast"], "expected a number and one of B/s, kB/s"),
+        (["--profile", "x", "--levels", "4"], "expected members and bandwidths, as in 8:10GB/s,4:1.25GB/s, got '4'"),
+        (["job.conf", "--levels", "4:1GB/s"], "--levels: expected a --profile, got a JOB"),
         (["--slack", "-1"], "expected a number of 0 or more, got '-1'"),
     ],
 )

@@ -30,7 +30,7 @@ class PlannedLayout:
 
     ``pipelined``: it is a pipeline, which needs micro-batches to be busy. ``plan`` is the group of devices of each
     block, if the planner placed blocks. One of ``variants`` is used instead if it is predicted to be faster, or if only
-    it fits the devices. ``workers`` are the workers of the task that it was made for.
+    it fits the devices. ``workers`` are the workers of the task that it was made for, ``group`` its group.
     """
 
     scheme: Scheme
@@ -38,6 +38,7 @@ class PlannedLayout:
     plan: Plan | None = None
     variants: tuple[Scheme, ...] = ()
     workers: tuple[int, ...] = ()
+    group: int = 1
 
     def on(self, workers: tuple[int, ...]) -> PlannedLayout:
         """The same layout with ``workers`` in place of workers 0, 1, ..."""
@@ -90,11 +91,11 @@ def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
     bandwidth = task.devices.between(range(len(task.devices))).bandwidth
     found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight=straight)
     order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
-    of_layer: dict[str, tuple[int, ...]] = {}
-    for stage in found.stages:
-        workers = tuple(sorted(order[: stage.replicas]))
-        order = order[stage.replicas :]
-        of_layer |= {layers[i].name: workers for i in stage.layers}
+    of_layer = {
+        layers[i].name: tuple(sorted(order[worker] for worker in stage.workers))
+        for stage in found.stages
+        for i in stage.layers
+    }
     return PlannedLayout(scheme_from_workers(of_layer), len(found.stages) > 1)
 
 
@@ -125,6 +126,12 @@ def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
 
 
 ONE, DATA = "one worker", "data"
+ALLOCATORS: dict[str, Planner] = {
+    f"{name} {objective}": partial(planner, objective)
+    for objective in (PROFIT, MAKESPAN)
+    for name, planner in {"greedy": _plan_by_greedy, "gabra": _plan_by_gabra, "exact": _plan_by_exact}.items()
+}
+"""Planners that place blocks on groups of devices."""
 
 for _name, _planner in {
     ONE: _plan_one_worker,
@@ -139,10 +146,6 @@ for _name, _planner in {
     "data then column-row": partial(_plan_hybrid, "COLUMN_ROW"),
     "stages": _plan_stages,
     "straight stages": partial(_plan_stages, straight=True),
-    **{
-        f"{name} {objective}": partial(planner, objective)
-        for objective in (PROFIT, MAKESPAN)
-        for name, planner in {"greedy": _plan_by_greedy, "gabra": _plan_by_gabra, "exact": _plan_by_exact}.items()
-    },
+    **ALLOCATORS,
 }.items():
     PLANNERS.add(_name)(_planner)
