@@ -2,8 +2,8 @@
 
 Each worker has its own clock. Its computation is real, and advances its clock by the time taken divided by the speed of
 its device. A send costs what its link and the ports on its way define. The worker whose clock is furthest behind runs
-next, so none can miss a message that another one sends earlier. This is a conservative simulation of discrete events (Chandy and Misra,
-Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
+next, so none can miss a message that another one sends earlier. This is a conservative simulation of discrete events
+(Chandy and Misra, Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
 """
 
 from __future__ import annotations
