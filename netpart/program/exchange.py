@@ -100,8 +100,8 @@ def plan_exchange(
 ) -> Exchange:  # fmt: skip
     """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``network`` is that of all workers, if it has hosts. ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
-    ``region`` is cut into as many blocks as the algorithm needs.
+    ``network`` is that of all workers, if it has hosts. ``blocks`` are given for an all-gather, a reduce-scatter and an
+    all-to-all. For the others they are (), and ``region`` is cut into as many blocks as the algorithm needs.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
