@@ -141,10 +141,11 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.devices import adopt_hosts
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
 
-    job = load_job(args, provide=args.by == "profile")
+    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
     task, rates = _planning_task(args, job)
     # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
     fixed = args.group or args.objective != SECONDS
@@ -176,7 +177,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
     if not (args.devices or cluster.device):
         use_one_core()  # measure_devices measures the speed of one core
         workers = job.worker_count
-        devices = named_devices(args, workers, places.measure_devices(workers))
+        devices = named_devices(args, workers, places.devices_in_hosts(places.measure_devices(workers), cluster))
     else:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
         devices = named_devices(args, args.workers, otherwise)
