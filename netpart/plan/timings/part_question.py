@@ -1,0 +1,116 @@
+"""Part questions: which kernel call is to be timed, and the text by which its seconds are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from netpart.layers.layer import Layer
+from netpart.spec import FLOAT, INT, Region, Shape, extent, size
+
+if TYPE_CHECKING:
+    from netpart.layers.part import Cost, Needs
+
+ROWS_FLOPS = 1 << 30
+"""FLOPs of a call of which fewer rows are timed: seconds of such a call are proportional to its rows."""
+
+
+@dataclass(frozen=True)
+class PartQuestion:
+    """One part of a layer, as it is computed in training.
+
+    ``order`` is the memory order of its tensors, () for row-major. ``wanted`` has, by input, True if its gradient is
+    computed; ``trains`` is True if those of the parameters are.
+    """
+
+    layer: Layer
+    region: Region
+    term: Region | None = None
+    order: tuple[int, ...] = ()
+    wanted: tuple[bool, ...] = ()
+    trains: bool = False
+
+    @cached_property
+    def needs(self) -> Needs:
+        """The regions of the inputs and parameters."""
+        return self.layer.needs(self.region, self.term)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The FLOPs of the part."""
+        return self.layer.cost(self.region, self.term)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the inputs, parameters and outputs, of 4 bytes an element."""
+        boxes = [*self.needs.inputs, *self.needs.params, *self.layer.outputs_of(self.region)]
+        return 4 * sum(size(box) for box in boxes if box is not None)
+
+    @cached_property
+    def kind(self) -> str:
+        """The type of the layer: parts of one kind are compared with each other."""
+        return type(self.layer).__name__
+
+    @cached_property
+    def text(self) -> str:
+        """All that determines the seconds of its kernels. Not the place of the region in the tensor, nor names."""
+        shapes = (_shape_text(box) for box in (*self.layer.outputs_of(self.region), *self.needs.inputs))
+        params = " ".join(_shape_text(box) for box in self.needs.params)
+        how = f"{_bit_text(self.wanted)}{'w' if self.trains else ''}{'.' if self.order else ''}"
+        return f"{self.kind} {_conf_digest(self.layer)} {' '.join(shapes)} | {params} {how}"
+
+    def with_fewer_rows(self) -> PartQuestion:
+        """The same part with as many rows as take about ROWS_FLOPS; itself if it takes no more."""
+        flops = max(self.cost.forward, self.cost.backward)
+        if flops <= 2 * ROWS_FLOPS or not self.region or self.layer.makes_rows:
+            return self
+        (lo, hi), *rest = self.region
+        rows = max(1, (hi - lo) * ROWS_FLOPS // flops)
+        return replace(self, region=((lo, lo + rows), *rest))
+
+    @property
+    def can_be_called(self) -> bool:
+        """True if all that it reads are numbers that can be drawn: not records, and no file is read."""
+        return not self.layer.is_input and all(_is_number(spec.dtype) for spec in self.layer.inputs)
+
+
+def _is_number(dtype: str) -> bool:
+    """True for the kinds of elements that can be drawn."""
+    return dtype in (FLOAT, INT)
+
+
+def _shape_text(box: Region | None) -> str:
+    """The extent of a region as text."""
+    shape: Shape = () if box is None else extent(box)
+    return "-" if box is None else "x".join(map(str, shape)) or "1"
+
+
+def _bit_text(bits: tuple[bool, ...]) -> str:
+    """A digit for each truth value."""
+    return "".join("1" if bit else "0" for bit in bits)
+
+
+_DIGESTS: dict[int, tuple[Layer, str]] = {}
+"""By the id of a layer, which is kept so that no other one gets its id."""
+
+
+def _conf_digest(layer: Layer) -> str:
+    """A short text for what configures the layer; its name, its sources and its cut do not."""
+    found = _DIGESTS.get(id(layer))
+    if found is None:
+        named = (getattr(layer.conf, field).SerializeToString(deterministic=True) for field in type(layer).confs)
+        shapes = repr([spec.shape[1:] for spec in layer.inputs]).encode() if layer.is_loss else b""
+        found = layer, blake2b(b"|".join([*named, shapes]), digest_size=6).hexdigest()
+        _DIGESTS[id(layer)] = found
+    return found[1]
+
+
+def drawn_numbers(shape: Shape, dtype: np.dtype, below: int = 0) -> np.ndarray:  # type: ignore[type-arg]
+    """Numbers between 0 and 1, or whole ones ``below`` a bound: a short random sequence again and again."""
+    few = np.random.default_rng(1).random(1 << 14)
+    few = few * below if dtype.kind in "iu" else few
+    return np.resize(few.astype(dtype), shape)
