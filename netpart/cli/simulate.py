@@ -25,7 +25,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="measured steps (default: 5)")
     parser.add_argument(
         "--link", type=_parse_link, metavar="SECONDS,BYTES/S",
-        help="latency and bandwidth between workers, e.g. 50e-6,1e9 (default: measured between two processes)",
+        help="latency and bandwidth between workers, e.g. 50e-6,1e9 (default: measured between two processes, once)",
     )  # fmt: skip
     parser.add_argument(
         "--speeds", type=_parse_speeds, default=[], metavar="S,S,...",
@@ -80,7 +80,7 @@ def run_verb(args: argparse.Namespace) -> int:
         limit_threads(1, args.threads)
     from netpart.cli.profile import create_trace_file, show_profile
     from netpart.graph.ready import check_ready
-    from netpart.measure.link_speed import measure_link
+    from netpart.measure.host_calibration import kept_link
     from netpart.measure.simulate import simulate_partition, worker_speeds
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.price.devices import product_speed
@@ -93,7 +93,7 @@ def run_verb(args: argparse.Namespace) -> int:
         check_ready(cut, job_restored_names(job.proto))
     speeds = worker_speeds(cut.workers, args.speeds)
     create_trace_file(args.output)
-    used = args.link or measure_link()
+    used = args.link or kept_link(print_note)
     latency = seconds_text(used.latency)
     overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"

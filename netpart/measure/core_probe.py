@@ -53,7 +53,7 @@ def _stream_probe() -> tuple[Callable[[], object], float]:
 
 def _probe_rate(work: Callable[[], object], amount: float) -> float:
     """``amount`` per median second of ``work``."""
-    seconds = []
+    seconds = list[float]()
     ends = perf_counter() + PROBED
     while not seconds or perf_counter() < ends:
         began = thread_time()

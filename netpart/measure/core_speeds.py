@@ -11,7 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from netpart.errors import NetpartError
-from netpart.launch.teams.launcher_environment import process_environment
+from netpart.launch.teams.processes import process_environment
 from netpart.threads import THREAD_VARIABLES
 
 ROUNDS = 3

@@ -6,19 +6,17 @@ array without contents takes address space, but no memory; so do those that are 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import suppress
 
 import numpy as np
 
 from netpart.errors import NetpartError
-from netpart.graph.graph import Part
-from netpart.kernels.op import Clock, op_scratch_bytes
+from netpart.kernels.op import Array, Clock, op_scratch_bytes
 from netpart.kernels.reference import Kernels
-from netpart.plan.timings.part_call import PartCall, backward_passes
+from netpart.plan.timings.part_call import BACKWARD, PartCall
 from netpart.plan.timings.part_question import PartQuestion
+from netpart.program.buffers import Order
 from netpart.program.instructions import AddSquares, Backward, Forward, Update
-from netpart.program.memory_orders import order_for_shape
 from netpart.program.program import Program, WorkerProgram
 from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import ParameterScale, Updater, build_updater
@@ -41,42 +39,44 @@ def workspace_bytes(program: WorkerProgram, job: JobProto) -> int:
 
 def _phase_bytes(program: WorkerProgram, phase: Program, kernels: Kernels) -> int:
     """The largest need of a layer in a phase."""
-    wanted: dict[tuple[int, int], list[Backward]] = defaultdict(list)
-    for each in phase.instructions:
-        if isinstance(each, Backward):
-            wanted[each.micro, each.part] += [each, *([each.first] if each.first else [])]
     forwards = [each for each in phase.instructions if isinstance(each, Forward)]
     forwards += [each.then for each in forwards if each.then is not None]
-    needs = (_forward_bytes(program, phase, each, wanted[each.micro, each.part], kernels) for each in forwards)
+    orders = {(each.micro, each.part): _memory_order(program, each) for each in forwards}
+    backwards = [each for each in phase.instructions if isinstance(each, Backward)]
+    backwards += [each.first for each in backwards if each.first is not None]
+    needs = (_call_bytes(phase, each, orders[each.micro, each.part], kernels) for each in (*forwards, *backwards))
     return max(needs, default=0)
 
 
-def _forward_bytes(
-    program: WorkerProgram, phase: Program, forward: Forward, backward: list[Backward], kernels: Kernels
-) -> int:
-    """The need of one part, forward and backward."""
-    graph = phase.micros[forward.micro].graph
-    part: Part = graph.parts[forward.part]
+def _memory_order(program: WorkerProgram, forward: Forward) -> Order:
+    """The order of the tensors of a part: that of its output, or of an input if its output has fewer axes."""
+    views = (view for view in (*forward.y, *forward.x) if view is not None)
+    return next((order for view in views if (order := program.buffers[view.buffer].order)), ())
+
+
+def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels: Kernels) -> int:
+    """The scratch of one call."""
+    graph = phase.micros[call.micro].graph
+    part = graph.parts[call.part]
     layer = graph.net.nodes[part.node].layer
-    order = order_for_shape(program.buffers[forward.y[0].buffer].order, layer.output.shape)
-    inputs = range(len(layer.inputs))
-    wanted = tuple(any(k < len(each.dx) and each.dx[k] is not None for each in backward) for k in inputs)
-    trains = any(view is not None for each in backward for view in each.dw)
+    back = call if isinstance(call, Backward) else None
+    wanted = () if back is None else tuple(view is not None for view in back.dx)
+    trains = back is not None and any(view is not None for view in back.dw)
+    wanted += (False,) * (len(layer.inputs) - len(wanted))
     question = PartQuestion(layer, part.region, part.term, order, wanted, trains)
-    return _part_bytes(question, kernels) if question.can_be_called else 0
+    return _part_bytes(question, back is not None, kernels) if question.can_be_called else 0
 
 
-def _part_bytes(question: PartQuestion, kernels: Kernels) -> int:
-    """The largest scratch of the calls of a part."""
-    key = question.text, type(kernels), str(kernels.dtype)
+def _part_bytes(question: PartQuestion, backward: bool, kernels: Kernels) -> int:
+    """The scratch of a call of a part, forward or ``backward``."""
+    key = question.text, backward, type(kernels), str(kernels.dtype)
     if key not in _NEEDED:
         _NEEDED[key] = 0
         # What cannot be bound here is left out, and refused when it runs.
         with suppress(MemoryError, NetpartError):
             call = PartCall(question, kernels, drawn=False)
-            _NEEDED[key] = op_scratch_bytes(call.forward())
-            for which in backward_passes(question):
-                _NEEDED[key] = max(_NEEDED[key], op_scratch_bytes(call.backward(which)))
+            op = call.forward()
+            _NEEDED[key] = op_scratch_bytes(call.backward(BACKWARD) if backward else op)
     return _NEEDED[key]
 
 
@@ -90,7 +90,8 @@ def _update_bytes(program: WorkerProgram, phase: Program, kernels: Kernels, upda
             if holding.parameter.spec.running is None:
                 found = max(found, _updater_bytes(shape, each.norm is not None, kernels, updater))
             else:
-                found = max(found, op_scratch_bytes(kernels.follow_mean(*_empty_arrays(shape, 2, kernels), 0.9)))
+                w, g = _empty_arrays(shape, 2, kernels)
+                found = max(found, op_scratch_bytes(kernels.follow_mean(w, g, keep=0.9)))
         elif isinstance(each, AddSquares):
             source = np.empty(each.source.shape, kernels.dtype)
             found = max(found, op_scratch_bytes(kernels.add_squares(np.empty(1), source)))
@@ -108,6 +109,6 @@ def _updater_bytes(shape: tuple[int, ...], clips: bool, kernels: Kernels, update
     return _NEEDED[key]
 
 
-def _empty_arrays(shape: tuple[int, ...], count: int, kernels: Kernels) -> list[np.ndarray]:  # type: ignore[type-arg]
+def _empty_arrays(shape: tuple[int, ...], count: int, kernels: Kernels) -> list[Array]:
     """Some arrays without contents."""
     return [np.empty(shape, kernels.dtype) for _ in range(count)]

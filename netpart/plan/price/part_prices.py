@@ -18,7 +18,7 @@ from netpart.layers.layer import MemoryReuse
 from netpart.plan.price.cost import part_cost
 from netpart.plan.timings.kernel_times import ITEM, KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
-from netpart.program.memory_orders import Orders, memory_orders, order_for_shape
+from netpart.program.memory_orders import Orders, memory_orders
 from netpart.spec import size
 
 
@@ -117,9 +117,10 @@ class TimedPrices:
         """What is to be timed for a part."""
         node = graph.net.nodes[part.node]
         gradients = {feed.k for feed in part.feeds if feed.gradient}
-        order = order_for_shape(self.facts(graph).orders[node.index], node.layer.output.shape)
         wanted = tuple(k in gradients for k in range(len(node.layer.inputs)))
-        return PartQuestion(node.layer, part.region, part.term, order, wanted, any(part.trains))
+        return PartQuestion(
+            node.layer, part.region, part.term, self.facts(graph).orders[node.index], wanted, any(part.trains)
+        )
 
     def facts(self, graph: Graph) -> _GraphFacts:
         """The facts of a graph; those of the last one are kept, as its parts are asked for one after another."""

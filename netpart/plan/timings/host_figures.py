@@ -75,6 +75,6 @@ def _read_link(entry: object) -> LinkCost | None:
     """The link of an entry; None if it is damaged."""
     if not isinstance(entry, dict) or not _is_figure(entry.get("bandwidth")):
         return None
-    rest = [entry.get(name) for name in ("latency", "overhead")]
-    good = all(isinstance(value, int | float) and 0 <= value < math.inf for value in rest)
-    return LinkCost(*map(float, rest), float(entry["bandwidth"])) if good else None  # type: ignore[arg-type]
+    latency, overhead = entry.get("latency"), entry.get("overhead")
+    good = all(isinstance(value, int | float) and 0 <= value < math.inf for value in (latency, overhead))
+    return LinkCost(float(latency), float(overhead), float(entry["bandwidth"])) if good else None  # type: ignore[arg-type]

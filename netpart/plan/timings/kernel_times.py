@@ -88,7 +88,8 @@ class KernelTimes:
     def _answer(self, question: PartQuestion) -> PartSeconds:
         passes = (FORWARD, *backward_passes(question))
         if self.budget > 0 and question.can_be_called and any(_key(question, p) not in self.file.known for p in passes):
-            self._within_budget(lambda: self._time_part(question, passes))
+            # Some kernels refuse shapes that only a part has: a run would say so.
+            self._within_budget(lambda: self._time_part(question, passes), (NetpartError,))
         seconds = {which: self._seconds(question, which) for which in passes}
         inputs = seconds.get(INPUTS, 0.0) + seconds.get(BACKWARD, 0.0)
         return PartSeconds(seconds[FORWARD], inputs, seconds.get(PARAMS, 0.0))
@@ -118,7 +119,7 @@ class KernelTimes:
         """The kept or timed seconds of an update, of fewer elements if these are many."""
         text = f"{UPDATE}.{rule} {elements} {UPDATE}"
         if text not in self.file.known and self.budget > 0:
-            self._within_budget(lambda: self._time_update(updater, text, elements))
+            self._within_budget(lambda: self._time_update(updater, text, elements), ())
         if text in self.file.known:
             return self.file.known[text].seconds
         self.estimated += 1
@@ -138,10 +139,10 @@ class KernelTimes:
         self.file.add(text, timing)
         self.nearest.add(_kind_of(text), timing)
 
-    def _within_budget(self, work: Callable[[], None]) -> None:
-        """Do some work and take its seconds from the budget. What cannot be done, is estimated."""
+    def _within_budget(self, work: Callable[[], None], refusals: tuple[type[Exception], ...]) -> None:
+        """Do some work and take its seconds from the budget. What memory or ``refusals`` prevent, is estimated."""
         began = perf_counter()
-        with suppress(MemoryError, NetpartError):
+        with suppress(MemoryError, *refusals):
             work()
         self.budget -= perf_counter() - began
         self.progress()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netpart.kernels.op import Array
 from netpart.layers.layer import Layer
 from netpart.spec import FLOAT, INT, Region, Shape, extent, size
 
@@ -109,7 +110,7 @@ def _conf_digest(layer: Layer) -> str:
     return found[1]
 
 
-def drawn_numbers(shape: Shape, dtype: np.dtype, below: int = 0) -> np.ndarray:  # type: ignore[type-arg]
+def drawn_numbers(shape: Shape, dtype: np.dtype[Any], below: int = 0) -> Array:
     """Numbers between 0 and 1, or whole ones ``below`` a bound: a short random sequence again and again."""
     few = np.random.default_rng(1).random(1 << 14)
     few = few * below if dtype.kind in "iu" else few

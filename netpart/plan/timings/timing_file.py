@@ -64,14 +64,16 @@ class TimingFile:
 
     def _read(self) -> dict[str, Timing]:
         """The timings in the file that can be used; those of a damaged file are measured again."""
-        found = read_cache_json(self.path)
-        return {text: Timing(*map(float, entry)) for text, entry in found.items() if _is_timing(entry)}
+        found = ((text, _read_timing(entry)) for text, entry in read_cache_json(self.path).items())
+        return {text: timing for text, timing in found if timing is not None}
 
 
-def _is_timing(entry: object) -> bool:
-    """True for three numbers, the first above 0."""
-    numbers = isinstance(entry, list) and len(entry) == 3 and all(type(n) in (int, float) for n in entry)
-    return numbers and all(math.isfinite(n) and n >= 0 for n in entry) and entry[0] > 0  # type: ignore[index]
+def _read_timing(entry: object) -> Timing | None:
+    """The timing of three numbers, the first above 0; None for anything else."""
+    if not isinstance(entry, list) or len(entry) != 3 or not all(type(n) in (int, float) for n in entry):
+        return None
+    good = all(math.isfinite(n) and n >= 0 for n in entry) and entry[0] > 0
+    return Timing(*map(float, entry)) if good else None
 
 
 def read_cache_json(path: Path) -> dict[str, object]:
