@@ -26,13 +26,17 @@ def host_figures(note: Note, transport: str | None = None) -> HostFigures:
 
     With ``transport``, as ``run`` names it, also those of the link between two processes of this host.
     """
-    found = read_host_figures()
-    if found is None:
-        note("calibration: measuring the cores of this host, once for all jobs ...")
-        found, quiet = measure_undisturbed(_measure_cores, note, "the speeds of the cores")
-        if quiet:
-            write_host_figures(found)
+    found = read_host_figures() or _new_figures(note)
     return found if transport is None else _with_link(found, choose_transport(transport, "local"), note)
+
+
+def _new_figures(note: Note) -> HostFigures:
+    """The figures, measured now, and kept if nothing disturbed them."""
+    note("calibration: measuring the cores of this host, once for all jobs ...")
+    found, quiet = measure_undisturbed(_measure_cores, note, "the speeds of the cores")
+    if quiet:
+        write_host_figures(found)
+    return found
 
 
 def _with_link(figures: HostFigures, transport: str, note: Note) -> HostFigures:

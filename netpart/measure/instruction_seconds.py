@@ -10,6 +10,7 @@ import numpy as np
 from netpart.graph.uncut import partition_uncut
 from netpart.program.compile import compile_worker
 from netpart.proto.reader import read_job_text
+from netpart.updaters import build_updater
 from netpart.worker.player import Player
 
 SHORT, LONG = 4, 64
@@ -26,8 +27,9 @@ def measure_instructions() -> tuple[float, float]:
 
 def _idle_step(layers: int) -> tuple[int, float]:
     """The number of instructions of a chain of so many layers, and the seconds of a step in which they do nothing."""
-    partition = partition_uncut(read_job_text(_chain_text(layers)).proto, None, ("train",))
-    player = Player(compile_worker(partition, 0), None, np)
+    job = read_job_text(_chain_text(layers)).proto
+    partition = partition_uncut(job, None, ("train",))
+    player = Player(compile_worker(partition, 0), None, np, build_updater(job.updater))
     actions = list(player.bound["train"].actions)
     for action in actions:
         action.run = _do_nothing

@@ -44,7 +44,8 @@ def _phase_bytes(program: WorkerProgram, phase: Program, kernels: Kernels) -> in
     orders = {(each.micro, each.part): _memory_order(program, each) for each in forwards}
     backwards = [each for each in phase.instructions if isinstance(each, Backward)]
     backwards += [each.first for each in backwards if each.first is not None]
-    needs = (_call_bytes(phase, each, orders[each.micro, each.part], kernels) for each in (*forwards, *backwards))
+    calls: list[Forward | Backward] = [*forwards, *backwards]
+    needs = (_call_bytes(phase, each, orders[each.micro, each.part], kernels) for each in calls)
     return max(needs, default=0)
 
 
