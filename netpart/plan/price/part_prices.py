@@ -6,7 +6,7 @@ compute in the measured seconds, so that the devices of another host, which are 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -18,8 +18,9 @@ from netpart.layers.layer import MemoryReuse
 from netpart.plan.price.cost import part_cost
 from netpart.plan.timings.kernel_times import ITEM, KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
-from netpart.program.memory_orders import Orders, memory_orders
-from netpart.spec import size
+from netpart.program.buffers import move_axes, same_layout
+from netpart.program.memory_orders import Orders, memory_orders, order_for_shape
+from netpart.spec import FLOAT, extent, size
 
 
 class PartWork(NamedTuple):
@@ -69,12 +70,13 @@ class CountedPrices:
 
 @dataclass(frozen=True)
 class _GraphFacts:
-    """What the prices of a graph's parts depend on: the orders of its tensors, how many parts read each part, and the
-    workers that compute."""
+    """What the prices of a graph's parts depend on: the orders of its tensors, how many parts read each part, how many
+    return a gradient to it and how many of these can add it, and the workers that compute."""
 
     graph: Graph
     orders: Orders
     readers: Counter[int]
+    gradients: dict[int, tuple[int, int]]
     workers: int
 
 
@@ -91,15 +93,16 @@ class TimedPrices:
         """The seconds of the kernels, of the helpers before them and of their instructions, as FLOPs of this host."""
         question = self.question(graph, part)
         found = self.times.part_seconds(question)
-        # Where the output is the same memory as the input, nothing is computed.
-        same = [reuse == MemoryReuse.SAME for reuse in question.layer.reuse]
+        same = self.is_same_memory(graph, part)
         forward = 0.0 if same[0] or self.is_fused(graph, part) else found.forward
         inputs, params = (0.0, 0.0) if same[1] else (found.inputs, found.params)
         slow = [self.beside_others(graph, seconds, question.nbytes) for seconds in (forward, inputs, params)]
-        helped = self.helper_seconds(part)
+        moved = self.reordered_seconds(graph, part)
         calls = self.figures.instruction
-        trained = any(question.wanted) or question.trains
-        work = slow[0] + helped + calls, slow[1] + slow[2] + calls * trained, slow[2] * any(question.wanted)
+        before = self.helper_seconds(part) + moved
+        after = moved * any(question.wanted) + self.added_seconds(graph, part)
+        back = slow[1] + slow[2] + calls * (any(question.wanted) or question.trains) + after
+        work = slow[0] + calls + before, back, slow[2] * any(question.wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
     def update_work(self, partition: Partition, worker: int) -> float | None:
@@ -127,7 +130,8 @@ class TimedPrices:
         if self.last is None or self.last.graph is not graph:
             readers = Counter(feed.part.index for part in graph.parts for feed in part.feeds)
             workers = len({part.worker for part in graph.parts if part.kind == LAYER})
-            self.last = _GraphFacts(graph, memory_orders(graph.net, self.times.kernels), readers, workers)
+            orders = memory_orders(graph.net, self.times.kernels)
+            self.last = _GraphFacts(graph, orders, readers, _count_gradients(graph), workers)
         return self.last
 
     def is_fused(self, graph: Graph, part: Part) -> bool:
@@ -140,6 +144,37 @@ class TimedPrices:
         fuses = graph.net.nodes[before.node].layer.fuses_activation and layer.reuse[0] == MemoryReuse.OVER
         return alone and fuses and self.facts(graph).readers[before.index] == 1
 
+    def is_same_memory(self, graph: Graph, part: Part) -> tuple[bool, bool]:
+        """Forward and backward: True where the output is the same memory as the input, so that nothing is computed."""
+        node = graph.net.nodes[part.node]
+        layer = node.layer
+        orders = self.facts(graph).orders
+        stays = True
+        if layer.moved_axes:
+            moved = move_axes(orders[node.sources[0].node], layer.moved_axes, layer.output.rank)
+            stays = same_layout(extent(part.region), moved, orders[node.index])
+        forward, backward = (reuse == MemoryReuse.SAME for reuse in layer.reuse)
+        return forward and stays, backward and stays
+
+    def reordered_seconds(self, graph: Graph, part: Part) -> float:
+        """Seconds of copies of inputs whose memory order differs from the one that the kernel reads."""
+        node = graph.net.nodes[part.node]
+        orders = self.facts(graph).orders
+        found = 0.0
+        for feed in part.feeds:
+            source = node.sources[feed.k]
+            shape = extent(feed.region)
+            own, read = (order_for_shape(orders[n], shape) for n in (source.node, node.index))
+            if graph.net.spec(source).dtype == FLOAT and not node.layer.moved_axes:
+                found += 0.0 if same_layout(shape, own, read) else self.times.copy_seconds(shape, own, read)
+        return found
+
+    def added_seconds(self, graph: Graph, part: Part) -> float:
+        """Seconds of adding up the gradients of an output that several layers read; some add while they compute."""
+        readers, adding = self.facts(graph).gradients[part.index]
+        again = max(0, readers - 1 - adding) * part.live
+        return again * (3 * ITEM * size(part.region) / self.figures.streaming + self.figures.instruction)
+
     def beside_others(self, graph: Graph, seconds: float, nbytes: float) -> float:
         """The seconds of a call while the other workers of a graph compute on the same host."""
         alone = self.cores == 1 or self.facts(graph).workers == 1
@@ -149,6 +184,18 @@ class TimedPrices:
         """Seconds of the copies and sums that make the inputs of a part."""
         moved = sum(_copied_elements(feed.part) for feed in part.feeds if feed.part.kind in (CONCATE, SUM))
         return moved * 2 * ITEM / self.figures.streaming
+
+
+def _count_gradients(graph: Graph) -> dict[int, tuple[int, int]]:
+    """By the index of a part, the numbers of its readers that return a gradient, and of those that can add it."""
+    found: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for part in graph.parts:
+        adds = part.kind == LAYER and graph.net.nodes[part.node].layer.adds_gradients
+        for feed in part.feeds:
+            if feed.gradient:
+                count, adding = found[feed.part.index]
+                found[feed.part.index] = count + 1, adding + adds
+    return found
 
 
 def _copied_elements(helper: Part) -> int:

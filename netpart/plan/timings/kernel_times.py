@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import prod
 from time import perf_counter
 from typing import NamedTuple
 
@@ -22,12 +23,14 @@ from netpart.plan.timings.call_seconds import time_op
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.nearest_timings import NearestTimings
 from netpart.plan.timings.part_call import BACKWARD, FORWARD, INPUTS, PARAMS, PartCall, backward_passes
-from netpart.plan.timings.part_question import PartQuestion, drawn_numbers
+from netpart.plan.timings.part_question import PartQuestion, drawn_numbers, ordered_numbers
 from netpart.plan.timings.timing_file import Timing, TimingFile
+from netpart.program.buffers import Order
 from netpart.proto.updater_pb2 import UpdaterProto
+from netpart.spec import Shape
 from netpart.updaters import ParameterScale, build_updater
 
-UPDATE = "update"
+UPDATE, COPY = "update", "copy"
 UPDATED = 1 << 22
 """Elements of the largest update that is timed."""
 ITEM = 4
@@ -80,6 +83,21 @@ class KernelTimes:
         if (rule, elements) not in self.updates:
             self.updates[rule, elements] = self._answer_update(updater, rule, elements)
         return self.updates[rule, elements]
+
+    def copy_seconds(self, shape: Shape, source: Order, target: Order) -> float:
+        """The seconds of a copy of a tensor from one memory order to another."""
+        key = f"{COPY} {'x'.join(map(str, shape))} {_axes_text(source)} {_axes_text(target)} {COPY}"
+        if key not in self.file.known and self.budget > 0:
+            self._within_budget(lambda: self._time_copy(key, shape, source, target), ())
+        if key in self.file.known:
+            return self.file.known[key].seconds
+        self.estimated += 1
+        return self.nearest.estimate(_kind_of(key), 0, 2 * ITEM * prod(shape))
+
+    def _time_copy(self, key: str, shape: Shape, source: Order, target: Order) -> None:
+        old, new = (ordered_numbers(shape, np.dtype(self.bound.dtype), order) for order in (source, target))
+        seconds = time_op(self.bound.copy(new, old), (old,), self.threads)
+        self._keep(key, Timing(seconds, 0, 2 * ITEM * prod(shape)))
 
     def save(self) -> None:
         """Keep what was timed."""
@@ -146,6 +164,11 @@ class KernelTimes:
             work()
         self.budget -= perf_counter() - began
         self.progress()
+
+
+def _axes_text(order: Order) -> str:
+    """A memory order as text."""
+    return "".join(map(str, order)) or "-"
 
 
 def _key(question: PartQuestion, which: str) -> str:

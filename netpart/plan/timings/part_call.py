@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import MemoryReuse
 from netpart.layers.part import Call
-from netpart.plan.timings.part_question import PartQuestion, drawn_numbers
+from netpart.plan.timings.part_question import PartQuestion, empty_ordered, ordered_numbers
 from netpart.program.memory_orders import channels_last_order
 from netpart.spec import FLOAT, INT, Region, Shape, Spec, extent
 
@@ -56,7 +57,10 @@ class PartCall:
             self.call.y[0] = self.call.x[0]
 
     def forward(self) -> Op:
-        """The forward pass."""
+        """The forward pass. An input copies rows, as if it had read them: what reading takes depends on its files."""
+        if self.question.layer.is_input:
+            rows = [self._array(y.shape, y.dtype) for y in self.call.y]
+            return self.kernels.feed(self.call.y, lambda *ys: _copy_all(ys, rows))
         return self.question.layer.forward(self.kernels, self.call)
 
     def backward(self, which: str) -> Op:
@@ -102,15 +106,18 @@ class PartCall:
 
     def _array(self, shape: Shape, dtype: Any, order: tuple[int, ...] = (), below: int = 2) -> Array:
         kind = np.dtype({FLOAT: self.kernels.dtype, INT: "int32"}.get(dtype, dtype))
-        order = order or tuple(range(len(shape)))
-        stored = tuple(shape[axis] for axis in order)
-        found = drawn_numbers(stored, kind, below) if self.drawn else np.empty(stored, kind)
-        return found.transpose([order.index(axis) for axis in range(len(order))])
+        return ordered_numbers(shape, kind, order, below) if self.drawn else empty_ordered(shape, kind, order)
 
 
 def _are_alike(a: Array, b: Array) -> bool:
     """True if two arrays have the same shape and kind."""
     return a is not None and b is not None and (a.shape, a.dtype) == (b.shape, b.dtype)
+
+
+def _copy_all(targets: Sequence[Array], sources: Sequence[Array]) -> None:
+    """Copy each array."""
+    for target, source in zip(targets, sources, strict=True):
+        target[...] = source
 
 
 def _empty_like(array: Array) -> Array:

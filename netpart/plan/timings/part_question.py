@@ -53,8 +53,8 @@ class PartQuestion:
 
     @cached_property
     def kind(self) -> str:
-        """The type of the layer: parts of one kind are compared with each other."""
-        return type(self.layer).__name__
+        """The type of the layer: parts of one kind are compared with each other. All inputs are one kind."""
+        return "Input" if self.layer.is_input else type(self.layer).__name__
 
     @cached_property
     def text(self) -> str:
@@ -75,8 +75,8 @@ class PartQuestion:
 
     @property
     def can_be_called(self) -> bool:
-        """True if all that it reads are numbers that can be drawn: not records, and no file is read."""
-        return not self.layer.is_input and all(_is_number(spec.dtype) for spec in self.layer.inputs)
+        """True if all that it reads and makes are numbers that can be drawn: no records."""
+        return all(_is_number(spec.dtype) for spec in (*self.layer.inputs, *self.layer.outputs))
 
 
 def _is_number(dtype: str) -> bool:
@@ -102,12 +102,28 @@ _DIGESTS: dict[int, tuple[Layer, str]] = {}
 def _conf_digest(layer: Layer) -> str:
     """A short text for what configures the layer; its name, its sources and its cut do not."""
     found = _DIGESTS.get(id(layer))
+    if found is None and layer.is_input:
+        return "-"
     if found is None:
         named = (getattr(layer.conf, field).SerializeToString(deterministic=True) for field in type(layer).confs)
         shapes = repr([spec.shape[1:] for spec in layer.inputs]).encode() if layer.is_loss else b""
         found = layer, blake2b(b"|".join([*named, shapes]), digest_size=6).hexdigest()
         _DIGESTS[id(layer)] = found
     return found[1]
+
+
+def ordered_numbers(shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...], below: int = 2) -> Array:
+    """Drawn numbers of a ``shape`` whose axes are in memory in ``order``; () for row-major."""
+    found = empty_ordered(shape, dtype, order)
+    found[...] = drawn_numbers(shape, dtype, below)
+    return found
+
+
+def empty_ordered(shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) -> Array:
+    """An array of a ``shape`` whose axes are in memory in ``order``, without contents."""
+    order = order or tuple(range(len(shape)))
+    found = np.empty(tuple(shape[axis] for axis in order), dtype)
+    return found.transpose([order.index(axis) for axis in range(len(order))])
 
 
 def drawn_numbers(shape: Shape, dtype: np.dtype[Any], below: int = 0) -> Array:
