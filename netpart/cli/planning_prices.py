@@ -81,7 +81,7 @@ def _timed_prices(args: argparse.Namespace, job: Job, counted: NetProfile) -> It
     from netpart.cli.print_note import print_note
     from netpart.graph.uncut import partition_uncut
     from netpart.measure.host_calibration import host_figures
-    from netpart.measure.other_load import OtherLoad
+    from netpart.measure.other_load import DISTURBED, OtherLoad
     from netpart.plan.price.layer_loads import priced_profile
     from netpart.plan.price.part_prices import TimedPrices
     from netpart.threads import available_cores
@@ -95,8 +95,9 @@ def _timed_prices(args: argparse.Namespace, job: Job, counted: NetProfile) -> It
     yield PlanningPrices(_planned_devices(args, job, figures), priced_profile(counted, prices, uncut.graph), prices)
     if times.estimated:
         print_note(f"timed {times.timed} kernel calls, estimated {times.estimated} (a larger --limit times more)")
-    if times.timed and load.disturbs:
-        used = f"other processes used {load.cores():.2f} cores"
+    others = load.cores()
+    if times.timed and others > DISTURBED:
+        used = f"other processes used {others:.2f} cores"
         print_note(f"timings: expected a quiet host, but {used}: they are not kept, and measured again the next time")
     else:
         times.save()

@@ -10,7 +10,7 @@ from netpart.launch.control.transport_choice import choose_transport
 from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.instruction_seconds import measure_instructions
 from netpart.measure.link_speed import measure_link
-from netpart.measure.other_load import OtherLoad
+from netpart.measure.other_load import DISTURBED, OtherLoad
 from netpart.plan.timings.host_figures import HostFigures, read_host_figures, write_host_figures
 from netpart.threads import available_cores
 
@@ -72,13 +72,15 @@ def measure_undisturbed(measure: Callable[[], Measured], note: Note, what: str) 
     Of disturbed measurements the least disturbed one is returned, and ``note`` gets a line that names them.
     """
     tries: list[tuple[float, Measured]] = []
-    for _ in range(TRIES):
+    for count in range(1, TRIES + 1):
         load = OtherLoad()
         found = measure()
         cores = load.cores()
-        if not load.disturbs:
+        if cores <= DISTURBED:
             return found, True
         tries.append((cores, found))
+        if count < TRIES:
+            note(f"calibration: other processes used {cores:.2f} cores; try {count + 1} of {TRIES} ...")
     cores, found = min(tries, key=lambda pair: pair[0])
     note(
         f"calibration: expected a quiet host for {what}, but other processes used {cores:.2f} cores in the best of "

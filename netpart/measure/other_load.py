@@ -32,11 +32,6 @@ class OtherLoad:
             return 0.0
         return max(0.0, (now - self.machine) - (_own_seconds() - self.own)) / taken
 
-    @property
-    def disturbs(self) -> bool:
-        """True if others have used more than DISTURBED cores."""
-        return self.cores() > DISTURBED
-
 
 def _machine_seconds() -> float | None:
     """Processor seconds of all processes since the system started; None if it does not count them."""

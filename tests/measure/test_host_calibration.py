@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,13 +27,6 @@ def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(host_calibration, "_measure_cores", lambda: FIGURES)
     monkeypatch.setattr(host_calibration, "measure_link", lambda transport: LINK)
     return found
-
-
-def measured(loads: list[float]) -> Iterator[int]:
-    """Numbers of measurements; each takes the next load."""
-    for count in range(100):
-        yield count
-        loads.pop(0)
 
 
 def test_quiet_figures_are_kept(loads: list[float]) -> None:
@@ -66,7 +58,7 @@ def test_a_link_is_kept_by_its_transport(loads: list[float]) -> None:
 
 def test_the_least_disturbed_of_several_is_used(loads: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     used = iter([0.9, 0.4, 0.7])
-    monkeypatch.setattr(OtherLoad, "cores", lambda self: self.__dict__.setdefault("used", next(used)))
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
     numbers = iter(range(10))
     assert measure_undisturbed(lambda: next(numbers), lambda line: None, "it") == (1, False)
     assert next(numbers) == TRIES
@@ -74,7 +66,7 @@ def test_the_least_disturbed_of_several_is_used(loads: list[float], monkeypatch:
 
 def test_it_ends_when_the_host_is_quiet(loads: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     used = iter([0.9, 0.01, 0.7])
-    monkeypatch.setattr(OtherLoad, "cores", lambda self: self.__dict__.setdefault("used", next(used)))
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
     assert measure_undisturbed(lambda: "it", lambda line: None, "it") == ("it", True)
     assert next(used) == 0.7
 
