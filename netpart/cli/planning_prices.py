@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,8 @@ def _timed_prices(args: argparse.Namespace, job: Job, counted: NetProfile) -> It
     from netpart.plan.price.part_prices import TimedPrices
     from netpart.threads import available_cores
 
-    alone = args.devices or job.proto.cluster.device or job.worker_count == 1
+    cluster = job.proto.cluster
+    alone = args.devices or cluster.device or cluster.link or job.worker_count == 1
     figures = host_figures(print_note, None if alone else "auto")
     load = OtherLoad()
     times = make_kernel_times(job, figures, args.limit)
@@ -119,7 +121,8 @@ def make_kernel_times(job: Job, figures: HostFigures, limit: float) -> KernelTim
         nonlocal noted
         if monotonic() - noted > NOTED:
             noted = monotonic()
-            print_note(f"timing kernels: {times.timed} calls so far, {max(0.0, times.budget):.0f} s left")
+            left = "" if times.budget == inf else f", {max(0.0, times.budget):.0f} s left"
+            print_note(f"timing kernels: {times.timed} calls so far{left}")
 
     dtype = f"float{8 * job_float_size(job)}"
     threads = kernel_threads(os.environ)
@@ -130,6 +133,8 @@ def make_kernel_times(job: Job, figures: HostFigures, limit: float) -> KernelTim
 def _planned_devices(args: argparse.Namespace, job: Job, figures: HostFigures | None) -> Devices:
     """The devices of --devices or of the job; or as many as the job has workers like this host's cores, with
     ``figures`` or else measured now."""
+    from dataclasses import replace
+
     from netpart.cli.devices import named_devices
     from netpart.plan.price import devices as places
 
@@ -139,4 +144,5 @@ def _planned_devices(args: argparse.Namespace, job: Job, figures: HostFigures | 
         return named_devices(args, args.workers, otherwise)
     workers = job.worker_count
     found = places.measure_devices(workers) if figures is None else places.figured_devices(workers, figures)
-    return named_devices(args, workers, found)
+    link = places.default_link(cluster)
+    return named_devices(args, workers, replace(found, link=link) if link else found)

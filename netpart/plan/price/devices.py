@@ -116,6 +116,11 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
         yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
 
 
+def default_link(cluster: ClusterProto) -> LinkCost | None:
+    """The link of a cluster between all workers that no other link names; None if it has none."""
+    return dict(_named_links(cluster, {device.name for device in cluster.device})).get(frozenset())
+
+
 def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
     """Raise ConfigError for a number that is not above 0."""
     # Not ``value <= 0``, which is False for NaN.
