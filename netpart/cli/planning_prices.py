@@ -31,7 +31,7 @@ class PlanningPrices:
     prices: PartPrices
 
 
-def chosen_measure(args: argparse.Namespace, job: Job) -> str:
+def _chosen_measure(args: argparse.Namespace, job: Job) -> str:
     """--by, or its default: timed kernels for this host, and counted FLOPs for named devices and for GPUs."""
     from netpart.program.kernel_choice import job_kernel_class
 
@@ -52,7 +52,7 @@ def planning_prices(args: argparse.Namespace, job: Job) -> Iterator[PlanningPric
     from netpart.graph.build import build_net
     from netpart.plan.price.layer_loads import profile_net
 
-    by = chosen_measure(args, job)
+    by = _chosen_measure(args, job)
     counted = profile_net(build_net(job.proto, "train", job.folder), job_float_size(job))
     if by == "kernels":
         with _timed_prices(args, job, counted) as found:

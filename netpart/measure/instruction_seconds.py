@@ -32,11 +32,11 @@ def _idle_step(layers: int) -> tuple[int, float]:
     player = Player(compile_worker(partition, 0), None, np, build_updater(job.updater))
     actions = list(player.bound["train"].actions)
     for action in actions:
-        action.run = _do_nothing
+        action.run = _skip_kernel
     return len(actions), median(_played_seconds(player, step) for step in range(STEPS))
 
 
-def _do_nothing() -> None:
+def _skip_kernel() -> None:
     """Stands for a kernel."""
 
 

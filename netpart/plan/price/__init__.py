@@ -7,6 +7,7 @@ __all__ = [
     "layer_loads",
     "ledger",
     "net_profile",
+    "part_prices",
     "predict",
     "worker_memory",
     "worker_shares",
