@@ -29,7 +29,8 @@ from netpart.graph.partition import Partition
 from netpart.measure.host_calibration import host_figures
 from netpart.measure.profile import profile_job
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.devices import Devices, figured_devices
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.price.part_prices import TimedPrices
 from netpart.plan.price.predict import predict_step
 from netpart.plan.timings.host_figures import HostFigures

@@ -137,12 +137,13 @@ def _planned_devices(args: argparse.Namespace, job: Job, figures: HostFigures | 
 
     from netpart.cli.devices import named_devices
     from netpart.plan.price import devices as places
+    from netpart.plan.price.host_devices import figured_devices
 
     cluster = job.proto.cluster
     if args.devices or cluster.device:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
         return named_devices(args, args.workers, otherwise)
     workers = job.worker_count
-    found = places.measure_devices(workers) if figures is None else places.figured_devices(workers, figures)
-    link = places.default_link(cluster)
-    return named_devices(args, workers, replace(found, link=link) if link else found)
+    found = places.measure_devices(workers) if figures is None else figured_devices(workers, figures)
+    linked = replace(found, link=places.devices_of_cluster(cluster).link) if cluster.link else found
+    return named_devices(args, workers, linked)

@@ -22,7 +22,7 @@ PROBED = 0.15
 """Seconds of one measurement."""
 
 
-def answer_lines() -> int:
+def _answer_lines() -> int:
     """Answer each line of the input."""
     probes = {"products": _product_probe(), "streams": _stream_probe()}
     _write_line("ready")
@@ -63,4 +63,4 @@ def _probe_rate(work: Callable[[], object], amount: float) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_lines())
+    sys.exit(_answer_lines())

@@ -4,6 +4,7 @@ __all__ = [
     "cost",
     "devices",
     "group_traffic",
+    "host_devices",
     "layer_loads",
     "ledger",
     "net_profile",

@@ -13,7 +13,6 @@ import numpy as np
 
 from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError, FieldPath
-from netpart.plan.timings.host_figures import HostFigures
 from netpart.proto.job_pb2 import ClusterProto
 from netpart.proto.reader import read_job
 from netpart.units import plural_text
@@ -116,11 +115,6 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
         yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
 
 
-def default_link(cluster: ClusterProto) -> LinkCost | None:
-    """The link of a cluster between all workers that no other link names; None if it has none."""
-    return dict(_named_links(cluster, {device.name for device in cluster.device})).get(frozenset())
-
-
 def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
     """Raise ConfigError for a number that is not above 0."""
     # Not ``value <= 0``, which is False for NaN.
@@ -146,15 +140,6 @@ def measure_devices(workers: int, cores: int | None = None) -> Devices:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
     share = min(1.0, cores / workers)
     return equal_devices(workers, product_speed() * share, memory, streaming=_streaming_speed() * share)
-
-
-def figured_devices(workers: int, figures: HostFigures, cores: int | None = None) -> Devices:
-    """Devices for ``workers`` processes on this host, by its ``figures``, over its fastest kept link."""
-    cores = cores or len(os.sched_getaffinity(0))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / workers
-    share = min(1.0, cores / workers)
-    link = next(iter(figures.links.values()), None)
-    return equal_devices(workers, figures.speed * share, memory, link, figures.streaming * share)
 
 
 def _streaming_speed(elements: int = 1 << 23, tries: Sequence[int] = range(3)) -> float:

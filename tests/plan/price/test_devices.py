@@ -8,17 +8,7 @@ import pytest
 
 from netpart.collectives.price import LinkCost
 from netpart.errors import ConfigError
-from netpart.plan.price.devices import (
-    default_link,
-    devices_of_cluster,
-    equal_devices,
-    figured_devices,
-    measure_devices,
-    read_devices,
-)
-from netpart.plan.timings.host_figures import HostFigures
-from netpart.proto.device_pb2 import LinkProto
-from netpart.proto.job_pb2 import ClusterProto
+from netpart.plan.price.devices import devices_of_cluster, equal_devices, measure_devices, read_devices
 from netpart.proto.reader import read_job_text
 
 TEXT = """cluster {
@@ -63,21 +53,6 @@ def test_what_names_no_devices_is_refused(text: str, told: str, tmp_path: Path) 
     path.write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_devices(path)
-
-
-def test_figures_are_shared_by_workers_of_a_core() -> None:
-    figures = HostFigures(8e9, 4e9, links={"shm": LinkCost(1e-6, 1e-6, 1e10)})
-    two, eight = (figured_devices(workers, figures, cores=4) for workers in (2, 8))
-    assert (two.devices[0].speed, eight.devices[0].speed) == (8e9, 4e9)
-    assert eight.devices[0].streaming == 2e9
-    assert two.link == figures.links["shm"]
-
-
-def test_a_link_between_all_is_the_default() -> None:
-    text = 'cluster { device { name: "a" flops: 1 } link { between: "a" } link { latency: 1 bandwidth: 2 } }'
-    found = default_link(read_job_text(text).proto.cluster)
-    assert found == LinkCost(1.0, LinkProto().overhead, 2.0)
-    assert default_link(ClusterProto()) is None
 
 
 def test_this_host_s_cores_are_shared() -> None:
