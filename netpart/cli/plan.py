@@ -123,12 +123,13 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.devices import adopt_hosts
     from netpart.cli.planning_prices import planning_prices
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
     from netpart.plan.search.task import PlanningTask
 
-    job = load_job(args, provide=args.by == "profile")
+    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
     with planning_prices(args, job) as priced:
         found = priced.profile, priced.devices
         task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.launch.control.transport_choice import choose_transport
 from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.instruction_seconds import measure_instructions

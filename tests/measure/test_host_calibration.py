@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.measure import host_calibration
 from netpart.measure.core_speeds import measure_core_speeds
 from netpart.measure.host_calibration import TRIES, host_figures, kept_link, measure_undisturbed

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.plan.timings.timing_file import processor_name, read_cache_json, write_cache_json
 from netpart.resources import installed_version, user_cache_folder
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.timings.host_figures import HostFigures
 

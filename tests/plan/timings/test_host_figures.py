@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.plan.timings import host_figures
 from netpart.plan.timings.host_figures import HostFigures, read_host_figures, write_host_figures
 
