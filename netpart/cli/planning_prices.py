@@ -47,8 +47,11 @@ def planning_prices(args: argparse.Namespace, job: Job) -> Iterator[PlanningPric
     from netpart.cli.threads import limit_threads
     from netpart.launch.control.cores import requested_threads
 
+    # Before libraries are loaded. Of named devices the speed is what counts, so one thread is timed.
     if not (args.devices or job.proto.cluster.device):
-        limit_threads(job.worker_count, requested_threads(job.proto))  # before libraries are loaded
+        limit_threads(job.worker_count, requested_threads(job.proto))
+    elif args.by == "kernels":
+        limit_threads(1, 1)
     from netpart.graph.build import build_net
     from netpart.plan.price.layer_loads import profile_net
 

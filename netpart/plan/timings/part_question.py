@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROWS_FLOPS = 1 << 30
 """FLOPs of a call of which fewer rows are timed: seconds of such a call are proportional to its rows."""
+ROWS_BYTES = 1 << 27
+"""Bytes of such a call: far more than caches hold."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,12 @@ class PartQuestion:
         return f"{self.kind} {_conf_digest(self.layer)} {' '.join(shapes)} | {params} {how}"
 
     def with_fewer_rows(self) -> PartQuestion:
-        """The same part with as many rows as take about ROWS_FLOPS; itself if it takes no more."""
-        flops = max(self.cost.forward, self.cost.backward)
-        if flops <= 2 * ROWS_FLOPS or not self.region or self.layer.makes_rows:
+        """The same part with as many rows as take about ROWS_FLOPS and ROWS_BYTES; itself if it takes no more."""
+        times = max(max(self.cost.forward, self.cost.backward) / ROWS_FLOPS, self.nbytes / ROWS_BYTES)
+        if times <= 2 or not self.region or self.layer.makes_rows:
             return self
         (lo, hi), *rest = self.region
-        rows = max(1, (hi - lo) * ROWS_FLOPS // flops)
+        rows = max(1, int((hi - lo) / times))
         return replace(self, region=((lo, lo + rows), *rest))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from netpart.layers.layer import Layer
-from netpart.plan.timings.part_question import ROWS_FLOPS, PartQuestion, drawn_numbers
+from netpart.plan.timings.part_question import ROWS_BYTES, ROWS_FLOPS, PartQuestion, drawn_numbers
 from netpart.spec import Spec
 from tests.laws.cases import Case
 
@@ -47,6 +47,12 @@ def test_of_a_large_part_fewer_rows_are_timed() -> None:
     assert 0 < fewer.region[0][1] < 1 << 16
     assert fewer.cost.backward < 2 * ROWS_FLOPS
     assert fewer.with_fewer_rows() == fewer
+
+
+def test_of_a_part_of_many_bytes_fewer_rows_are_timed() -> None:
+    relu = Case("kReLU", "", (Spec((1 << 12, 1 << 16)),)).layer()
+    fewer = PartQuestion(relu, relu.output.whole).with_fewer_rows()
+    assert ROWS_BYTES / 2 < fewer.nbytes <= ROWS_BYTES
 
 
 def test_numbers_are_drawn_in_their_range() -> None:
