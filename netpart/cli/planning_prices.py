@@ -141,6 +141,7 @@ def _planned_devices(args: argparse.Namespace, job: Job, figures: HostFigures | 
     from netpart.cli.devices import named_devices
     from netpart.plan.price import devices as places
     from netpart.plan.price.host_devices import figured_devices
+    from netpart.proto.job_pb2 import ClusterProto
 
     cluster = job.proto.cluster
     if args.devices or cluster.device:
@@ -148,5 +149,6 @@ def _planned_devices(args: argparse.Namespace, job: Job, figures: HostFigures | 
         return named_devices(args, args.workers, otherwise)
     workers = job.worker_count
     found = places.measure_devices(workers) if figures is None else figured_devices(workers, figures)
-    linked = replace(found, link=places.devices_of_cluster(cluster).link) if cluster.link else found
-    return named_devices(args, workers, linked)
+    if cluster.link:
+        found = replace(found, link=places.devices_of_cluster(ClusterProto(link=cluster.link)).link)
+    return named_devices(args, workers, found)
