@@ -62,6 +62,12 @@ def test_by_default_kernels_of_this_host_are_timed(
     assert counted["plans"] != first["plans"]
 
 
+def test_the_link_of_the_job_is_used(job: Path, netpart: Netpart, calibrated: None) -> None:
+    job.write_text(job.read_text() + "cluster { nworkers_per_group: 2 link { latency: 3 bandwidth: 1e9 } }")
+    found = json.loads(netpart("plan", job, "--limit", 0, "--json").out)
+    assert max(plan["seconds"] for plan in found["plans"]) > 3
+
+
 def test_a_limit_of_no_time_estimates(job: Path, netpart: Netpart, calibrated: None) -> None:
     answer = netpart("plan", job, "--workers", 2, "--limit", 0)
     assert answer.code == 0
