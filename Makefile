@@ -192,6 +192,9 @@ bench-sealing: env ## compare sealed links with plain ones, over a veth pair and
 bench-simulator: env ## compare simulated steps of two workers with real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)
 
+bench-predictions: env ## compare predicted steps of two workers with measured ones, on a quiet machine
+	$(BIN)/python -m benchmarks.predictions $(ARGS)
+
 bench-pipeline: env ## measure how long the stages of a pipeline wait
 	$(BIN)/python -m benchmarks.pipeline $(ARGS)
 

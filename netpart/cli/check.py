@@ -20,9 +20,9 @@ HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory,
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
-FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters and
-messages in flight, but not the workspace of kernels. Layers reuse each other's space, so a worker needs less than the
-sum of its layers."""
+FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters,
+messages in flight and the workspace of its CPU kernels. Layers reuse each other's space, so a worker needs less than
+the sum of its layers."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:

@@ -70,8 +70,9 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         help="devices that divide the rows of each block (default: 1, and other divisors of their number are tried)",
     )  # fmt: skip
     parser.add_argument(
-        "--by", choices=("flops", "profile"), default="flops",
-        help="work of layers: counted FLOPs, or times measured on this machine (default: flops)",
+        "--by", choices=("kernels", "flops", "profile"),
+        help="work of layers: times of their kernels by shape on this machine, counted FLOPs, or times of the uncut "
+        "net on this machine (default: kernels; flops for --devices, for those of the job, and for GPUs)",
     )  # fmt: skip
     parser.add_argument(
         "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS,
@@ -87,7 +88,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limit", type=_parse_amount, default=5.0, metavar="T",
-        help="time limit of the exact planner in seconds (default: 5)",
+        help="time limit of the exact planner, and of timing kernels, in seconds (default: 5)",
     )  # fmt: skip
 
 
@@ -142,15 +143,19 @@ def _plan_job(args: argparse.Namespace) -> int:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
     from netpart.cli.devices import adopt_hosts
+    from netpart.cli.planning_prices import planning_prices
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
+    from netpart.plan.search.task import PlanningTask
 
     job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
-    task, rates = _planning_task(args, job)
     # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
     fixed = args.group or args.objective != SECONDS
-    groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
-    portfolio = Portfolio(job, task, rates, args.micro_batches, groups)
+    with planning_prices(args, job) as priced:
+        found = priced.profile, priced.devices
+        task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
+        groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
+        portfolio = Portfolio(job, task, micro_batches=args.micro_batches, prices=priced.prices, groups=groups)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)
@@ -161,33 +166,6 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         _write_chosen_plan(args, job, portfolio)
     return 0
-
-
-def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, dict[str, float]]:
-    """The planning task, and the measured work per FLOP of each layer."""
-    from netpart.cli.common import job_float_size
-    from netpart.cli.devices import named_devices
-    from netpart.cli.sample import use_one_core
-    from netpart.graph.build import build_net
-    from netpart.plan.price import devices as places
-    from netpart.plan.price.layer_loads import measured_profile, profile_net, work_rates
-    from netpart.plan.search.task import PlanningTask
-
-    cluster = job.proto.cluster
-    if not (args.devices or cluster.device):
-        use_one_core()  # measure_devices measures the speed of one core
-        workers = job.worker_count
-        devices = named_devices(args, workers, places.devices_in_hosts(places.measure_devices(workers), cluster))
-    else:
-        otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
-        devices = named_devices(args, args.workers, otherwise)
-    counted = profile = profile_net(build_net(job.proto, "train", job.folder), job_float_size(job))
-    if args.by == "profile":
-        from netpart.measure.layer_seconds import measure_layers
-
-        profile = measured_profile(counted, measure_layers(job.proto, job.folder), places.product_speed())
-    task = PlanningTask(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
-    return task, work_rates(counted, profile)
 
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:

@@ -27,7 +27,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="measured steps (default: 5)")
     parser.add_argument(
         "--link", type=_parse_link, metavar="SECONDS,BYTES/S",
-        help="latency and bandwidth between workers, e.g. 50e-6,1e9 (default: measured between two processes)",
+        help="latency and bandwidth between workers, e.g. 50e-6,1e9 (default: measured between two processes, once)",
     )  # fmt: skip
     parser.add_argument(
         "--speeds", type=_parse_speeds, default=[], metavar="S,S,...",
@@ -131,10 +131,10 @@ def _read_places(args: argparse.Namespace) -> Devices | None:
 def _used_link(args: argparse.Namespace) -> LinkCost:
     """The link of all workers: that of --link, or as measured. Prints it."""
     from netpart.cli.print_note import print_note
-    from netpart.measure.link_speed import measure_link
+    from netpart.measure.host_calibration import kept_link
     from netpart.units import bytes_text, seconds_text
 
-    used: LinkCost = args.link or measure_link()
+    used: LinkCost = args.link or kept_link(print_note)
     latency = seconds_text(used.latency)
     overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"

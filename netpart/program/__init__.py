@@ -10,6 +10,7 @@ __all__ = [
     "group_average",
     "instructions",
     "kernel_choice",
+    "memory_orders",
     "metrics",
     "peak",
     "program",

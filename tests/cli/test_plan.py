@@ -10,9 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from netpart.cli.proposals import shorten_plan_name
+from netpart.collectives.network import LinkCost
+from netpart.measure.other_load import OtherLoad
 from netpart.plan.price.net_profile import read_profile
 from netpart.plan.search.link_levels import LinkLevels
 from netpart.plan.search.pipeline_stages import search_pipeline
+from netpart.plan.timings.host_figures import HostFigures, write_host_figures
 from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
 from tests.plan.search.test_pipeline_stages import PROFILES
@@ -37,6 +40,41 @@ def devices(tmp_path: Path) -> Path:
     path = tmp_path / "devices.conf"
     path.write_text(DEVICES)
     return path
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose figures are known, and where nothing else runs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: 0.0)
+    link = LinkCost(1e-5, 1e-5, 1e9)
+    write_host_figures(HostFigures(5e10, 1e10, links={"shm": link, "zeromq": link}))
+
+
+def test_by_default_kernels_of_this_host_are_timed(
+    job: Path, netpart: Netpart, tmp_path: Path, calibrated: None
+) -> None:
+    first = json.loads(netpart("plan", job, "--workers", 2, "--json").out)
+    (timed,) = (path for path in (tmp_path / "cache/netpart/timings").iterdir() if not path.name.startswith("host"))
+    known = timed.read_text()
+    assert known.count("Convolution ") >= 6  # whole, in halves of rows and of channels: forward and a gradient each
+    again = json.loads(netpart("plan", job, "--workers", 2, "--json").out)
+    assert timed.read_text() == known
+    assert again == first
+    counted = json.loads(netpart("plan", job, "--workers", 2, "--by", "flops", "--json").out)
+    assert counted["plans"] != first["plans"]
+
+
+def test_the_link_of_the_job_is_used(job: Path, netpart: Netpart, calibrated: None) -> None:
+    job.write_text(job.read_text() + "cluster { nworkers_per_group: 2 link { latency: 3 bandwidth: 1e9 } }")
+    found = json.loads(netpart("plan", job, "--limit", 0, "--json").out)
+    assert max(plan["seconds"] for plan in found["plans"]) > 3
+
+
+def test_a_limit_of_no_time_estimates(job: Path, netpart: Netpart, calibrated: None) -> None:
+    answer = netpart("plan", job, "--workers", 2, "--limit", 0)
+    assert answer.code == 0
+    assert re.search(r"timed 0 kernel calls, estimated \d+ ", answer.err)
 
 
 def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart) -> None:

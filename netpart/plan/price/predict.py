@@ -28,9 +28,9 @@ from netpart.choices import DELAYED
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
 from netpart.graph.recomputed import recomputed_nodes
-from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.transfers import (
     connected_workers,
     entry_arrivals,
@@ -38,10 +38,10 @@ from netpart.plan.price.transfers import (
     handling_seconds,
     port_seconds,
 )
+from netpart.plan.price.worker_memory import program_memory
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
 from netpart.program.kernel_choice import job_kernel_class
-from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
@@ -68,17 +68,21 @@ class StepPrediction:
     busy: tuple[float, ...]
 
 
-def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> StepPrediction:
+def predict_step(
+    partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None, prices: PartPrices | None = None
+) -> StepPrediction:
     """Predict a training step of ``partition`` with worker w on device w.
 
-    ``rates`` has, by layer, the work per counted FLOP if that is not 1 (``layer_loads.work_rates``).
+    ``prices`` are those of the parts; by default counted FLOPs, of which ``rates`` has by layer the work of each if
+    that is not 1 (``layer_loads.work_rates``).
     """
+    prices = prices or CountedPrices(rates)
     micros = partition.phases["train"]
     entries = compute_ledger(partition).entries
     # One micro-batch is timed; the others enter through the pace of the busiest worker.
     first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
     again = recomputed_nodes(micros[0].graph.net, partition.job.neuralnet)
-    *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, again)
+    *work, later = _computing_seconds(micros[0].graph, devices, prices, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
     forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
@@ -88,7 +92,9 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
     # The ports of hosts have a pace too: a port passes one message after another.
     paces = [port_seconds(messages, devices), *map(add, computing, handling_seconds(messages, devices))]
     sums = [e for e in entries if e.channel.way in SUMS]
-    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(_streaming_seconds(partition, sums, devices))
+    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(
+        _ending_seconds(partition, sums, devices, prices)
+    )
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if schedule_order(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
@@ -96,7 +102,7 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
 
 
 def _computing_seconds(
-    graph: Graph, devices: Devices, rates: Mapping[str, float], again: Collection[int]
+    graph: Graph, devices: Devices, prices: PartPrices, again: Collection[int]
 ) -> tuple[Work, Work, Work]:
     """Seconds by layer and worker: of forward, of backward, and of the part of backward after the gradient of the input
     has been sent. Backward of the nodes in ``again`` starts with another forward pass."""
@@ -105,13 +111,12 @@ def _computing_seconds(
     later = Work(float)
     for part in graph.parts:
         if part.kind == LAYER:
-            node = graph.net.nodes[part.node]
-            cost = part_cost(graph, part)
+            work = prices.part_work(graph, part)
             key = (part.node, part.worker)
-            rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
-            forward[key] += cost.forward * rate
-            backward[key] += (cost.backward + cost.forward * (part.live and part.node in again)) * rate
-            later[key] += cost.params * rate * (node.layer.splits_backward and any(cost.inputs))
+            speed = devices.devices[part.worker].speed
+            forward[key] += work.forward / speed
+            backward[key] += (work.backward + work.forward * (part.live and part.node in again)) / speed
+            later[key] += work.later / speed
     return forward, backward, later
 
 
@@ -193,24 +198,35 @@ def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: 
     return max(last, taken - backward) + norm
 
 
-def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], devices: Devices) -> list[float]:
+def _ending_seconds(
+    partition: Partition, sums: Iterable[LedgerEntry], devices: Devices, prices: PartPrices
+) -> list[float]:
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
     width = float_size(partition.job)
-    slots = len(build_updater(partition.job.updater).states)
     moved = [0] * len(devices)
-    for worker, holdings in enumerate(partition.holdings[: len(devices)]):
-        updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
-        moved[worker] += updated * width * (3 + 2 * slots)  # reads value, gradient and states; writes all but that
     for entry in sums:
         for worker in (entry.source, entry.target):
             # Adding a block reads two arrays and writes one.
             moved[worker] += 3 * entry.nbytes
-    return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+    found = [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+    for worker, device in enumerate(devices.devices[: partition.workers]):
+        work = prices.update_work(partition, worker)
+        streamed = _updated_bytes(partition, worker, width) / device.streaming
+        found[worker] += (streamed if work is None else work / device.speed) + prices.step_work() / device.speed
+    return found
+
+
+def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
+    """Bytes that a worker reads and writes in its updates: value, gradient and states, and all but the gradient."""
+    slots = len(build_updater(partition.job.updater).states)
+    updated = sum(size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained)
+    return updated * width * (3 + 2 * slots)
 
 
 def predict_memory(partition: Partition) -> tuple[int, ...]:
-    """Bytes of each worker: the memory that its compiled program allocates, and its messages in flight."""
+    """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
+    messages in flight."""
     slots = len(build_updater(partition.job.updater).states)
     kernels = job_kernel_class(partition.job)
-    programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
-    return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)
+    programs = (compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers))
+    return tuple(program_memory(program, partition.job) for program in programs)

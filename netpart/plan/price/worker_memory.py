@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from netpart.graph.partition import Partition
+from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.program import WorkerProgram
 from netpart.program.server import compile_server
+from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import build_updater
 
 
-def program_memory(program: WorkerProgram) -> int:
-    """Bytes of the buffers of a worker, and of messages in flight. The workspace of kernels is not counted."""
-    return program.total_bytes + wire_bytes(program, slots=True)
+def program_memory(program: WorkerProgram, job: JobProto) -> int:
+    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, and of messages in flight."""
+    return program.total_bytes + workspace_bytes(program, job) + wire_bytes(program, slots=True)
 
 
 def forecast_memory(partition: Partition) -> list[int]:
@@ -25,8 +27,9 @@ def forecast_memory(partition: Partition) -> list[int]:
     kernels = job_kernel_class(partition.job)
     own = 0 if partition.servers else slots
     numbers = range(partition.workers - partition.servers)
-    found = [program_memory(compile_worker(partition, number, own, kernels=kernels)) for number in numbers]
+    programs = [compile_worker(partition, number, own, kernels=kernels) for number in numbers]
     servers = range(len(numbers), partition.workers)
-    found += [program_memory(compile_server(partition, number, slots)) for number in servers]
+    programs += [compile_server(partition, number, slots) for number in servers]
+    found = [program_memory(program, partition.job) for program in programs]
     cluster = partition.cluster
     return [found[cluster.number_in_group(rank)] for rank in range(cluster.size)]

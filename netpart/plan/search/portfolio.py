@@ -18,6 +18,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.recomputed import layers_recomputed
 from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, PlannedLayout, Planner
@@ -43,18 +44,18 @@ GROUP_PROOFS = 16
 
 
 class Portfolio:
-    """All proposals for ``job`` by ``task``. ``rates`` as in ``predict_step``. ``micro_batches`` is the number for
-    pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches. Allocators try
-    ``groups``, other sizes of the groups of devices, as long as the task's limit allows."""
+    """All proposals for ``job`` by ``task``. ``rates`` and ``prices`` as in ``predict_step``. ``micro_batches`` is the
+    number for pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches.
+    Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows."""
 
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None,
-        groups: Sequence[int] = (),
+        groups: Sequence[int] = (), prices: PartPrices | None = None,
     ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
         self.task = task
-        self.rates = rates or {}
+        self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
@@ -197,7 +198,7 @@ class Portfolio:
             found = cut()
         except ConfigError as error:
             return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
-        predicted = predict_step(found, self.task.devices, self.rates)
+        predicted = predict_step(found, self.task.devices, prices=self.prices)
         gap = predicted.seconds / self.bound - 1
         micro_batches = len(found.phases["train"])
         recompute = any(layers_recomputed(found.job.neuralnet))

@@ -54,9 +54,8 @@ class LayerRow:
 class WorkerRow:
     """One worker: its layer parts, the parameters that it holds, FLOPs and bytes sent per step, and its memory.
 
-    ``memory`` is the bytes of its buffers and of messages in flight; a run needs a little more, for the workspace of
-    its kernels. ``version_bytes`` of it are the ``versions`` of parameters, except the newest, that are kept for
-    mini-batches in flight.
+    ``memory`` is the bytes of its buffers, of the workspace of its kernels and of messages in flight. ``version_bytes``
+    of it are the ``versions`` of parameters, except the newest, that are kept for mini-batches in flight.
     """
 
     worker: int
@@ -169,10 +168,11 @@ def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[s
 
 
 def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs allocate, and shared memory."""
+    """The row of one worker; its memory is what its compiled programs allocate, with the workspace of
+    their kernels, and shared memory."""
     worker = program.worker
     parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    memory = program_memory(program)
+    memory = program_memory(program, partition.job)
     versions = program.versions, program.version_bytes
     return WorkerRow(worker, parts, parameters, flops, sent, memory, *versions)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.errors import ConfigError
 from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.net_profile import read_profile
