@@ -81,7 +81,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limit", type=_parse_amount, default=5.0, metavar="T",
-        help="time limit of the exact planner in seconds (default: 5)",
+        help="time limit of GABRA and of the exact planner, each, in seconds (default: 5)",
     )  # fmt: skip
 
 
@@ -122,12 +122,14 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
 
     job = load_job(args, provide=args.by == "profile")
-    task, rates = _planning_task(args, job)
-    portfolio = Portfolio(job, task, rates, args.micro_batches)
+    with show_progress("measuring this host"):
+        task, rates = _planning_task(args, job)
+        portfolio = Portfolio(job, task, rates, args.micro_batches)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)

@@ -73,6 +73,7 @@ def run_verb(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.threads import limit_threads
 
     # 1: simulated workers compute one after another, so each may use all cores. Before the imports that load BLAS.
@@ -88,16 +89,19 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.worker.initial_values import job_restored_names
 
     job = load_job(args)
-    with job.explaining():
+    with job.explaining(), show_progress("cutting the net"):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
     speeds = worker_speeds(cut.workers, args.speeds)
     create_trace_file(args.output)
-    used = args.link or measure_link()
+    with show_progress("measuring the link"):
+        used = args.link or measure_link()
     latency = seconds_text(used.latency)
     overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
     print_note(f"link: latency {latency}, {bytes_text(used.bandwidth)}/s, {overhead} busy at either end ({option})")
     flops = product_speed() if args.by == "flops" else 0.0
-    show_profile(simulate_partition(cut, args.steps, used, speeds, flops), args)
+    with show_progress("simulating"):
+        simulated = simulate_partition(cut, args.steps, used, speeds, flops)
+    show_profile(simulated, args)
     return 0

@@ -17,6 +17,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Demand, InputDemands, ShardDemands
 from netpart.graph.passes.live_parts import mark_live_parts
 from netpart.graph.passes.replica_gradients import GradientPlan
+from netpart.progress import track_items
 from netpart.spec import Placement, Region, contains, hull, remaining_boxes, size
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ def connect_parts(
     """Build the partitioned Graph; every part that waits for another worker reads a bridge of its own."""
     graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
     rewrite = GraphRewrite(graph, answers)
-    for node in net.nodes:
+    for node in track_items(net.nodes, f"{net.phase} net: layer", len(net.nodes)):
         rewrite.add_shards(node)
         rewrite.fan_out(node)
     mark_live_parts(graph)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from netpart.box_index import are_boxes_disjoint
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -63,8 +64,7 @@ def _is_complete_exchange(pairs: Pairs, sources: Iterable[int], targets: list[in
 def _tile_hull(regions: Iterable[Region]) -> bool:
     """True if the regions are disjoint and fill their hull."""
     boxes = list(regions)
-    disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
-    return disjoint and sum(map(size, boxes)) == size(hull(boxes))
+    return sum(map(size, boxes)) == size(hull(boxes)) and are_boxes_disjoint(boxes)
 
 
 def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
@@ -86,7 +86,7 @@ def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patte
         return None
     if len(wanted) == len(regions) and all(box == whole for box in boxes):
         return ALL_REDUCE, tuple(regions), (), whole
-    if any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i]):
+    if not are_boxes_disjoint(boxes):
         return None
     return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
 

@@ -31,10 +31,8 @@ from netpart.graph.partition import Partition
 from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, compute_ledger
-from netpart.program.compile import compile_worker
+from netpart.plan.price.worker_memory import model_workers
 from netpart.program.instructions import Way
-from netpart.program.kernel_choice import job_kernel_class
-from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
@@ -207,6 +205,4 @@ def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], device
 def predict_memory(partition: Partition) -> tuple[int, ...]:
     """Bytes of each worker: the memory that its compiled program allocates, and its messages in flight."""
     slots = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
-    programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
-    return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)
+    return tuple(model.memory for model in model_workers(partition, slots))
