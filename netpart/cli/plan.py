@@ -122,11 +122,12 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.devices import adopt_hosts
     from netpart.cli.progress_line import show_progress
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
 
-    job = load_job(args, provide=args.by == "profile")
+    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
     with show_progress("measuring this host"):
         task, rates = _planning_task(args, job)
         portfolio = Portfolio(job, task, rates, args.micro_batches)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from netpart.choices import NCCL
+from netpart.choices import HIERARCHICAL, NCCL
 from netpart.collectives import (
     Schedule,
     choose_algorithm,
@@ -20,6 +20,7 @@ from netpart.collectives import (
     cut_into_blocks,
     returned_messages,
 )
+from netpart.collectives.network import HostPath, Network
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -37,6 +38,7 @@ class Exchange:
     ``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one. ``answer`` are the
     messages of a second exchange, which returns what was computed from the sums of this one. A member that sends one of
     them has read all that it received in this exchange. Every member waits for them before it starts this one again.
+    ``paths`` are the hosts of the members, if the algorithm depends on these.
     """
 
     kind: str
@@ -44,6 +46,7 @@ class Exchange:
     members: tuple[int, ...]
     blocks: Blocks
     answer: Schedule = ()
+    paths: tuple[HostPath, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -53,7 +56,7 @@ class Exchange:
     @cached_property
     def schedule(self) -> Schedule:
         """The messages; empty ones are not sent."""
-        found = collective_schedule(self.kind, self.algorithm, len(self.members))
+        found = collective_schedule(self.kind, self.algorithm, len(self.members), self.paths)
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
@@ -100,7 +103,7 @@ class Exchange:
     @cached_property
     def traffic(self) -> tuple[dict[int, int], dict[int, int]]:
         """Elements that each member sends, and that it receives, in all messages."""
-        sources, targets, blocks = _moved_blocks(self.kind, self.algorithm, len(self.members))
+        sources, targets, blocks = _moved_blocks(self.schedule)
         loads = np.array(self.sizes, np.float64)[blocks]  # exact: a step moves fewer than 2^53 elements
         sums = (np.bincount(places, loads, len(self.members)).astype(int).tolist() for places in (sources, targets))
         sent, received = (dict(zip(self.members, of_place, strict=True)) for of_place in sums)
@@ -174,23 +177,27 @@ def _message_kinds(schedule: Schedule, answer: Schedule, count: int) -> tuple[Nu
 
 
 @lru_cache(maxsize=64)
-def _moved_blocks(kind: str, algorithm: str, n: int) -> tuple[Numbers, Numbers, Numbers]:
+def _moved_blocks(schedule: Schedule) -> tuple[Numbers, Numbers, Numbers]:
     """The source, the target and the number of every block in every message of a schedule, in one order."""
-    moves = [(m.source, m.target, b) for m in collective_schedule(kind, algorithm, n) for b in m.blocks]
+    moves = [(m.source, m.target, b) for m in schedule for b in m.blocks]
     sources, targets, blocks = np.array(moves, np.int64).reshape(-1, 3).T.copy()
     return sources, targets, blocks
 
 
 @lru_cache(maxsize=KEPT)
 def plan_exchange(
-    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
-) -> Exchange:
+    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int,
+    network: Network | None = None,
+) -> Exchange:  # fmt: skip
     """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
-    ``region`` is cut into as many blocks as the algorithm needs.
+    ``network`` is that of all workers, if it has hosts. ``blocks`` are given for an all-gather, a reduce-scatter and an
+    all-to-all. For the others they are (), and ``region`` is cut into as many blocks as the algorithm needs.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
-    algorithm = choose_algorithm(kind, n, nbytes, wanted)
-    return Exchange(kind, algorithm, members, blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n)))
+    network = network and network.part(members)
+    algorithm = choose_algorithm(kind, n, nbytes, wanted, network)
+    found = blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n))
+    paths = network.paths if network and algorithm == HIERARCHICAL else ()
+    return Exchange(kind, algorithm, members, found, paths=paths)

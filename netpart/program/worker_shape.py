@@ -154,7 +154,7 @@ def find_equal_workers(partition: Partition, kernels: type[Kernels]) -> Iterator
 
     With servers, or several groups, every worker has a key of its own: few workers share a server.
     """
-    exchanges = ExchangeFactory(partition.job)
+    exchanges = ExchangeFactory(partition.job, partition.workers)
     numbers = range(partition.workers - partition.servers)
     alike = not partition.servers and partition.cluster.groups == 1
     for worker in numbers:

@@ -27,13 +27,14 @@ from netpart.spec import INT, extent, size, whole_region
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """Bytes that cross from ``source`` to ``target`` on one channel in one step."""
+    """Bytes that cross from ``source`` to ``target`` on one channel in one step; of a collective, these ``blocks``."""
 
     name: str
     channel: Channel
     source: int
     target: int
     nbytes: int
+    blocks: tuple[int, ...] = ()
 
     @property
     def sent(self) -> dict[int, int]:
@@ -81,7 +82,9 @@ class LedgerExchange:
         for index, m in enumerate(found.schedule):
             channel = self.channel._replace(chunk=index)
             nbytes = found.elements(m.blocks) * self.width
-            yield LedgerEntry(self.name, channel, found.members[m.source], found.members[m.target], nbytes)
+            # In a swap both members send their own addends at once: these blocks wait for nothing.
+            blocks = () if m.own else m.blocks
+            yield LedgerEntry(self.name, channel, found.members[m.source], found.members[m.target], nbytes, blocks)
 
 
 LedgerFlow = LedgerEntry | LedgerExchange
@@ -124,7 +127,7 @@ class Ledger:
 
 def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
     """The messages of one step (one mini-batch) of ``phase`` within ``group``, and to and from servers, in bytes."""
-    exchanges = ExchangeFactory(partition.job)
+    exchanges = ExchangeFactory(partition.job, partition.workers)
     code = PHASE_CODES[phase]
     entries: list[LedgerFlow] = []
     for m, micro in enumerate(partition.phases[phase]):
