@@ -161,7 +161,7 @@ class Placement:
     def __hash__(self) -> int:
         return self._hash
 
-    @property
+    @cached_property
     def workers(self) -> tuple[int, ...]:
         return tuple(sorted({s.worker for s in self.shards}))
 

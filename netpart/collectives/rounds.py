@@ -1,7 +1,7 @@
 """Rounds: the messages of a schedule that do not wait for each other, so that all of a round are priced at once.
 
-The algorithms of n members have n rounds or fewer, of up to n messages each. A round is a few operations on arrays,
-which give the same bits as the messages one by one (``price.py``): each message adds the same numbers in the same order.
+The algorithms of n members have about n rounds, of up to n messages each. A round is a few operations on arrays, which
+give the same bits as the messages one by one (``price.py``): the same numbers are added in the same order.
 """
 
 from __future__ import annotations

@@ -103,18 +103,25 @@ class Exchange:
     @cached_property
     def traffic(self) -> tuple[dict[int, int], dict[int, int]]:
         """Elements that each member sends, and that it receives, in all messages."""
-        sources, targets, blocks = _moved_blocks(self.schedule)
-        loads = np.array(self.sizes, np.float64)[blocks]  # exact: a step moves fewer than 2^53 elements
-        sums = (np.bincount(places, loads, len(self.members)).astype(int).tolist() for places in (sources, targets))
+        *ends, loads = self.message_table
+        # As floats, which are exact: a step moves fewer than 2^53 elements.
+        sums = (np.bincount(places, loads, len(self.members)).astype(int).tolist() for places in ends)
         sent, received = (dict(zip(self.members, of_place, strict=True)) for of_place in sums)
         return sent, received
+
+    @property
+    def message_table(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The place of the source, that of the target, and the elements of each message, in order."""
+        sources, targets, blocks, carriers = _moved_blocks(self.schedule)
+        sizes = np.array(self.sizes, np.float64)[blocks]
+        return sources, targets, np.bincount(carriers, sizes, len(sources)).astype(np.int64)
 
     @cached_property
     def place_shapes(self) -> list[bytes]:
         """By place, all that its share of the collective depends on except its number: how many messages of each size
         it sends and receives, which of these are added, and which stay with their senders."""
         kinds, sources, targets = _message_kinds(self.schedule, self.answer, len(self.messages))
-        loads = np.array([self.elements(m.blocks) for m in self.schedule], np.int64)
+        *_, loads = self.message_table
         sizes, number = np.unique(loads, return_inverse=True)
         wide = KINDS_OF_MESSAGES * max(1, len(sizes))
         found = np.zeros((len(self.members), 2 * wide), np.int64)
@@ -177,11 +184,12 @@ def _message_kinds(schedule: Schedule, answer: Schedule, count: int) -> tuple[Nu
 
 
 @lru_cache(maxsize=64)
-def _moved_blocks(schedule: Schedule) -> tuple[Numbers, Numbers, Numbers]:
-    """The source, the target and the number of every block in every message of a schedule, in one order."""
-    moves = [(m.source, m.target, b) for m in schedule for b in m.blocks]
-    sources, targets, blocks = np.array(moves, np.int64).reshape(-1, 3).T.copy()
-    return sources, targets, blocks
+def _moved_blocks(schedule: Schedule) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The source and the target of every message; every block that they carry, and the message that carries it."""
+    sources, targets = np.array([(m.source, m.target) for m in schedule], np.int64).reshape(-1, 2).T.copy()
+    carried = [(b, i) for i, m in enumerate(schedule) for b in m.blocks]
+    blocks, carriers = np.array(carried, np.int64).reshape(-1, 2).T.copy()
+    return sources, targets, blocks, carriers
 
 
 @lru_cache(maxsize=KEPT)
