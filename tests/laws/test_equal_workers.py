@@ -42,8 +42,8 @@ def test_workers_of_equal_shape_are_equal_in_the_zoo(net: str, scheme: str, work
 
 
 def test_few_workers_of_many_are_compiled() -> None:
-    job = read_job(GRAPHS / "mnist/conv.conf", [])
-    cut = partition_by_scheme(job.proto, 32, job.folder, "DATA")
+    job = read_job(GRAPHS / "alexnet/alexnet-small.conf", [])
+    cut = partition_by_scheme(job.proto, 16, job.folder, "DATA")
     models = {each.model.worker for each in model_workers(cut, 1)}
     assert len(models) <= 4
 
