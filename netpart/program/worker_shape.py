@@ -66,7 +66,8 @@ class WorkerShape:
             for feed in part.feeds
         )
         peer = None if part.peer is None else graph.teams.of_worker[part.peer.worker]
-        owned = part.owned and tuple(_relative_box(box, [lo for lo, _ in part.region]) for box in part.owned)
+        corner = [lo for lo, _ in part.region]
+        owned = None if part.owned is None else tuple([_relative_box(box, corner) for box in part.owned])
         return (
             part.kind, part.node, part.output, part.live, part.reports, part.trains, extent(part.region),
             part.term and extent(part.term), owned, feeds, peer, self.layer_shape(graph, part),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -85,6 +86,14 @@ class CollectiveProgress:
         moved = [b for b in kept if local[b] is not None and local[b] is not target[b]]
         self._own = [verbs.copy(target[b], local[b]).run for b in moved]
         self._at = -1
+
+    def omit_contents(self) -> None:
+        """Let messages come and go without moving what they carry: for simulations that compute nothing."""
+        self._own.clear()
+        for arrival in self._arrivals:
+            arrival.takes.clear()
+        for departure in chain.from_iterable(self._released):
+            departure.copies.clear()
 
     def _expect(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
         """Plan a message to come. The first addend of a block is added to this member's own input."""

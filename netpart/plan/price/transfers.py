@@ -27,9 +27,9 @@ def transfer_seconds(messages: Iterable[Message], devices: Devices) -> float:
 
 
 def flow_arrivals(flows: Sequence[LedgerFlow], devices: Devices) -> list[float]:
-    """By worker, the seconds until the last of its messages has arrived, as ``entry_arrivals`` of all entries."""
+    """By worker, the seconds until the last of its messages has arrived, as ``_entry_arrivals`` of all entries."""
     if devices.network.hosts or not any(isinstance(flow, LedgerExchange) for flow in flows):
-        return entry_arrivals([entry for flow in flows for entry in flow.entries()], devices)
+        return _entry_arrivals([entry for flow in flows for entry in flow.entries()], devices)
     # The n² messages of a collective are not listed.
     play = RoundPlay(devices.network, PACKING)
     for number, flow in enumerate(flows):
@@ -46,7 +46,7 @@ _ONE_MESSAGE = (BlockMessage(0, 1, (0,)),)
 """The schedule of a single message from place 0 to place 1."""
 
 
-def entry_arrivals(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
+def _entry_arrivals(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
     """By worker, the seconds until the last of its messages has arrived; 0 without one. In a collective, a message
     leaves when its source has the blocks."""
     return arrival_times([_priced_entry(entry) for entry in entries], devices.network)
@@ -59,7 +59,7 @@ def _priced_entry(entry: LedgerEntry) -> PricedMessage:
     return PricedMessage(entry.source, entry.target, entry.nbytes, blocks, packing)
 
 
-def entry_messages(entries: Iterable[LedgerEntry]) -> list[Message]:
+def _entry_messages(entries: Iterable[LedgerEntry]) -> list[Message]:
     """The messages of entries."""
     return [(entry.source, entry.target, entry.nbytes) for entry in entries]
 
@@ -109,7 +109,7 @@ def flow_ports(flows: Iterable[LedgerFlow], devices: Devices) -> float:
     """``port_seconds`` of the messages of flows."""
     if not devices.network.hosts:
         return 0.0
-    return port_seconds(entry_messages(entry for flow in flows for entry in flow.entries()), devices)
+    return port_seconds(_entry_messages(entry for flow in flows for entry in flow.entries()), devices)
 
 
 def connected_by_flows(flows: Iterable[LedgerFlow]) -> dict[int, set[int]]:
