@@ -111,7 +111,7 @@ class Network:
         first = [found[0] for found in of_kind.values()]
         pairs = [(a, b) for i, a in enumerate(first) for b in first[:i]]
         pairs += [(found[0], found[1]) for found in of_kind.values() if len(found) > 1]
-        return worst_link([self._alone(a, b) for pair in pairs for a, b in (pair, pair[::-1])] or [self.link])
+        return _worst_link([self._alone(a, b) for pair in pairs for a, b in (pair, pair[::-1])] or [self.link])
 
     def part(self, workers: Sequence[int]) -> Network:
         """The network of ``workers`` alone, with the hosts that are of use to tell them apart, numbered anew.
@@ -171,7 +171,7 @@ class Network:
         return [(self.paths[source], self.paths[target]), (self.paths[target], self.paths[source])]
 
 
-def worst_link(found: Sequence[LinkCost]) -> LinkCost:
+def _worst_link(found: Sequence[LinkCost]) -> LinkCost:
     """The worst latency, overhead and bandwidth of some links."""
     return LinkCost(
         max(link.latency for link in found),

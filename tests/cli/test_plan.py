@@ -21,6 +21,14 @@ DEVICES = """cluster {
 """
 
 
+HOSTS = """cluster {
+  device { name: "gpu" count: 4 flops: 1e6 }
+  link { latency: 1e-6 overhead: 1e-6 bandwidth: 1e9 }
+  host { count: 2 workers: 2 bandwidth: 1e6 }
+}
+"""
+
+
 @pytest.fixture
 def devices(tmp_path: Path) -> Path:
     path = tmp_path / "devices.conf"
@@ -49,6 +57,17 @@ def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart)
 )
 def test_allocators_that_agree_share_their_objectives(names: str, told: str) -> None:
     assert shorten_plan_name(names) == told
+
+
+def test_a_plan_has_the_hosts_that_it_was_planned_for(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    """So a run chooses the collectives that were priced."""
+    devices, plan = tmp_path / "hosts.conf", tmp_path / "plan.conf"
+    devices.write_text(HOSTS)
+    answer = netpart("plan", job, "--devices", devices, "--limit", 1, "--take", "data", "-o", plan)
+    assert answer.code == 0, answer.err
+    cluster = read_job(plan).proto.cluster
+    assert [(host.count, host.workers, host.bandwidth) for host in cluster.host] == [(2, 2, 1e6)]
+    assert sum(device.count for device in cluster.device) == cluster.nworkers_per_group == 4
 
 
 def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Hierarchical collectives: what they leave at their members, for any tree of hosts, and how often a block enters a host."""
+"""Hierarchical collectives: what they leave at their members for any tree of hosts, and how a block enters a host."""
 
 from __future__ import annotations
 

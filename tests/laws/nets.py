@@ -73,7 +73,7 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
 
 
 def choose_hosts(s: Sketch) -> None:
-    """Hosts of 1 or 2 workers, in racks of two hosts or in none: by the seed, so that nothing else is drawn otherwise."""
+    """Hosts of 1 or 2 workers, in racks of two hosts or in none: by the seed, so nothing else is drawn differently."""
     inside = 1 + s.job.seed % 2
     s.job.cluster.host.add(workers=inside, count=8, bandwidth=1e8)
     if s.job.seed % 4 < 2:
