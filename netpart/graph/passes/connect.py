@@ -44,6 +44,7 @@ class GraphRewrite:
         self.answers = answers
         self.names: set[str] = set()
         self.shards: list[list[Part]] = []
+        self.targets: dict[tuple[int, int, int], str] = {}
 
     def add(self, part: Part, feeds: list[PartInput]) -> Part:
         part.index = len(self.graph.parts)
@@ -106,6 +107,16 @@ class GraphRewrite:
     def gather_name(self, node: Node, j: int, k: int, kind: str) -> str:
         return f"{kind}-{self.shard_name(node, j)}" + (f"-{k}" if k else "")
 
+    def target_name(self, demand: Demand) -> str:
+        """The name of the part that reads ``demand``: the shard, or what joins the feeds of its input."""
+        key = demand.reader, demand.j, demand.k
+        if key not in self.targets:
+            reader = self.graph.net.nodes[demand.reader]
+            joins = len(self.answers.feeds[demand.reader][demand.j][demand.k]) > 1
+            named = self.gather_name(reader, demand.j, demand.k, self.join_kind(reader, demand.k)) if joins else ""
+            self.targets[key] = named or self.shard_name(reader, demand.j)
+        return self.targets[key]
+
     def arrive(self, demand: Demand) -> Part:
         """The part that supplies ``demand``; a BridgeDst is added to the order here, before its first reader."""
         part = demand.arrival
@@ -164,11 +175,7 @@ class GraphRewrite:
         reader."""
         first = group[0]
         gradient = any(d.gradient for d in group)
-        reader = self.graph.net.nodes[first.reader]
-        target = self.shard_name(reader, first.j)
-        if len(self.answers.feeds[first.reader][first.j][first.k]) > 1:
-            target = self.gather_name(reader, first.j, first.k, self.join_kind(reader, first.k))
-        name = self.unique(f"s-{out.name}-{target}")
+        name = self.unique(f"s-{out.name}-{self.target_name(first)}")
         sender = Part(BRIDGE_SRC, name, out.worker, out.node, box, output)
         from_output = output if out.kind == LAYER else 0
         self.add(sender, [PartInput(out, box, 0, from_output, gradient)])

@@ -3,7 +3,7 @@ D8)."""
 
 from __future__ import annotations
 
-from netpart.box_index import BoxIndex
+from netpart.box_index import BoxIndex, are_boxes_disjoint
 from netpart.spec import Placement, Region, contains, intersect, size, subtract
 
 Supply = list[tuple[int, Region]]
@@ -18,6 +18,7 @@ class RegionCover:
         self.regions = regions
         self.workers = workers
         self.terms = [CoverTerm(placement, members, regions) for members in placement.terms.values()]
+        self.chooses = any(term.chooses for term in self.terms)
         self.seen: dict[tuple[Region, int], Supply] = {}
 
     def supply(self, need: Region, worker: int) -> Supply:
@@ -26,7 +27,8 @@ class RegionCover:
         Shards are preferred in this order: on the reader's own worker, holding all of the need, then replicas in
         rotation. Raises AssertionError if the placement does not cover the need: placements are checked before.
         """
-        key = (need, worker)
+        # Where no two shards hold the same, all readers of a region have the same suppliers.
+        key = (need, worker if self.chooses else -1)
         found = self.seen.get(key)
         if found is None:
             found = self.seen[key] = self.find(need, worker)
@@ -71,11 +73,13 @@ class RegionCover:
 
 class CoverTerm:
     """The shards of one term: their indices ``members`` in the placement, those ``on_worker``, and an index of their
-    regions."""
+    regions. ``chooses``: some of these overlap, so that a reader has a choice of suppliers."""
 
     def __init__(self, placement: Placement, members: list[int], regions: list[Region]) -> None:
         self.members = members
-        self.index = BoxIndex([regions[i] for i in members])
+        held = [regions[i] for i in members]
+        self.index = BoxIndex(held)
+        self.chooses = not are_boxes_disjoint(held)
         self.on_worker: dict[int, list[int]] = {}
         for i in members:
             self.on_worker.setdefault(placement.shards[i].worker, []).append(i)

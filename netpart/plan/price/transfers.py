@@ -4,7 +4,7 @@ messages that leave or enter a host share its port (``collectives/price.py``).""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
