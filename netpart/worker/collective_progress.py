@@ -52,8 +52,8 @@ class CollectiveProgress:
 
     ``local[b]`` is this member's input of block b. ``target[b]`` is where the result goes, or where it may be kept
     while it is forwarded. Either may be None, and both may be the same array. ``pack`` is flat memory for messages of
-    several blocks; ``verbs`` are the operations of the device on which all these arrays are. All arrays are bound here,
-    so a run allocates only small lists.
+    several blocks; ``verbs`` are the operations of the device on which all these arrays are. ``own`` are the indices of
+    the messages of ``me``, if they are known. All arrays are bound here, so a run allocates only small lists.
 
     The caller must finish sending one array before it asks for the next, and ask until no array is left: several blocks
     are packed only then. Messages are taken in the order of the schedule, so the order of the sums depends on nothing
@@ -63,7 +63,7 @@ class CollectiveProgress:
     def __init__(
         self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[OptionalArray],
         target: Sequence[OptionalArray],
-        pack: OptionalArray = None, verbs: Arrays = HOST,
+        pack: OptionalArray = None, verbs: Arrays = HOST, own: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         self._who = f"collective, member {me}"
         self._arrivals: list[MessageArrival] = []
@@ -75,7 +75,8 @@ class CollectiveProgress:
         self._verbs = verbs
         # The pass follows the schedule's order, so ``_touched`` holds the last arrival before each message that is
         # planned.
-        for index, message in enumerate(schedule):
+        for index in range(len(schedule)) if own is None else own:
+            message = schedule[index]
             if sum(sizes[b] for b in message.blocks) == 0:
                 continue
             if message.target == me:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -47,11 +47,12 @@ def run_gabra(
     """The best legal plan of ``generations`` generations; the same seed gives the same plan.
 
     The first population contains ``known``, which are legal plans, and random plans. The run ends early with a plan
-    that reaches its bounds, and with the best one so far after ``limit`` seconds. Raises ConfigError for a problem that
-    obviously has no legal plan, NetpartError if none was found.
+    that reaches its bounds, and with the best one so far after ``limit`` seconds. These are seconds of the processor:
+    other work on the machine does not change the plan. Raises ConfigError for a problem that obviously has no
+    legal plan, NetpartError if none was found.
     """
     problem.check()
-    until = perf_counter() + limit
+    until = process_time() + limit
     random = np.random.default_rng(seed)
     # 1  evaluate c_ij = p_i / d_j: problem.fitness has them, summed up device by device
     # 2  set t = 0
@@ -67,7 +68,7 @@ def run_gabra(
     for _ in range(generations):
         best.append(problem.value(fittest))
         mean.append(float(np.mean([problem.value(member) for member in members])))
-        if problem.is_perfect(fittest) or perf_counter() >= until:
+        if problem.is_perfect(fittest) or process_time() >= until:
             break
         # 7-12  breed an offspring; ignore it if P(t) has it
         mutant = _breed_offspring(problem, members, fitness, random, until)
@@ -111,7 +112,7 @@ def _first_population(
     devices = len(problem.capacities)
     found = list(known)
     for _ in range(size * TRIES):
-        if len(found) >= size or (found and perf_counter() >= until):
+        if len(found) >= size or (found and process_time() >= until):
             break
         plan = repair_plan(problem, random.integers(devices, size=partitions), random)
         if plan is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ MOST = 1000
 
 
 def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "", until: float = inf) -> Plan:
-    """``plan``, which must be legal, after exchanges that improve it, until none does or the clock (``perf_counter``)
+    """``plan``, which must be legal, after exchanges that improve it, until none does or the clock (``process_time``)
     is at ``until``; it stays legal."""
     plan = plan.copy()
     for _ in range(MOST):
-        if perf_counter() >= until:
+        if process_time() >= until:
             break
         found = _best_exchange(problem, plan, objective or problem.objective)
         if found is None:
