@@ -15,4 +15,5 @@ __all__ = [
     "program",
     "server",
     "server_messages",
+    "worker_shape",
 ]
