@@ -101,7 +101,7 @@ def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> N
     # default=None here and in --override: False would replace what the job has, None leaves it.
     parser.add_argument(
         "--recompute", action="store_true", default=None,
-        help="compute activations again before backward instead of keeping them",
+        help="compute activations again before backward instead of keeping them, but for layers with recompute: false",
     )  # fmt: skip
     parser.add_argument(
         "--schedule", choices=SCHEDULES, help="order of forward and backward passes (default: the job's, else 1f1b)"

@@ -157,7 +157,7 @@ def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, di
     if not (args.devices or cluster.device):
         use_one_core()  # measure_devices measures the speed of one core
         workers = job.worker_count
-        devices = named_devices(args, workers, places.measure_devices(workers))
+        devices = named_devices(args, workers, places.devices_in_hosts(places.measure_devices(workers), cluster))
     else:
         otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
         devices = named_devices(args, args.workers, otherwise)

@@ -89,6 +89,7 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.graph.ready import check_ready
     from netpart.measure.simulate import simulate_partition
     from netpart.plan.partition import partition_by_scheme
+    from netpart.plan.price.devices import devices_in_hosts, equal_devices
     from netpart.worker.initial_values import job_restored_names
 
     devices = _read_places(args)
@@ -99,7 +100,8 @@ def run_verb(args: argparse.Namespace) -> int:
     # Before the link is measured, which takes seconds.
     speeds, flops = _used_speeds(args, cut.workers, devices)
     create_trace_file(args.output)
-    network = devices.first(cut.workers).network if devices else _used_link(args)
+    places = devices or devices_in_hosts(equal_devices(cut.workers, link=_used_link(args)), job.proto.cluster)
+    network = places.first(cut.workers).network
     with show_progress("simulating"):
         simulated = simulate_partition(cut, args.steps, network, speeds, flops)
     show_profile(simulated, args)

@@ -18,7 +18,7 @@ def read_network(cluster: ClusterProto, names: Sequence[str]) -> Network:
     """The network of workers on devices with ``names``; raises ConfigError, with its place, for invalid values."""
     links = dict(_named_links(cluster, set(names)))
     link = links.pop(frozenset(), LinkCost())
-    paths, hosts = _host_paths(cluster, len(names))
+    paths, hosts = host_paths(cluster, len(names))
     return Network(tuple(names), link, tuple(links.items()), paths, hosts)
 
 
@@ -48,7 +48,7 @@ def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair,
         yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
 
 
-def _host_paths(cluster: ClusterProto, workers: int) -> tuple[tuple[HostPath, ...], tuple[LinkCost, ...]]:
+def host_paths(cluster: ClusterProto, workers: int) -> tuple[tuple[HostPath, ...], tuple[LinkCost, ...]]:
     """The hosts of each worker, the outermost first, and the port of each host; hosts without a worker are omitted."""
     paths: list[HostPath] = [()] * workers
     hosts: list[LinkCost] = []

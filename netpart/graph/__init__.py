@@ -12,6 +12,7 @@ __all__ = [
     "partition_codec",
     "read_data",
     "ready",
+    "recomputed",
     "scheme",
     "server_pieces",
     "uncomputed",

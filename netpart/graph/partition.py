@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.choices import PHASES, TRAIN
+from netpart.collectives.cluster_network import network_of_hosts
 from netpart.errors import ConfigError, FaultList
 from netpart.graph.build import build_net, layer_field_errors, locate_errors
 from netpart.graph.graph import Graph
@@ -170,6 +171,8 @@ def partition_job(
         refuse_unsupported(job)
     with faults.collecting():
         cluster_of(job, workers)
+    with faults.collecting():
+        network_of_hosts(job.cluster, workers)
     if placer is None:
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from netpart.choices import PHASES
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.recomputed import clear_recomputation
 from netpart.proto.job_pb2 import JobProto
 
 
@@ -17,5 +18,5 @@ def partition_uncut(job: JobProto, folder: Path | None = None, phases: tuple[str
     plain = JobProto()
     plain.CopyFrom(job)
     plain.neuralnet.micro_batches = 1
-    plain.neuralnet.recompute = False
+    clear_recomputation(plain.neuralnet)
     return partition_job(plain, 1, folder, phases, uncut=True)

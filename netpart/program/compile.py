@@ -84,23 +84,24 @@ class PhaseCompiler:
         self.width = width
         self.kernels = kernels
         self.code = PHASE_CODES[phase]
-        self.net = self.parameters.partition.job.neuralnet
         self.trains = micros[0].graph.net.backward
         self.order = schedule_order(self.parameters.partition.job)
         self.program = Program(phase, micros, metrics=plan_metrics(micros))
         self.layers = layers_by_part(micros, worker)
         self.before: list[Instruction] = []
         self.after: list[Instruction] = []
+        self.marked = frozenset[int]()
 
     def compile(self, keep: bool) -> Program:
         """The Program of the phase; ``keep`` as in ``compile_worker``."""
         program = self.program
         memory = self.memory
         passes = self.passes()
-        if self.trains and self.net.recompute:
+        if self.marked and self.trains:
             passes = choose_recomputation(
-                memory, passes, self.width, lambda option: self.plan_memory(self.list_instructions(option))[-1]
-            )
+                memory, passes, self.width, self.marked,
+                lambda option: self.plan_memory(self.list_instructions(option))[-1],
+            )  # fmt: skip
         program.instructions = self.list_instructions(passes)
         if not keep:
             program.instructions = absorb_rotations(program.instructions, self.layers, self.kernels)
@@ -133,6 +134,7 @@ class PhaseCompiler:
             TurnInstructions(t, _delay_instructions(i, stages[t.micro].delay(t.stage)) if t.backward else i)
             for t, i in found
         ]
+        self.marked = frozenset[int]().union(*(forward.marked for forward in forwards))
         if self.trains:
             self.after = self.updates.finish(self.code)
         return found

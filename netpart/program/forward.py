@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Part, PartInput
+from netpart.graph.recomputed import recomputed_nodes
 from netpart.kernels.reference import Kernels
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View
@@ -30,7 +31,8 @@ from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
 
 
 class ForwardCompiler:
-    """A compiler of forward instructions; it records the view of every value for backward and for verify."""
+    """A compiler of forward instructions; it records the view of every value for backward and for verify. ``marked``
+    are the buffers of layers that are recomputed."""
 
     def __init__(
         self, stages: StageGraph, worker: int, micro: int, phase: int, memory: BufferTable, parameters: ParameterMemory,
@@ -53,6 +55,8 @@ class ForwardCompiler:
         self.values: dict[tuple[int, int], View] = {}
         self.calls: dict[int, Forward] = {}
         self.out: list[Instruction] = []
+        self.recomputed = recomputed_nodes(self.graph.net, parameters.partition.job.neuralnet)
+        self.marked = set[int]()
 
     @cached_property
     def by_stage(self) -> dict[TeamStage, list[Part]]:
@@ -102,7 +106,7 @@ class ForwardCompiler:
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
             x[feed.k] = self.packed(
-                self.fed(feed), f"{part.name}.x{feed.k}", self.order_read(part, extent(feed.region))
+                part, self.fed(feed), f"{part.name}.x{feed.k}", self.order_read(part, extent(feed.region))
             )
         w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
         regions = layer.outputs_of(part.region)
@@ -130,13 +134,19 @@ class ForwardCompiler:
 
     def new(self, part: Part, name: str, shape: Shape, dtype: str = FLOAT) -> View:
         """A view of a new buffer, in the memory order of the tensors at the node of ``part``."""
-        return self.memory.new(name, shape, dtype, order=self.order(part, shape))
+        return self.mark(part, self.memory.new(name, shape, dtype, order=self.order(part, shape)))
 
-    def packed(self, view: View, name: str, order: Order) -> View:
-        """``view`` itself if it is one run of memory in ``order``, else a contiguous copy of it."""
+    def mark(self, part: Part, view: View) -> View:
+        """``view``, of which the buffer belongs to the layer of ``part``."""
+        if part.node in self.recomputed:
+            self.marked.add(view.buffer)
+        return view
+
+    def packed(self, part: Part, view: View, name: str, order: Order) -> View:
+        """``view`` itself if it is one run of memory in ``order``, else a contiguous copy of it for ``part``."""
         if self.memory.contiguous(view, order):
             return view
-        copy = self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype, order=order)
+        copy = self.mark(part, self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype, order=order))
         self.out.append(Copy(copy, view))
         return copy
 

@@ -78,6 +78,20 @@ def test_what_is_computed_again_is_said(netpart: Netpart) -> None:
     assert "compute activations again." not in netpart("check", job).out
 
 
+def test_what_is_computed_again_is_counted_by_layer(netpart: Netpart) -> None:
+    """A layer may be kept with --recompute, and a few alone may be computed again."""
+    job, norm, relu = ROOT / "graphs" / "resnet" / "resnet18-small.conf", "s2b1-1-norm", "s2b1-1-relu"
+    both = "--set", f"{norm}.recompute=true", "--set", f"{relu}.recompute=true"
+    ways = (), ("--recompute", "--set", f"{norm}.recompute=false"), both
+    plain, kept, alone = (json.loads(netpart("check", job, "--json", *way).out) for way in ways)
+    before, without, only = ({r["name"]: r["forward_flops"] for r in each["layers"]} for each in (plain, kept, alone))
+    assert without[norm] == before[norm]
+    assert sum(without.values()) - sum(before.values()) == kept["recomputed_flops"] > 0
+    assert {name for name in before if only[name] != before[name]} == {f"moments-{norm}", norm, relu}
+    assert only[relu] == 2 * before[relu]
+    assert kept["workers"][0]["memory"] < alone["workers"][0]["memory"] < plain["workers"][0]["memory"]
+
+
 def test_the_cure_of_a_warning_cures_it(job: Path, netpart: Netpart) -> None:
     before = netpart("check", job, "--workers", 3)
     assert before.code == 0

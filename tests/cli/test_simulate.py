@@ -63,6 +63,16 @@ def test_devices_have_speeds_links_and_hosts(netpart: Netpart, job: Path, tmp_pa
     assert seconds[1] > 10 * seconds[0]
 
 
+def test_hosts_of_a_job_share_their_cards(netpart: Netpart, job: Path) -> None:
+    host = [f"--set=cluster.host[0].{field}" for field in ("workers=1", "count=2", "bandwidth=1e4")]
+    times = []
+    for options in ([], host):
+        answer = netpart("simulate", job, "--workers", 2, "--steps", 2, "--by", "flops", *LINK, *options, "--json")
+        assert answer.code == 0, answer.err
+        times.append(json.loads(answer.out)["step_seconds"])
+    assert times[1] > 10 * times[0]
+
+
 def test_devices_define_links_and_speeds(netpart: Netpart, job: Path, tmp_path: Path) -> None:
     devices = tmp_path / "devices.conf"
     devices.write_text(HOSTS % "1e9")

@@ -8,7 +8,9 @@ from netpart.collectives.cluster_network import network_of_hosts
 from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.collectives.price import PricedMessage, arrival_times
 from netpart.errors import ConfigError
+from netpart.graph.partition import partition_job
 from netpart.proto.reader import read_job_text
+from tests.graph.jobs import HEAD, data, layer
 
 LINK = LinkCost(latency=1.0, overhead=0.5, bandwidth=100.0)
 CARD = LinkCost(latency=2.0, overhead=0.25, bandwidth=10.0)
@@ -68,6 +70,13 @@ def test_hosts_that_are_none_are_refused(text: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told) as raised, job.explaining():
         network_of_hosts(job.proto.cluster, 4)
     assert "<text>:1:" in str(raised.value)
+
+
+def test_a_job_with_such_hosts_is_refused_when_it_is_cut() -> None:
+    net = f"{HEAD}{data()}{layer('loss', 'kSoftmaxLoss', 'data', 'data')}}}"
+    job = read_job_text(f"{net}\ncluster {{ host {{ workers: 2 bandwidth: -1 }} }}")
+    with pytest.raises(ConfigError, match="<text>:9:29: host: expected bandwidth above 0, got -1"), job.explaining():
+        partition_job(job.proto, 2)
 
 
 def message(source: int, target: int, nbytes: int) -> PricedMessage:

@@ -138,7 +138,7 @@ ENDINGS = [(signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGUSR2, 1), (signal
 """Signals, and how often each is sent: `timeout -s INT` sends two, and a person may press Ctrl-C twice."""
 
 
-@pytest.mark.parametrize(("number", "times"), ENDINGS)
+@pytest.mark.parametrize(("number", "times"), sampled(ENDINGS, 3))
 def test_any_signal_that_would_end_it_is_answered_as_ctrl_c(tmp_path: Path, number: signal.Signals, times: int) -> None:
     """While files are put in place: the last worker has just said that it has written."""
     with Run(mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=1), WORKERS, tmp_path / "run") as run:
@@ -151,7 +151,9 @@ def test_any_signal_that_would_end_it_is_answered_as_ctrl_c(tmp_path: Path, numb
         step, saved = re.match(
             rf"interrupted{by} in step (\d+) of 1000000; the latest checkpoint is (\S+), --resume", said["message"]
         ).groups()  # type: ignore[union-attr]
-        assert int(step) >= parse_step(Path(saved)) >= written[-1]["step"] - 1
+        steps = [told["step"] for told in written]
+        whole = max(s for s in steps if steps.count(s) == WORKERS)  # a quick worker may be ahead of the others
+        assert int(step) >= parse_step(Path(saved)) >= whole - 1
         load_file(saved)
         assert not list(run.workspace.glob("checkpoint/*.partial"))
         assert ("most recent call first" in run.errors()) == (number == signal.SIGQUIT)

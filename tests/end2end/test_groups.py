@@ -68,7 +68,13 @@ def test_sandblaster_is_allreduce_bit_for_bit(tmp_path: Path) -> None:
     assert [event for event in heard if type(event).__name__ == "Measured"][-1].metrics == also[-1].metrics  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("mode", [IN_TURNS, HOGWILD, RING], ids=["Downpour in turns", "Hogwild", "ring"])
+REPEATABLE = {"Downpour in turns": IN_TURNS, "Hogwild": HOGWILD, "ring": RING}
+
+
+@pytest.mark.parametrize(
+    "mode",
+    sampled([pytest.param(mode, id=name) for name, mode in REPEATABLE.items()], 2),
+)
 def test_what_does_not_depend_on_chance_is_the_same_anywhere_and_when_it_is_resumed(
     tmp_path: Path, mode: tuple[str, ...]
 ) -> None:
@@ -97,7 +103,7 @@ NAMES = {0: "worker 0 (of group 0)", 2: "worker 2 (of group 1)", 4: "server 0 (r
 
 
 @pytest.mark.parametrize("transport", sampled(["shm", "zeromq"], 2))
-@pytest.mark.parametrize("rank", NAMES)
+@pytest.mark.parametrize("rank", sampled(NAMES, 3))
 def test_kill_9_of_a_worker_or_a_server(tmp_path: Path, rank: int, transport: str) -> None:
     conf, settings = mlp(tmp_path, train_steps=ENDLESS), list(DOWNPOUR)
     with Run(conf, 2, tmp_path / "run", transport=transport, set=settings) as ended:
@@ -111,7 +117,7 @@ def test_kill_9_of_a_worker_or_a_server(tmp_path: Path, rank: int, transport: st
         ended.check_nothing_is_left()
 
 
-@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("rank", sampled([0, 2], 2))
 def test_kill_9_of_a_group_that_averages(tmp_path: Path, rank: int) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), 1, tmp_path / "run", set=list(RING)) as ended:
         ended.until(lambda told: told["kind"] == "Measured" and told["step"] > 20)

@@ -14,6 +14,7 @@ from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run_job
 from netpart.proto.reader import Job, read_job
 from tests.datasets.samples import datum_store, masked_scans
+from tests.thorough import sampled
 
 pytestmark = pytest.mark.slow
 JOB = """
@@ -101,7 +102,7 @@ def losses(job: Job, workers: int, workspace: Path) -> dict[int, float]:
     }
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", sampled(JOBS, 3))
 def test_a_job_over_files(name: str, folder: Path, tmp_path: Path) -> None:
     job = read_job(folder / f"{name}.conf")
     one = losses(job, 1, tmp_path / "1")

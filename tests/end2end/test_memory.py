@@ -7,6 +7,8 @@ import re
 from math import isfinite
 from pathlib import Path
 
+import pytest
+
 from tests.end2end.running import Run
 from tests.house.tree import ROOT
 
@@ -47,6 +49,7 @@ neuralnet {
 """
 
 
+@pytest.mark.thorough
 def test_three_workers_train_what_one_may_not(tmp_path: Path) -> None:
     conf = tmp_path / "wide.conf"
     conf.write_text(WIDE)

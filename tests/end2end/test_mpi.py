@@ -60,7 +60,7 @@ def test_messages_that_are_larger_than_mpi_keeps_arrive_at_the_end(tmp_path: Pat
         assert summary["bytes_counted"] == summary["bytes_predicted"] > 10_000_000
 
 
-@pytest.mark.parametrize(("rank", "lines"), sampled(KILLS, 2))
+@pytest.mark.parametrize(("rank", "lines"), sampled(KILLS, 4))
 def test_kill_9_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:
         run.until_told(lines)
@@ -72,7 +72,7 @@ def test_kill_9_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines"), sampled(STOPS, 2))
+@pytest.mark.parametrize(("rank", "lines"), sampled(STOPS, 4))
 def test_sigstop_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:
         run.until_told(lines)
@@ -84,7 +84,7 @@ def test_sigstop_of_a_rank(tmp_path: Path, rank: int, lines: int) -> None:
         run.check_nothing_is_left()
 
 
-@pytest.mark.parametrize(("rank", "lines"), sampled(PARENTS, 2))
+@pytest.mark.parametrize(("rank", "lines"), sampled(PARENTS, 4))
 def test_kill_9_of_the_parent(tmp_path: Path, rank: int, lines: int) -> None:
     """Also when a rank stands still meanwhile."""
     with Run(mlp(tmp_path, train_steps=ENDLESS), WORKERS, tmp_path / "run", launcher="mpi") as run:

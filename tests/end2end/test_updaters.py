@@ -14,6 +14,7 @@ from netpart.launch.report.events import Event, Measured
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
+from tests.thorough import sampled
 
 MODERN = (
     "dtype=FLOAT64", "updater.type=kAdamW", "updater.weight_decay=0.1", "updater.clip_norm=0.25",
@@ -68,7 +69,7 @@ def test_saved_by_three_and_resumed_by_two_with_another_cut(tmp_path: Path) -> N
     compare(saved(tmp_path / "run", 12), saved(tmp_path / "straight", 12))
 
 
-@pytest.mark.parametrize("launcher", ["threads", "local"])
+@pytest.mark.parametrize("launcher", sampled(["threads", "local"], 2))
 def test_saved_in_shares_and_resumed_without(tmp_path: Path, launcher: str) -> None:
     conf, shares = mlp(tmp_path), ("updater.ema_eval=false", "shard_updates=YES")
     play(conf, 3, tmp_path / "run", *shares, "train_steps=5", launcher=launcher)

@@ -8,16 +8,17 @@ from random import Random
 
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.lanes import Lanes
+from tests.fuzz.sealed import Sealed
 from tests.fuzz.tensors import Tensors
 from tests.fuzz.words import Words
 
 
 class Frames(Fuzz):
-    """Frames of tensors, lanes, and words to the coordinator."""
+    """Frames of tensors, plain and sealed, lanes, and words to the coordinator."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.parts: dict[Fuzz, int] = {Tensors(folder): 5, Lanes(folder): 2, Words(folder): 3}
+        self.parts: dict[Fuzz, int] = {Tensors(folder): 3, Sealed(folder): 2, Lanes(folder): 2, Words(folder): 3}
 
     def close(self) -> None:
         for part in self.parts:

@@ -11,7 +11,7 @@ from time import monotonic
 import numpy as np
 import zmq
 
-from netpart.transport.frames import FrameHeader, pack_header
+from netpart.transport.frames import Array, FrameHeader, pack_header
 from netpart.transport.zeromq import ZeroMQTransport
 from tests.fuzz.case import Case, Fuzz
 from tests.fuzz.mutate import Field, mutated
@@ -35,20 +35,19 @@ Awaited = tuple[tuple[int, int, int, int, int], int]
 """A channel and a step."""
 
 
-def sent() -> list[bytes]:
-    """The frames of a peer that keeps its promises."""
-    frames = []
+def promised() -> Iterator[tuple[FrameHeader, Array]]:
+    """What a peer sends that keeps its promises."""
     for step in range(STEPS):
         for i, (channel, shape) in enumerate(CHANNELS):
             array = np.full(shape, 10 * step + i, np.float32)
-            frames.append(pack_header(FrameHeader(1, channel, step, array.dtype, shape), RUN) + array.tobytes())
-    return frames
+            yield FrameHeader(1, channel, step, array.dtype, shape), array
 
 
 class Tensors(Fuzz):
     """A worker that expects tensors, and gets these or others."""
 
     seconds = 5.0
+    what = "tensors"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -59,12 +58,24 @@ class Tensors(Fuzz):
 
     def sound(self) -> Iterator[Case]:
         for address in ("inproc", "ipc"):
-            yield Case(f"frames over {address}", partial(self.receive, [[f] for f in sent()], address, True))
+            yield Case(f"{self.what} over {address}", partial(self.receive, self.messages(), address, True))
 
     def case(self, draw: Random) -> Case:
-        messages, address = [[frame] for frame in sent()], "ipc" if draw.randrange(FAR) == 0 else "inproc"
+        messages, address = self.messages(), "ipc" if draw.randrange(FAR) == 0 else "inproc"
         wrong = self.damaged(messages, draw)
-        return Case(f"tensors over {address}: {wrong}", partial(self.receive, messages, address), ("rank 0",))
+        return Case(f"{self.what} over {address}: {wrong}", partial(self.receive, messages, address), ("rank 0",))
+
+    def messages(self) -> list[Message]:
+        """The messages of a peer that keeps its promises."""
+        return [[pack_header(header, RUN) + array.tobytes()] for header, array in promised()]
+
+    def receiver(self) -> ZeroMQTransport:
+        """The worker's end."""
+        return ZeroMQTransport(0, RUN, context=self.context)
+
+    def take(self, transport: ZeroMQTransport, wanted: Sequence[Awaited]) -> list[Awaited]:
+        """Takes what has arrived of what is ``wanted``, and returns the others."""
+        return [(channel, step) for channel, step in wanted if transport.receive(channel, step) is None]
 
     def damaged(self, messages: list[Message], draw: Random) -> str:
         """Does something to the messages, and says what."""
@@ -91,7 +102,7 @@ class Tensors(Fuzz):
 
     def receive(self, messages: Sequence[Message], address: str, whole: bool = False) -> None:
         """Takes in what comes; with ``whole`` it must be what was promised."""
-        with ZeroMQTransport(0, RUN, context=self.context) as transport:
+        with self.receiver() as transport:
             for channel, shape in CHANNELS:
                 transport.expect(channel, 1, shape, np.float32)
             peer = self.context.socket(zmq.PUSH)
@@ -101,16 +112,11 @@ class Tensors(Fuzz):
                     peer.send_multipart(message)
                 if address != "inproc":
                     transport.wait(0.05)
-                missing = take(transport, [(channel, step) for step in range(STEPS) for channel, _ in CHANNELS])
+                missing = self.take(transport, [(channel, step) for step in range(STEPS) for channel, _ in CHANNELS])
                 end = monotonic() + PATIENCE
                 while whole and missing and monotonic() < end:
                     transport.wait(0.05)
-                    missing = take(transport, missing)
+                    missing = self.take(transport, missing)
             finally:
                 peer.close(linger=0)
         assert not (whole and missing), f"expected all tensors within {PATIENCE} s, got none for {missing}"
-
-
-def take(transport: ZeroMQTransport, wanted: Sequence[Awaited]) -> list[Awaited]:
-    """Takes what has arrived of what is ``wanted``, and returns the others."""
-    return [(channel, step) for channel, step in wanted if transport.receive(channel, step) is None]

@@ -65,7 +65,7 @@ def test_check_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("conf", "workers"),
-    sampled([*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(LARGE)], 3),
+    sampled([*product(SMALL, (4, 8)), *slow(product(SMALL, (1, 2, 3))), *slow(LARGE)], 6),
     ids=name,
 )
 def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_job_passes_check(conf: Path, workers: int, folder: Path) -> None:
     assert all(row.parts for row in table.workers)
 
 
-@pytest.mark.parametrize(("conf", "cut"), sampled(CUTS, 2), ids=name)
+@pytest.mark.parametrize(("conf", "cut"), sampled(CUTS, 4), ids=name)
 def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str]) -> None:
     workers, scheme = cut
     job = small(conf).proto
@@ -84,7 +84,7 @@ def test_a_small_job_trains_like_the_uncut_net(conf: Path, cut: tuple[int, str])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("conf", sampled(SMALL, 4), ids=name)
+@pytest.mark.parametrize("conf", sampled(SMALL, 8), ids=name)
 def test_a_small_job_learns_within_a_minute(conf: Path) -> None:
     job, began = read_job(conf), time.monotonic()
     ensemble = Ensemble(partition_by_scheme(job.proto, 1, job.folder))

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    "conf", sampled([pytest.param(conf, marks=pytest.mark.slow if conf in SLOW else ()) for conf in ZOO], 3), ids=name
+    "conf", sampled([pytest.param(conf, marks=pytest.mark.slow if conf in SLOW else ()) for conf in ZOO], 7), ids=name
 )
 @pytest.mark.parametrize("cut", [False, True])
 def test_no_layer_is_left_to_plain_loops(conf: Path, cut: bool, folder: Path) -> None:

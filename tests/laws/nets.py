@@ -22,7 +22,7 @@ from tests.laws.makers import (
     pointwise,
     transposed_convolution,
 )
-from tests.laws.options import LAYERS
+from tests.laws.options import CUT, LAYERS
 from tests.laws.partings import composition, cut
 from tests.laws.sketch import Sketch, Spot
 
@@ -69,6 +69,8 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     choose_updater(s)
     whole = whole_update_reason(s.job) is not None
     s.choose("job", s.job, "shard_updates", lambda value: not whole or value is None)
+    if s.chance(2):
+        mark_recomputed(s)
     return s
 
 
@@ -83,6 +85,14 @@ def choose_hosts(s: Sketch) -> None:
 def by_weights(layer: Layer) -> bool:
     """True for a loss that is divided by the weights of a whole mini-batch."""
     return isinstance(layer, SoftmaxLoss) and layer.by_weights
+
+
+def mark_recomputed(s: Sketch) -> None:
+    """Lets each layer say whether its activations are computed again, or say nothing."""
+    for conf in s.job.neuralnet.layer:
+        wanted = s.pick(CUT["recompute"])
+        if wanted is not None:
+            conf.recompute = wanted
 
 
 def rows(s: Sketch) -> str:

@@ -171,7 +171,7 @@ PARAM: Options = {
 CUT: Options = {
     "partition_dim": (-1, 0, 1, 2, 3, None), "location": (None, ANY), "cut": (0, 1, 2, 3), "remainder": (None, 0, 1),
     "cut.axis": (0, 1, 2, 3, 4), "cut.over": (1, 2), "cut.sizes": (None, ANY), "cut.parts": (None, ANY),
-    "cut.location": (None, ANY), "cut.phase": (None, Phase.kTrain),
+    "cut.location": (None, ANY), "cut.phase": (None, Phase.kTrain), "recompute": (None, True, False),
 }  # fmt: skip
 """Of a layer and its ``cut`` blocks; ``cut`` are numbers of these."""
 

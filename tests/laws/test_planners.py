@@ -109,7 +109,7 @@ def test_exact_never_says_that_there_is_no_plan_where_one_is_known(
     holds()
 
 
-@settings(max_examples=15)
+@settings(max_examples=example_count(20))
 @given(draw=st.data(), workers=st.integers(1, 3))
 def test_proposals_are_placements_within_memory(draw: st.DataObject, workers: int) -> None:
     sketch = draw.draw(nets())

@@ -14,6 +14,7 @@ from netpart.families import SCHEMES
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.recomputed import layers_recomputed
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.ledger import compute_ledger
 from netpart.plan.text.write_plan import write_plan
@@ -33,6 +34,7 @@ def check_round_trip(job: JobProto, found: Partition) -> None:
     again = partition_by_scheme(plan.proto, found.workers)
     assert plan.proto.cluster.nworkers_per_group == found.workers
     assert list(again.phases) == list(found.phases)
+    assert layers_recomputed(plan.proto.neuralnet) == layers_recomputed(job.neuralnet)
     for phase, micros in found.phases.items():
         assert [drawn(micro.graph) for micro in again.phases[phase]] == [drawn(micro.graph) for micro in micros]
         assert compute_ledger(again, phase) == compute_ledger(found, phase)

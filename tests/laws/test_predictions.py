@@ -2,9 +2,9 @@
 
 The bytes are the same. The seconds are of a model that plays one micro-batch layer by layer and lets the others follow
 at the pace of the busiest worker; the simulation plays every message of every step. Where messages cost nothing they
-differ by no more than FREE times; where these are all that there is, as in nets as small as these, by COSTLY times. So it
-is with workers in hosts that share a card, and with hosts in racks. Delayed gradients have a bound of their own: stages
-as small as these wait for messages more than Little's law says.
+differ by no more than FREE times; where these are all that there is, as in nets as small as these, by COSTLY times. So
+it is with workers in hosts that share a card, and with hosts in racks. Delayed gradients have a bound of their own:
+stages as small as these wait for messages more than Little's law says.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from hypothesis import reject
 
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.recomputed import clear_recomputation
 from netpart.kernels.reference import Kernels
 from netpart.proto.job_pb2 import JobProto, LayerType
 from netpart.spec import FLOAT, relative_slices
@@ -28,7 +29,7 @@ def reference(job: JobProto) -> Partition:
     """The uncut net on one worker, with one micro-batch; a batch norm has the statistics of its micro-batch."""
     plain = JobProto()
     plain.CopyFrom(job)
-    plain.neuralnet.recompute = False
+    clear_recomputation(plain.neuralnet)
     if not any(layer.type in (LayerType.kBM, LayerType.kCudnnBM) for layer in job.neuralnet.layer):
         plain.neuralnet.micro_batches = 1
     return partition_job(plain, 1, uncut=True)

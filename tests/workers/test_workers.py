@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.hosts import Hosts, network
 from tests.end2end.running import mlp
+from tests.end2end.test_join import ENDLESS, Talk
 from tests.house.tree import ROOT
 
 __all__ = ["network"]
@@ -106,6 +109,42 @@ def test_slurm(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> Non
     said = call(hosts.command(0, *script), environment | batch)
     assert f"joined tcp://{hosts.addresses[0]}:24217" in said
     check(conf, workspace)
+
+
+def test_mpiexec_in_a_batch_job_that_is_requeued(tmp_path: Path, environment: dict[str, str]) -> None:
+    """A real mpiexec starts the tasks of the batch script; Slurm's part is its signal, and the second start."""
+    conf, workspace = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0), tmp_path / "run"
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.parent.mkdir()
+    scontrol.write_text('#!/bin/sh\necho "asked to $1 job $2"\n')
+    scontrol.chmod(0o755)
+    batch = {
+        "PATH": f"{scontrol.parent}{os.pathsep}{environment['PATH']}", "SLURM_JOB_ID": "4217", "OMP_NUM_THREADS": "1",
+        "NETPART_STARTER": f"mpiexec -n {WORKERS}", "NETPART_MEET": f"tcp://127.0.0.1:{free_port()}",
+    }  # fmt: skip
+    script = [str(FOLDER / "slurm.sbatch"), str(conf), "--workspace", str(workspace)]
+    first = Talk(
+        subprocess.Popen(
+            script, env=environment | batch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    )
+    try:
+        first.until("^Train @ step 20 ", DEADLINE)
+        os.kill(first.process.pid, signal.SIGUSR1)
+        assert first.end(DEADLINE) == 0, first.lines
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(first.process.pid, signal.SIGKILL)
+    assert first.lines[-1] == "asked to requeue job 4217\n"
+    (saved,) = (workspace / "checkpoint").iterdir()
+    step = int(saved.name.removeprefix("step").removesuffix(".safetensors"))
+    given = [f"--steps={step + 10}", "--set=checkpoint_freq=0"]
+    said = call([*script, *given], environment | batch | {"SLURM_RESTART_COUNT": "1"})
+    assert f"from step {step}" in said
+    local = [sys.executable, "-m", "netpart", "run", str(conf), *given, f"--workers={WORKERS}", "--threads=1"]
+    call([*local, f"--workspace={tmp_path / 'local'}"], environment)
+    last = Path("checkpoint") / f"step{step + 10:08}.safetensors"
+    assert (workspace / last).read_bytes() == (tmp_path / "local" / last).read_bytes()
 
 
 def test_kubernetes(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:

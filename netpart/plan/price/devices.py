@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from netpart.collectives.cluster_network import device_names, read_network, refuse_zero
+from netpart.collectives.cluster_network import device_names, host_paths, read_network, refuse_zero
 from netpart.collectives.network import HostPath, LinkCost, Network, Pair
 from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import ClusterProto
@@ -101,6 +101,12 @@ def devices_of_cluster(cluster: ClusterProto) -> Devices:
         found += [DeviceSpec(proto.name or f"device {i}", proto.flops, memory)] * proto.count
     network = read_network(cluster, device_names(cluster))
     return Devices(tuple(found), network.link, dict(network.links), network.paths, network.hosts)
+
+
+def devices_in_hosts(devices: Devices, cluster: ClusterProto) -> Devices:
+    """``devices`` in the hosts of ``cluster``, if it has any."""
+    paths, hosts = host_paths(cluster, len(devices))
+    return replace(devices, paths=paths, hosts=hosts)
 
 
 def equal_devices(

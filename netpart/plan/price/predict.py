@@ -7,8 +7,8 @@ the part have arrived. Work takes as long as the device's speed implies, message
     T = forward + backward of one micro-batch + (M - 1) · the busiest worker's share of it + the rest of the all-reduces
 
 With delayed gradients, as many mini-batches are in flight as the longest chain has stages, K. By Little's law one
-mini-batch takes a K-th of T, unless the busiest worker is busy for longer. With recomputation, backward takes an
-additional forward pass. The gradient of a layer's input is sent before the gradients of its parameters are computed,
+mini-batch takes a K-th of T, unless the busiest worker is busy for longer. Backward of a recomputed layer includes its
+forward once more. The gradient of a layer's input is sent before the gradients of its parameters are computed,
 where possible, as in ``program/passes/postpone_weight_gradients.py``. All-reduces of gradients overlap with backward:
 the rest is what it does not hide, at least the last bucket. Kernels are assumed to reach the same speed for every
 shape, and updates to take the time in which a device streams their arrays. ``tests/laws/test_predictions.py`` compares
@@ -19,7 +19,7 @@ factor of 2 if messages are free.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from typing import NamedTuple
 from netpart.choices import DELAYED
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
+from netpart.graph.recomputed import recomputed_nodes
 from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
@@ -73,7 +74,8 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
     flows = compute_ledger(partition).flows
     # One micro-batch is timed; the others enter through the pace of the busiest worker.
     first = [e for e in flows if e.channel.way not in SUMS and e.channel.micro == 0]
-    *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, partition.job.neuralnet.recompute)
+    again = recomputed_nodes(micros[0].graph.net, partition.job.neuralnet)
+    *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
     forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
@@ -99,10 +101,10 @@ def _worker_seconds(work: Iterable[Work], workers: int) -> list[float]:
 
 
 def _computing_seconds(
-    graph: Graph, devices: Devices, rates: Mapping[str, float], recompute: bool
+    graph: Graph, devices: Devices, rates: Mapping[str, float], again: Collection[int]
 ) -> tuple[Work, Work, Work]:
     """Seconds by layer and worker: of forward, of backward, and of the part of backward after the gradient of the input
-    has been sent. With ``recompute``, backward starts with another forward pass."""
+    has been sent. Backward of the nodes in ``again`` starts with another forward pass."""
     forward = Work(float)
     backward = Work(float)
     later = Work(float)
@@ -113,7 +115,7 @@ def _computing_seconds(
             key = (part.node, part.worker)
             rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
             forward[key] += cost.forward * rate
-            backward[key] += (cost.backward + cost.forward * (recompute and part.live)) * rate
+            backward[key] += (cost.backward + cost.forward * (part.live and part.node in again)) * rate
             later[key] += cost.params * rate * (node.layer.splits_backward and any(cost.inputs))
     return forward, backward, later
 

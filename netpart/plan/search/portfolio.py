@@ -14,6 +14,7 @@ from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
+from netpart.graph.recomputed import layers_recomputed
 from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.predict import predict_memory, predict_step
@@ -157,7 +158,7 @@ class Portfolio:
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
         ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
         tried = sorted(((self.laid_out(name, *way), way) for way in ways), key=lambda pair: pair[0].row.seconds)
-        cut = (way for p, way in tried if p.partition is not None and not p.row.recompute)
+        cut = (way for p, way in tried if p.partition is not None and not p.job.proto.neuralnet.recompute)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         again = (self.laid_out(name, *way, again=True) for way in cut)
@@ -180,7 +181,7 @@ class Portfolio:
         predicted = predict_step(found, self.task.devices, self.rates)
         gap = predicted.seconds / self.bound - 1
         micro_batches = len(found.phases["train"])
-        recompute = found.job.neuralnet.recompute
+        recompute = any(layers_recomputed(found.job.neuralnet))
         workers = tuple(sorted({worker for placement in found.graph.placements for worker in placement.workers}))
         row = ProposalRow(name, micro_batches, recompute, predicted.seconds, gap, predicted.moved, workers=workers)
         return Proposal(row, job, found)

@@ -8,19 +8,20 @@ from typing import Any
 
 from netpart.choices import OBJECTIVES, PROFIT, SECONDS
 from netpart.graph.partition import Partition
+from netpart.graph.recomputed import layers_recomputed
 from netpart.plan.search.planners import PlannedLayout
 from netpart.proto.reader import Job
 from netpart.spec import Placement
 
-PlacementKey = tuple[int, bool, tuple[Placement, ...]]
-"""Micro-batches, whether activations are recomputed, and the placements of the layers in training."""
+PlacementKey = tuple[int, tuple[bool, ...], tuple[Placement, ...]]
+"""Micro-batches, whether the activations of each layer are recomputed, and the placements of the layers in training."""
 
 
 @dataclass(frozen=True)
 class ProposalRow:
     """A row of the table: the planners that made the proposal, and the prediction for a training step.
 
-    ``gap`` is that to the lower bound of the seconds. ``recompute``: activations are recomputed, as there is no room to
+    ``gap`` is that to the lower bound of the seconds. ``recompute``: some layers are recomputed, as there is no room to
     keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
     ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound.
     """
@@ -50,7 +51,7 @@ class Proposal:
 
 def placement_key(found: Partition) -> PlacementKey:
     """Identity of a partition: two partitions with the same key have the same training step."""
-    return len(found.phases["train"]), found.job.neuralnet.recompute, tuple(found.graph.placements)
+    return len(found.phases["train"]), layers_recomputed(found.job.neuralnet), tuple(found.graph.placements)
 
 
 def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:

@@ -27,6 +27,19 @@ def read_buffers(instruction: Repeatable) -> Iterator[int]:
         yield instruction.source.buffer
 
 
+def split_runs(
+    runs: Sequence[Sequence[Repeatable]], nbytes: Mapping[int, int], reread: set[int], count: int
+) -> Iterator[list[Repeatable]]:
+    """The ``runs`` of a pass in about ``count`` segments, one for each at least.
+
+    A run has its share, by the bytes that backward reads. ``nbytes`` has the bytes of each buffer that they write.
+    """
+    made = [{b: nbytes[b] for i in run for b in written_buffers(i)} for run in runs]
+    read = [sum(n for b, n in each.items() if b in reread) for each in made]
+    for run, sizes, share in zip(runs, made, read, strict=True):
+        yield from split_segments(run, sizes, reread, max(1, round(count * share / max(sum(read), 1))))
+
+
 def split_segments(
     run: Sequence[Repeatable], nbytes: Mapping[int, int], reread: set[int], count: int
 ) -> Iterator[list[Repeatable]]:

@@ -20,6 +20,7 @@ from netpart.data.remote.url_path import UrlPath, UrlSettings, parse_url
 from netpart.data.stores.textfile import TextStore
 from netpart.errors import DataError, MissingData
 from tests.datasets.remote.servers import FileServer, gs_server, s3_server
+from tests.thorough import sampled
 
 CONTENT = np.random.default_rng(1).bytes((RUN + 2) * BLOCK + 12345)
 SOON = 4.0
@@ -153,17 +154,17 @@ def refused(web: FileServer, mode: str, read: bool, message: str) -> None:
     assert monotonic() - start < 3 * SOON
 
 
-@pytest.mark.parametrize(("mode", "message"), NOT_ANSWERED)
+@pytest.mark.parametrize(("mode", "message"), sampled(NOT_ANSWERED, 3))
 def test_a_file_that_cannot_be_opened_is_one_error(web: FileServer, mode: str, message: str) -> None:
     refused(web, mode, False, message)
 
 
-@pytest.mark.parametrize(("mode", "message"), NOT_ANSWERED + READ)
+@pytest.mark.parametrize(("mode", "message"), sampled(NOT_ANSWERED + READ, 3))
 def test_a_range_that_cannot_be_read_is_one_error(web: FileServer, mode: str, message: str) -> None:
     refused(web, mode, True, message)
 
 
-@pytest.mark.parametrize(("mode", "message"), [*NOT_ANSWERED[:3], READ[0]])
+@pytest.mark.parametrize(("mode", "message"), sampled([*NOT_ANSWERED[:3], READ[0]], 2))
 def test_errors_of_webhdfs(hdfs: FileServer, mode: str, message: str) -> None:
     hdfs.files["/a.bin"] = CONTENT
     file = open_bytes(parse_url(f"hdfs://{hdfs.address}/a.bin", UrlSettings(0, None, SOON)))

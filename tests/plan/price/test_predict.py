@@ -53,6 +53,19 @@ def flops(found: Partition) -> list[int]:
     return [worker.flops for worker in tabulate_partition(found).workers]
 
 
+def test_a_recomputed_layer_goes_forward_twice() -> None:
+    """On one worker a step takes as much longer as the forward of the layers that are computed again."""
+    job = chain()
+    plain = predict_step(partition_by_scheme(job, 1), equal_devices(1, 1e6)).seconds
+    for conf in job.neuralnet.layer:
+        conf.recompute = conf.name in ("fc1", "fc3")
+    again = partition_by_scheme(job, 1)
+    parts = [p for p in again.graph.parts if again.graph.net.nodes[p.node].name in ("fc1", "fc3")]
+    more = sum(part_cost(again.graph, part).forward for part in parts) / 1e6
+    assert more > 0
+    assert predict_step(again, equal_devices(1, 1e6)).seconds == pytest.approx(plain + more)
+
+
 def test_one_worker_takes_its_work() -> None:
     found = partition_by_scheme(chain(), 2, scheme="sequential")
     told = predict_step(found, equal_devices(2, 1e6))

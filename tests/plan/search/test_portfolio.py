@@ -16,6 +16,7 @@ from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.layer_loads import profile_net
 from netpart.plan.price.predict import predict_memory
 from netpart.plan.search.portfolio import AS_WRITTEN, Portfolio, with_micro_batches
+from netpart.plan.search.proposal import placement_key
 from netpart.plan.search.task import PlanningTask
 from netpart.plan.text.plan_table import tabulate_partition
 from netpart.plan.text.write_plan import write_plan
@@ -135,6 +136,17 @@ def test_activations_are_computed_again_where_there_is_no_room_for_them() -> Non
     assert tight.row.seconds > room.row.seconds
     written = write_plan(tight.job, tight.partition, "netpart plan", Path()) if tight.partition else ""
     assert "recompute: true" in written
+
+
+def test_layers_that_are_recomputed_are_another_plan() -> None:
+    job, other = read(DEEP, "deep"), read(DEEP, "deep")
+    other.proto.neuralnet.layer[3].recompute = True
+    plain, again = (partition_by_scheme(each.proto, 1) for each in (job, other))
+    assert placement_key(plain) != placement_key(again)
+    found = Portfolio(other, task_of(other, equal_devices(1, 2e9)), micro_batches=1).best()
+    assert found.row.recompute
+    assert found.partition is not None
+    assert "recompute: true" in write_plan(found.job, found.partition, "netpart plan", Path())
 
 
 DEEP = """

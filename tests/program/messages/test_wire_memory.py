@@ -32,6 +32,7 @@ from netpart.worker.ensemble import Ensemble
 from netpart.worker.wait_reasons import WaitReason
 from tests.laws import groups
 from tests.laws.wired import Wired
+from tests.thorough import sampled
 from tests.worker.jobs import LENET, partition
 
 
@@ -91,7 +92,10 @@ PLANS = {
     for how in ((), SHARDED)
 }  # fmt: skip
 every_plan = pytest.mark.parametrize(("workers", "overrides"), PLANS.values(), ids=PLANS)
-and_a_swap = pytest.mark.parametrize(("workers", "overrides"), [*PLANS.values(), (2, ())], ids=[*PLANS, SWAP])
+and_a_swap = pytest.mark.parametrize(
+    ("workers", "overrides"),
+    sampled([pytest.param(*plan, id=name) for name, plan in {SWAP: (2, ()), **PLANS}.items()], 4),
+)
 
 
 def of_training(workers: int, overrides: tuple[str, ...]) -> Iterator[tuple[WorkerProgram, CollectiveStart]]:
