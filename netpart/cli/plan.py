@@ -88,7 +88,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limit", type=_parse_amount, default=5.0, metavar="T",
-        help="time limit of the exact planner, and of timing kernels, in seconds (default: 5)",
+        help="time limit of GABRA, of the exact planner, and of timing kernels, each, in seconds (default: 5)",
     )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ def _plan_job(args: argparse.Namespace) -> int:
     from netpart.cli.common import load_job
     from netpart.cli.devices import adopt_hosts
     from netpart.cli.planning_prices import planning_prices
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
     from netpart.plan.search.task import PlanningTask
@@ -151,7 +152,7 @@ def _plan_job(args: argparse.Namespace) -> int:
     job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
     # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
     fixed = args.group or args.objective != SECONDS
-    with planning_prices(args, job) as priced:
+    with show_progress("measuring this host"), planning_prices(args, job) as priced:
         found = priced.profile, priced.devices
         task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
         groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]

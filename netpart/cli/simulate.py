@@ -78,6 +78,7 @@ def _parse_speeds(text: str) -> list[float]:
 def run_verb(args: argparse.Namespace) -> int:
     """Simulate the job and print the tables. Returns 0."""
     from netpart.cli.common import load_job
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.threads import limit_threads
 
     # 1: simulated workers compute one after another, so each may use all cores. Before the imports that load BLAS.
@@ -93,7 +94,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
     devices = _read_places(args)
     job = adopt_hosts(load_job(args), args.devices)
-    with job.explaining():
+    with job.explaining(), show_progress("cutting the net"):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
     # Before the link is measured, which takes seconds.
@@ -101,7 +102,9 @@ def run_verb(args: argparse.Namespace) -> int:
     create_trace_file(args.output)
     places = devices or devices_in_hosts(equal_devices(cut.workers, link=_used_link(args)), job.proto.cluster)
     network = places.first(cut.workers).network
-    show_profile(simulate_partition(cut, args.steps, network, speeds, flops), args)
+    with show_progress("simulating"):
+        simulated = simulate_partition(cut, args.steps, network, speeds, flops)
+    show_profile(simulated, args)
     return 0
 
 
@@ -131,10 +134,12 @@ def _read_places(args: argparse.Namespace) -> Devices | None:
 def _used_link(args: argparse.Namespace) -> LinkCost:
     """The link of all workers: that of --link, or as measured. Prints it."""
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.measure.host_calibration import kept_link
     from netpart.units import bytes_text, seconds_text
 
-    used: LinkCost = args.link or kept_link(print_note)
+    with show_progress("measuring the link"):
+        used: LinkCost = args.link or kept_link(print_note)
     latency = seconds_text(used.latency)
     overhead = seconds_text(used.overhead)
     option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"

@@ -15,8 +15,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Costs = np.ndarray[Any, np.dtype[np.float64]]
 Pair = frozenset[str]
 HostPath = tuple[int, ...]
 """The hosts that a worker is in, by number, the outermost first."""
@@ -76,6 +80,28 @@ class Network:
         if ends not in self._routes:
             self._routes[ends] = self._find_route(source, target)
         return self._routes[ends]
+
+    def find_pair_costs(self, sources: Numbers, targets: Numbers) -> tuple[Costs, Costs, Costs, Numbers]:
+        """The overhead, the bandwidth, the latency and the entry of messages between pairs of workers."""
+        kinds = self._kind_numbers
+        pairs = kinds[sources], kinds[targets]
+        overhead, bandwidth, latency, entry = self._kind_costs[:, pairs[0], pairs[1]]
+        return overhead, bandwidth, latency, entry.astype(np.int64)
+
+    @cached_property
+    def _kind_numbers(self) -> Numbers:
+        """The kind of each worker, as an array."""
+        return np.array(self._kinds, np.int64)
+
+    @cached_property
+    def _kind_costs(self) -> Costs:
+        """Overhead, bandwidth, latency and entry of the messages from one kind of workers to another."""
+        first = {kind: worker for worker, kind in reversed(list(enumerate(self._kinds)))}
+        count = len(first)
+        # A worker stands for another one of its kind: the link is that within the kind.
+        routes = [self._find_route(first[a], first[b]) for a in range(count) for b in range(count)]
+        rows = [(r.cost.overhead, r.cost.bandwidth, r.cost.latency, r.entry) for r in routes]
+        return np.array(rows, np.float64).T.reshape(4, count, count)
 
     def among(self, workers: Iterable[int]) -> LinkCost:
         """The worst latency, overhead and bandwidth of all messages between two of ``workers``."""

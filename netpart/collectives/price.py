@@ -16,6 +16,7 @@ from typing import NamedTuple
 from netpart.choices import ALGORITHMS, DIRECT, HIERARCHICAL, NCCL
 from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, SWAP, collective_schedule, count_blocks
 from netpart.collectives.network import LinkCost, Network, one_link_network
+from netpart.collectives.rounds import RoundPlay
 from netpart.collectives.schedule import BlockMessage, Schedule
 
 __all__ = [
@@ -50,6 +51,10 @@ def schedule_seconds(
     ``link`` connects all places, or they are the workers of a network. Empty messages are not sent.
     """
     network = link if isinstance(link, Network) else one_link_network(n, link)
+    if not network.hosts:
+        play = RoundPlay(network, PACKING)
+        play.play_schedule(schedule, nbytes, range(n))
+        return float(play.arrivals.max(initial=0.0))
     return max(arrival_times([_price_message(m, nbytes) for m in schedule], network), default=0.0)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,19 @@ class Partition(NotebookDisplay):
         """The workers of a group that compute no part of the training graph."""
         busy = {part.worker for part in self.graph.parts}
         return tuple(sorted(set(range(self.workers - self.servers)) - busy))
+
+    def bucket_numbers(self, worker: int) -> list[int]:
+        """The numbers of the buckets that ``worker`` takes part in, in order."""
+        return self._buckets_by_worker.get(worker, [])
+
+    @cached_property
+    def _buckets_by_worker(self) -> dict[int, list[int]]:
+        """The numbers of the buckets of each worker: found once for all workers."""
+        found: dict[int, list[int]] = {}
+        for b, bucket in enumerate(self.buckets):
+            for worker in bucket.workers:
+                found.setdefault(worker, []).append(b)
+        return found
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -126,7 +126,10 @@ class SimulatedTransport(Transport):
 
     Both ends are busy for the link's overhead, the sender also for the transfer of the bytes. Meanwhile the message
     passes the ports of hosts, is in flight for the latency, and enters the receiver, by one message after another.
+    Without ``copies`` a message is the sender's array itself.
     """
+
+    copies = True
 
     def __init__(
         self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], wires: SimulatedWires
@@ -140,8 +143,8 @@ class SimulatedTransport(Transport):
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self._clocks.stop(self.rank)
-        # The sender may overwrite its array before the receiver's turn comes.
-        copied = np.array(array)
+        # The sender may overwrite its array before the receiver's turn comes, unless nothing is computed.
+        copied = np.array(array) if self.copies else array
         # Workers that are further behind send first: ports take messages in the order of time.
         self._clocks.yield_until(self.rank, self._clocks.now[self.rank])
         link = self._wires.network.route(self.rank, peer).cost

@@ -16,4 +16,5 @@ __all__ = [
     "program",
     "server",
     "server_messages",
+    "worker_shape",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isqrt
 
 from netpart.collectives import GRADIENT
@@ -12,7 +13,7 @@ from netpart.graph.graph import Collective
 from netpart.graph.holdings import Bucket
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, item_size
-from netpart.program.exchange import Blocks, Exchange, plan_exchange
+from netpart.program.exchange import KEPT, Blocks, Exchange, plan_exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way
 from netpart.program.memory_orders import order_for_shape
 from netpart.proto.element import float_size
@@ -67,8 +68,7 @@ class ExchangeFactory:
             plan_exchange(kind, members, box, homes, self.wanted, itemsize, self.network)
             for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
-        # The gathered values answer the scattered addends: they prove that the addends have been read.
-        return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}
+        return {Way.BUCKET: _answered_exchange(scatter, gather), Way.VALUES: gather}
 
     def start(
         self, found: Exchange, worker: int, local: HeldRegion, target: HeldRegion, memory: BufferTable, dtype: str,
@@ -104,6 +104,14 @@ class ExchangeFactory:
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
+@lru_cache(maxsize=KEPT)
+def _answered_exchange(scatter: Exchange, gather: Exchange) -> Exchange:
+    """``scatter``, of which ``gather`` returns what was computed from the sums."""
+    # The gathered values answer the scattered addends: they prove that the addends have been read.
+    return replace(scatter, answer=gather.schedule)
+
+
+@lru_cache(maxsize=KEPT)
 def _transpose_blocks(blocks: Blocks) -> Blocks:
     """The blocks of an all-to-all in the opposite direction: what place i sent to j, j sends to i."""
     n = isqrt(len(blocks))

@@ -45,6 +45,17 @@ def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> 
     simulation.run(1)
 
 
+def test_a_simulation_by_flops_writes_to_no_array() -> None:
+    """So it takes no memory for them, with any number of workers: memory that is not written is not there."""
+    simulation = PricedSimulation(partition(LENET, 3), LinkCost(), [1e9] * 3)
+    for player in simulation.players:
+        player.machine.memory[...] = 0
+    simulation.run(2)
+    for player in simulation.players:
+        assert not player.machine.memory.any()
+        assert not any(array.any() for array in player.machine.fixed.values())
+
+
 def test_a_message_takes_what_the_link_says() -> None:
     """Sent at 0: 0.25 + 64 bytes / 64 by the sender, 0.5 on its way; the receiver has it after another 0.25."""
     clocks = SimulatedClocks([1.0, 1.0])

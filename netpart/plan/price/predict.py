@@ -29,19 +29,16 @@ from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
 from netpart.graph.recomputed import recomputed_nodes
 from netpart.plan.price.devices import Devices
-from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.transfers import (
-    connected_workers,
-    entry_arrivals,
-    entry_messages,
-    handling_seconds,
-    port_seconds,
+    connected_by_flows,
+    flow_arrivals,
+    flow_handling,
+    flow_ports,
 )
-from netpart.plan.price.worker_memory import program_memory
-from netpart.program.compile import compile_worker
+from netpart.plan.price.worker_memory import model_workers
 from netpart.program.instructions import Way
-from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
@@ -78,27 +75,35 @@ def predict_step(
     """
     prices = prices or CountedPrices(rates)
     micros = partition.phases["train"]
-    entries = compute_ledger(partition).entries
+    flows = compute_ledger(partition).flows
     # One micro-batch is timed; the others enter through the pace of the busiest worker.
-    first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
+    first = [e for e in flows if e.channel.way not in SUMS and e.channel.micro == 0]
     again = recomputed_nodes(micros[0].graph.net, partition.job.neuralnet)
     *work, later = _computing_seconds(micros[0].graph, devices, prices, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
     forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
     backward = _pass_seconds(micros[0].graph, work[1], later, moves[1], reverse=True)
-    computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    messages = entry_messages(first)
+    computing = _worker_seconds(work, len(devices))
     # The ports of hosts have a pace too: a port passes one message after another.
-    paces = [port_seconds(messages, devices), *map(add, computing, handling_seconds(messages, devices))]
-    sums = [e for e in entries if e.channel.way in SUMS]
+    paces = [flow_ports(first, devices), *map(add, computing, flow_handling(first, devices))]
+    sums = [e for e in flows if e.channel.way in SUMS]
     left = _unhidden_seconds(sums, backward * len(micros), devices) + max(
         _ending_seconds(partition, sums, devices, prices)
     )
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if schedule_order(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
-    return StepPrediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
+    return StepPrediction(taken, sum(e.nbytes for e in flows), tuple(s * len(micros) for s in computing))
+
+
+def _worker_seconds(work: Iterable[Work], workers: int) -> list[float]:
+    """Seconds that each worker computes."""
+    found = [0.0] * workers
+    for part in work:
+        for (_, worker), seconds in part.items():
+            found[worker] += seconds
+    return found
 
 
 def _computing_seconds(
@@ -122,28 +127,30 @@ def _computing_seconds(
 
 class LayerTransfer(NamedTuple):
     """The transfer of a layer's output, or its gradient. By worker: the seconds until the last message to it has
-    arrived, the seconds that messages keep it busy, and the workers that it exchanges any with."""
+    arrived, the seconds that messages keep it busy, and the workers that it exchanges any with. ``ready`` keeps, by
+    layer and such workers, when the last of these is done."""
 
     arrivals: Sequence[float]
     handled: Sequence[float]
     peers: Mapping[int, set[int]]
+    ready: dict[tuple[int, int], float]
 
 
-def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: Devices) -> dict[int, LayerTransfer]:
+def _transfers_by_layer(graph: Graph, flows: Sequence[LedgerFlow], devices: Devices) -> dict[int, LayerTransfer]:
     """The transfer of each layer that sends anything."""
-    found: dict[int, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        found[graph.parts[entry.channel.edge].node].append(entry)
+    found: dict[int, list[LedgerFlow]] = defaultdict(list)
+    for flow in flows:
+        found[graph.parts[flow.channel.edge].node].append(flow)
     return {node: _time_transfer(of_node, devices) for node, of_node in found.items()}
 
 
-def _time_transfer(entries: Sequence[LedgerEntry], devices: Devices) -> LayerTransfer:
-    """The transfer for ``entries``. No worker is busy for longer than it lasts: it receives messages while others
+def _time_transfer(flows: Sequence[LedgerFlow], devices: Devices) -> LayerTransfer:
+    """The transfer for ``flows``. No worker is busy for longer than it lasts: it receives messages while others
     leave."""
-    messages = entry_messages(entries)
-    arrivals = entry_arrivals(entries, devices)
-    handled = [min(max(arrivals), busy) for busy in handling_seconds(messages, devices)]
-    return LayerTransfer(arrivals, handled, connected_workers(messages))
+    arrivals = flow_arrivals(flows, devices)
+    most = max(arrivals)
+    handled = [min(most, busy) for busy in flow_handling(flows, devices)]
+    return LayerTransfer(arrivals, handled, connected_by_flows(flows), {})
 
 
 def _pass_seconds(
@@ -173,41 +180,50 @@ def _arrival_seconds(
 ) -> float:
     """The time at which the result of ``source`` is on ``worker``: at once if local, or when the messages of the
     transfer ``moved`` have come, which leave when all workers that take part in it are done."""
-    workers = graph.placements[source].workers
     if moved in moves and (arrival := moves[moved].arrivals[worker]):
-        return max((done[source, w] for w in workers if w in moves[moved].peers[worker]), default=0.0) + arrival
-    return max((done[source, w] for w in workers if w == worker), default=0.0)
+        return _last_done(graph, done, moves[moved], source, worker) + arrival
+    return done.get((source, worker), 0.0)
 
 
-def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: Devices) -> float:
+def _last_done(graph: Graph, done: Mapping[Key, float], move: LayerTransfer, source: int, worker: int) -> float:
+    """The time at which the last of the workers that ``move`` connects with ``worker`` has the result of ``source``."""
+    peers = move.peers[worker]
+    key = source, id(peers)  # connected workers have one set in common
+    if key not in move.ready:
+        move.ready[key] = max((done[source, w] for w in graph.placements[source].workers if w in peers), default=0.0)
+    return move.ready[key]
+
+
+def _unhidden_seconds(flows: Sequence[LedgerFlow], backward: float, devices: Devices) -> float:
     """Seconds that the sums of gradients continue after backward has ended."""
-    of_sum: dict[int, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        of_sum[NORM if entry.channel.way == Way.NORM else entry.channel.edge].append(entry)
+    of_sum: dict[int, list[LedgerFlow]] = defaultdict(list)
+    for flow in flows:
+        of_sum[NORM if flow.channel.way == Way.NORM else flow.channel.edge].append(flow)
     # The norm is summed when all gradients are.
-    norm = max(entry_arrivals(of_sum.pop(NORM, []), devices))
+    norm = max(flow_arrivals(of_sum.pop(NORM, []), devices))
     # Sums of the same workers follow one another. Those of others do not wait for them, but may share their ports.
-    groups = connected_workers(entry_messages(entries))
-    chains: dict[int, list[list[LedgerEntry]]] = defaultdict(list)
+    groups = connected_by_flows(flows)
+    chains: dict[int, list[list[LedgerFlow]]] = defaultdict(list)
     for found in of_sum.values():
-        chains[min(groups[found[0].source])].append(found)
-    each = (sum(max(entry_arrivals(found, devices)) for found in chain) for chain in chains.values())
-    taken = max([port_seconds(entry_messages(entries), devices), *each])
+        chains[min(groups[next(iter(found[0].sent))])].append(found)
+    each = (sum(max(flow_arrivals(found, devices)) for found in chain) for chain in chains.values())
+    taken = max([flow_ports(flows, devices), *each])
     # The last sums can only start when backward ends; the earlier ones overlap with it.
-    last = max(entry_arrivals([entry for chain in chains.values() for entry in chain[-1]], devices))
+    last = max(flow_arrivals([flow for chain in chains.values() for flow in chain[-1]], devices))
     return max(last, taken - backward) + norm
 
 
 def _ending_seconds(
-    partition: Partition, sums: Iterable[LedgerEntry], devices: Devices, prices: PartPrices
+    partition: Partition, sums: Iterable[LedgerFlow], devices: Devices, prices: PartPrices
 ) -> list[float]:
     """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
     width = float_size(partition.job)
     moved = [0] * len(devices)
-    for entry in sums:
-        for worker in (entry.source, entry.target):
-            # Adding a block reads two arrays and writes one.
-            moved[worker] += 3 * entry.nbytes
+    for flow in sums:
+        for bytes_of in (flow.sent, flow.received):
+            for worker, nbytes in bytes_of.items():
+                # Adding a block reads two arrays and writes one.
+                moved[worker] += 3 * nbytes
     found = [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
     for worker, device in enumerate(devices.devices[: partition.workers]):
         work = prices.update_work(partition, worker)
@@ -227,6 +243,4 @@ def predict_memory(partition: Partition) -> tuple[int, ...]:
     """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
     messages in flight."""
     slots = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
-    programs = (compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers))
-    return tuple(program_memory(program, partition.job) for program in programs)
+    return tuple(model.memory for model in model_workers(partition, slots))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
 from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
@@ -9,6 +13,8 @@ from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.program import WorkerProgram
 from netpart.program.server import compile_server
+from netpart.program.worker_shape import WorkerShape, find_equal_workers
+from netpart.progress import track_items
 from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import build_updater
 
@@ -18,18 +24,43 @@ def program_memory(program: WorkerProgram, job: JobProto) -> int:
     return program.total_bytes + workspace_bytes(program, job) + wire_bytes(program, slots=True)
 
 
+@dataclass(frozen=True)
+class ModelledWorker:
+    """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
+    bytes of ``memory`` that each of them takes."""
+
+    shape: WorkerShape
+    model: WorkerShape
+    program: WorkerProgram
+    memory: int
+
+    def match_parts(self, graph: Graph) -> dict[int, Part]:
+        """The parts of the worker in ``graph``, by the index of the part of its model that has the same place."""
+        pairs = zip(self.model.parts[id(graph)], self.shape.parts[id(graph)], strict=True)
+        return {ours.index: theirs for ours, theirs in pairs}
+
+
+def model_workers(partition: Partition, slots: int) -> Iterator[ModelledWorker]:
+    """All workers of a group, in order; of those of equal shape only the first is compiled."""
+    kernels = job_kernel_class(partition.job)
+    known: dict[Hashable, ModelledWorker] = {}
+    count = partition.workers - partition.servers
+    for shape in track_items(find_equal_workers(partition, kernels), "worker", count):
+        first = known.get(shape.key)
+        if first is None:
+            program = compile_worker(partition, shape.worker, slots, kernels=kernels)
+            first = known[shape.key] = ModelledWorker(shape, shape, program, program_memory(program, partition.job))
+        yield replace(first, shape=shape)
+
+
 def forecast_memory(partition: Partition) -> list[int]:
     """The memory of every rank of a run, in bytes: of the workers of all groups, then of the servers.
 
     A worker's is what `netpart check` shows, except with servers: then those keep the updater's state.
     """
     slots = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
-    own = 0 if partition.servers else slots
-    numbers = range(partition.workers - partition.servers)
-    programs = [compile_worker(partition, number, own, kernels=kernels) for number in numbers]
-    servers = range(len(numbers), partition.workers)
-    programs += [compile_server(partition, number, slots) for number in servers]
-    found = [program_memory(program, partition.job) for program in programs]
+    found = [model.memory for model in model_workers(partition, 0 if partition.servers else slots)]
+    servers = range(len(found), partition.workers)
+    found += [program_memory(compile_server(partition, number, slots), partition.job) for number in servers]
     cluster = partition.cluster
     return [found[cluster.number_in_group(rank)] for rank in range(cluster.size)]

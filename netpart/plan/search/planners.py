@@ -20,8 +20,10 @@ from netpart.plan.search.local_search import improve_plan
 from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
 
-VARIANTS = 32
-"""Limit of the blocks after which a change of the cut is tried."""
+VARIANTS, FEWEST_VARIANTS = 32, 4
+"""Limits of the blocks after which a change of the cut is tried: for up to CROWD workers, and for many."""
+CROWD = 16
+"""Workers for which all variants are tried."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,16 @@ def _plan_hybrid(name: str, task: PlanningTask) -> PlannedLayout:
     """The registered scheme ``name``; in variants the layers before some block are cut on the batch instead."""
     names = [layer.name for layer in task.profile.layers]
     starts = [block.layers.start for block in group_layers(task.profile)][1:]
-    # Every k-th bound, rounded up, so that there are at most VARIANTS of them.
-    some = starts[:: -(-len(starts) // VARIANTS)] if starts else []
+    # Every k-th bound, rounded up, so that there are at most this number of them.
+    some = starts[:: -(-len(starts) // _most_variants(len(task.devices)))] if starts else []
     scheme = SCHEMES.get(name)
     return PlannedLayout(scheme, variants=tuple(hybrid_scheme(frozenset(names[:start]), scheme) for start in some))
+
+
+def _most_variants(workers: int) -> int:
+    """The most variants of a hybrid that are tried for this number of workers."""
+    # A rewrite has up to a bridge for each pair of workers, so the time for all variants stays about the same.
+    return max(FEWEST_VARIANTS, VARIANTS * CROWD**2 // max(workers, CROWD) ** 2)
 
 
 def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:

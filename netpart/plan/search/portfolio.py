@@ -31,6 +31,7 @@ from netpart.plan.search.proposal import (
     row_objective,
 )
 from netpart.plan.search.task import PlanningTask
+from netpart.progress import report_progress
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
@@ -119,7 +120,9 @@ class Portfolio:
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
             cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
-        for name, planner in PLANNERS.items():
+        planners = PLANNERS.items()
+        for number, (name, planner) in enumerate(planners, start=1):
+            report_progress(f"plan {number} of {len(planners)}: {name}")
             yield self.planned(name, planner)
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:

@@ -126,7 +126,7 @@ def best_of_all_workers(profile: NetProfile, levels: LinkLevels) -> float:
     return found
 
 
-@pytest.mark.parametrize(("counts",), sampled([((2, 2),), ((2, 1, 2),), ((3, 2),)], 3))
+@pytest.mark.parametrize("counts", sampled([pytest.param(counts) for counts in ((2, 2), (2, 1, 2), (3, 2))], 3))
 @settings(max_examples=example_count(12))
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 3))
 def test_no_pipeline_on_any_workers_of_hosts_is_faster(counts: tuple[int, ...], seed: int, length: int) -> None:
