@@ -8,7 +8,7 @@ from typing import Any
 
 from netpart.choices import OBJECTIVES, PROFIT, SECONDS
 from netpart.graph.partition import Partition
-from netpart.plan.search.planners import PlannedLayout
+from netpart.plan.search.planners import PlannedLayout, PlanProof
 from netpart.proto.reader import Job
 from netpart.spec import Placement
 
@@ -22,7 +22,8 @@ class ProposalRow:
 
     ``gap`` is that to the lower bound of the seconds. ``recompute``: activations are recomputed, as there is no room to
     keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
-    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound.
+    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound. ``proof`` is what a planner
+    of whole steps proved.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ProposalRow:
     refused: str = ""
     profit: tuple[float, float] | None = None
     makespan: tuple[float, float] | None = None
+    proof: PlanProof | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
         alike = placement_key(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
-            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **_best_figures(old.row, p.row))
+            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", proof=old.row.proof or p.row.proof, **_best_figures(old.row, p.row))
             allocated = p.layout is not None and p.layout.plan is not None
             found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:
