@@ -118,13 +118,10 @@ def _least_sums(arrays: Sequence[Array], extents: tuple[int, ...]) -> tuple[Arra
         return np.zeros(outer), np.zeros(outer, np.int16)
     if len(outer) == 0 or prod(extents) <= AT_ONCE:
         total = np.broadcast_to(sum(arrays[1:], arrays[0]), extents)
-        best = total.argmin(axis=-1)
+        best = np.asarray(total.argmin(axis=-1))
         return np.take_along_axis(total, best[..., None], axis=-1)[..., 0], best.astype(np.int16)
-    rows = [
-        _least_sums([a if a.shape[0] == 1 else a[i : i + 1] for a in arrays], (1, *extents[1:]))
-        for i in range(extents[0])
-    ]
-    return np.concatenate([costs for costs, _ in rows]), np.concatenate([best for _, best in rows])
+    rows = [_least_sums([a[min(i, a.shape[0] - 1)] for a in arrays], extents[1:]) for i in range(extents[0])]
+    return np.stack([costs for costs, _ in rows]), np.stack([best for _, best in rows])
 
 
 def _assign_back(gone: Sequence[_Eliminated]) -> dict[int, int]:

@@ -21,7 +21,7 @@ def layer_kind(net: Net, node: Node, rate: float) -> LayerKind:
     for param in conf.param:
         param.ClearField("name")
     return (
-        type(node.layer), conf.SerializeToString(deterministic=True), node.layer.inputs, node.layer.outputs,
+        type(node.layer), conf.SerializePartialToString(deterministic=True), node.layer.inputs, node.layer.outputs,
         net.trained[node.index], tuple(net.carries_gradient(node, k) for k in range(len(node.sources))),
         tuple(p.owner == node.index for p in node.params), node.layer.needs(node.layer.output.whole), rate,
     )  # fmt: skip

@@ -91,11 +91,11 @@ class _LayerPricer:
             for shard in stage.placement.shards:
                 pair = self.shard_work(stage, shard.region, shard.term)
                 work[:, shard.worker] += np.multiply(pair, self.pace[shard.worker])
-        inside, crossed = self.exchanges(c, stages)
+        inside, returned, crossed = self.exchanges(c, stages)
         sums, updates, summed = self.parameter_sums(stages)
         forward, backward = work.max(axis=1)
         again = forward if self.setting.recompute and self.trained else 0.0
-        back = backward + again + inside * self.trained
+        back = backward + again + returned
         return forward + inside, back, sums, updates, summed + crossed, self.memory(stages)
 
     def stages(self, c: int) -> Iterator[_Stage]:
@@ -119,9 +119,9 @@ class _LayerPricer:
         inputs = sum(flops for flops, want in zip(cost.inputs, wanted, strict=False) if want)
         return (inputs + cost.params) * self.trained
 
-    def exchanges(self, c: int, stages: list[_Stage]) -> tuple[float, float]:
-        """Seconds in one direction, and bytes in both, of what inner layers send to the parts of the layer."""
-        seconds = sent = 0.0
+    def exchanges(self, c: int, stages: list[_Stage]) -> tuple[float, float, float]:
+        """Seconds forward and backward, and bytes, of what inner layers send to the parts of the layer."""
+        seconds = back = sent = 0.0
         for depth, stage in enumerate(stages[:-1]):
             reader = stages[depth + 1]
             number = len(self.node.sources) + depth
@@ -136,10 +136,13 @@ class _LayerPricer:
                 (self.setting.links.sum_seconds(tuple(sorted(w)), size(box) * self.setting.width), len(w), size(box))
                 for box, w in groups.items()
             ]
-            seconds += summing * max((each for each, _, _ in costs), default=0.0)
+            returns = self.trained and stage.layer.has_gradient
+            longest = summing * max((each for each, _, _ in costs), default=0.0)
+            seconds += longest
+            back += longest * returns
             elements = sum(2 * summing * (count - 1) * box for _, count, box in costs)
-            sent += elements * self.setting.width * (1 + self.trained)
-        return seconds, sent
+            sent += elements * self.setting.width * (1 + returns)
+        return seconds, back, sent
 
     def parameter_sums(self, stages: list[_Stage]) -> tuple[float, float, float]:
         """Seconds of the sums of gradients, mean seconds of updates, bytes sent by the sums."""
