@@ -25,6 +25,10 @@ from netpart.plan.optimal.layer_prices import PricedLayer, PriceSetting, price_l
 from netpart.plan.optimal.transfer_tables import OutputReader, TransferTable, transfer_table
 from netpart.spec import RECORD
 
+MOST_WEIGHTS = 12
+"""Weights that are tried for the largest bound, after 0 and 1."""
+CLOSE = 1e-6
+"""Relative distance of two bounds that count as equal."""
 Assignment = dict[int, int]
 """The number of the choice of each variable; a variable is the first of some tied nodes."""
 
@@ -168,8 +172,34 @@ class PlanSpace:
                 self._sums[key] = table.forward + (1 - weight) * table.backward
             yield CostTable(found.scope, self._sums[key])
 
-    def additive_seconds(self, assignment: Assignment) -> float:
-        """The step of a plan if all workers wait for each other after every layer."""
+    def tightest_bounds(self, memory: float = 0.0) -> list[WeightedBound]:
+        """Bounds for several weights, the largest last.
+
+        A plan's sum of tables is a line over the weight, and the bound is the lowest of all lines. So the next weight is
+        where the lines of the plans on both sides meet, until no line is lower there.
+        """
+        memo = EliminationMemo()
+        found = {weight: self.bound(weight, memory, memo) for weight in (0.0, 1.0)}
+        low, high = 0.0, 1.0
+        for _ in range(MOST_WEIGHTS):
+            (f, g), (h, i) = (self.weighted_line(found[w].assignment, memory) for w in (low, high))
+            # The lines are f + g w and h + i w. If they do not cross between, one end is the best weight.
+            if g <= 0 or i >= 0 or not low < (weight := (h - f) / (g - i)) < high:
+                break
+            found[weight] = self.bound(weight, memory, memo)
+            if found[weight].seconds >= (f + g * weight) * (1 - CLOSE):
+                break
+            low, high = (weight, high) if self.weighted_line(found[weight].assignment, memory)[1] > 0 else (low, weight)
+        return sorted(found.values(), key=lambda each: each.seconds)
+
+    def weighted_line(self, assignment: Assignment, memory: float = 0.0) -> tuple[float, float]:
+        """The sum of tables of a plan with weight 0, and its growth with the weight."""
+        forward, backward, sums, updates = self.plan_figures(assignment)
+        peak = (self.priced(n).memory[assignment[self.leaders[n]]].max() for n in self.variables_of_all())
+        return forward + backward + updates + memory * sum(peak), sums - backward
+
+    def plan_figures(self, assignment: Assignment) -> tuple[float, float, float, float]:
+        """F, B, S and U of a plan."""
         passes = np.zeros(2)
         sums = updates = 0.0
         for n in self.variables_of_all():
@@ -180,7 +210,12 @@ class PlanSpace:
         for found in self.transfers:
             at = tuple(assignment[v] for v in found.scope)
             passes += self.tables[found.key].forward[at], self.tables[found.key].backward[at]
-        return float(passes[0] + max(passes[1], sums) + updates)
+        return float(passes[0]), float(passes[1]), float(sums), float(updates)
+
+    def additive_seconds(self, assignment: Assignment) -> float:
+        """The step of a plan if all workers wait for each other after every layer."""
+        forward, backward, sums, updates = self.plan_figures(assignment)
+        return forward + max(backward, sums) + updates
 
     def moved_bytes(self, assignment: Assignment) -> float:
         """Bytes that a step of a plan sends between workers."""

@@ -14,12 +14,9 @@ from time import monotonic
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
 from netpart.plan.optimal.cut_choices import CutChoice
-from netpart.plan.optimal.elimination import EliminationMemo
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 
-WEIGHTS = (0.0, 1.0, 0.5)
-"""Weights of the sums of gradients: 0 if backward hides all of them, 1 if they hide all of backward."""
 MOST_WORKERS = 16
 """Workers for which tables of all choices are small enough."""
 CLOSE = 1e-3
@@ -78,9 +75,9 @@ class PlanSearch:
         best_gap = float("inf")
         while True:
             self.rounds += 1
-            found = [self.space.bound(weight, memory, EliminationMemo()) for weight in WEIGHTS]
-            self.bound = max(each.seconds for each in found)
-            fresh = [each.assignment for each in found if self._is_new(each.assignment)]
+            found = self.space.tightest_bounds(memory)
+            self.bound = found[-1].seconds
+            fresh = [each.assignment for each in reversed(found) if self._is_new(each.assignment)]
             for assignment in fresh:
                 self._price(assignment)
                 if monotonic() > self.ends:
