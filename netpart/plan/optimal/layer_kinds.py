@@ -6,14 +6,17 @@ they are of one kind and read the same outputs, or outputs of tied layers: the q
 
 from __future__ import annotations
 
-from netpart.graph.net import Net, Node, Source
+from collections.abc import Container
+
+from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.proto.job_pb2 import LayerProto
 
 LayerKind = tuple[object, ...]
 
 
-def layer_kind(net: Net, node: Node, rate: float) -> LayerKind:
-    """A key that is equal for layers of one kind; ``rate`` is the work per counted FLOP."""
+def layer_kind(net: Net, node: Node, rate: float, shared: Container[Parameter]) -> LayerKind:
+    """A key that is equal for layers of one kind; ``rate`` is the work per counted FLOP, ``shared`` are the parameters
+    that several layers use."""
     conf = LayerProto()
     conf.CopyFrom(node.conf)
     conf.ClearField("name")
@@ -23,7 +26,7 @@ def layer_kind(net: Net, node: Node, rate: float) -> LayerKind:
     return (
         type(node.layer), conf.SerializePartialToString(deterministic=True), node.layer.inputs, node.layer.outputs,
         net.trained[node.index], tuple(net.carries_gradient(node, k) for k in range(len(node.sources))),
-        tuple(p.owner == node.index for p in node.params), node.layer.needs(node.layer.output.whole), rate,
+        tuple(p.owner == node.index for p in node.params), tuple(p in shared for p in node.params), node.layer.needs(node.layer.output.whole), rate,
     )  # fmt: skip
 
 

@@ -3,13 +3,13 @@ parameters, updates, and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from netpart.graph.net import Net, Node
+from netpart.graph.net import Net, Parameter
 from netpart.graph.passes.expand import inner_placement
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer, ParamSpec
@@ -53,9 +53,12 @@ class PriceSetting:
     kernels: type[Kernels]
 
 
-def price_layer(net: Net, arrays: ChoiceArrays, setting: PriceSetting) -> PricedLayer:
-    """The prices of all choices of the layer of ``arrays``, a node of ``net``."""
-    pricer = _LayerPricer(net, arrays, setting)
+def price_layer(
+    net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter] = ()
+) -> PricedLayer:
+    """The prices of all choices of the layer of ``arrays``, a node of ``net``; without the sums of gradients of
+    ``shared`` parameters."""
+    pricer = _LayerPricer(net, arrays, setting, shared)
     columns = zip(*(pricer.price_choice(c) for c in range(len(arrays.choices))), strict=True)
     return PricedLayer(*(np.asarray(column) for column in columns))
 
@@ -69,16 +72,23 @@ class _Stage:
     inner: bool
 
 
+def bucket_seconds(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> float:
+    """Seconds of the sum of a gradient, with its share of the fixed cost of a bucket."""
+    fixed = links.sum_seconds(workers, 1.0)
+    return links.sum_seconds(workers, nbytes) - fixed * (1 - min(1.0, nbytes / BUCKET))
+
+
 class _LayerPricer:
     """The pricing of one layer."""
 
-    def __init__(self, net: Net, arrays: ChoiceArrays, setting: PriceSetting) -> None:
+    def __init__(
+        self, net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter]
+    ) -> None:
         node = arrays.node
         self.arrays, self.setting, self.node = arrays, setting, node
         self.trained = net.trained[node.index]
         self.wanted = [net.carries_gradient(node, k) for k in range(len(node.sources))]
-        # A shared parameter is counted at its owner only.
-        self.owned = {p.spec.key for p in node.params if p.owner == node.index}
+        self.owned = {p.spec.key for p in node.params if p not in shared}
         self.costs: dict[tuple[int, Region, Region | None], tuple[float, float]] = {}
         rate = setting.rates.get(node.name, 1.0)
         self.pace = [rate / device.speed for device in setting.devices.devices]
@@ -154,15 +164,10 @@ class _LayerPricer:
                         nbytes = size(box) * self.setting.width
                         moved += self.updated_bytes(size(box), len(workers), whole)
                         if not whole:
-                            seconds += self.bucket_seconds(workers, nbytes)
+                            seconds += bucket_seconds(self.setting.links, workers, nbytes)
                             sent += 2 * (len(workers) - 1) * nbytes
         streaming = sum(device.streaming for device in self.setting.devices.devices)
         return seconds, (moved + 6 * sent) / streaming, sent
-
-    def bucket_seconds(self, workers: tuple[int, ...], nbytes: float) -> float:
-        """Seconds of the sum of a gradient, with its share of the fixed cost of a bucket."""
-        fixed = self.setting.links.sum_seconds(workers, 1.0)
-        return self.setting.links.sum_seconds(workers, nbytes) - fixed * (1 - min(1.0, nbytes / BUCKET))
 
     def updated_bytes(self, elements: int, holders: int, whole: bool) -> float:
         """Bytes that all holders of a region of a parameter read and write to update it."""

@@ -4,7 +4,7 @@
 
 is the price of ``predict_step`` if all workers wait for each other after every layer. F, B, S and U are sums over
 layers and over outputs: a table for each layer over its choices, and a table for each output over the choices of its
-layer and of its readers. For any weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U, which is a sum of
+layer and of its readers. The sums of the first layer that learns count for B too: backward ends with them. For any weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U, which is a sum of
 tables too. So its minimum is a bound for all plans, and the largest of several such bounds the best of them.
 """
 
@@ -16,12 +16,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from netpart.graph.net import Net, Source
+from netpart.graph.net import Net, Parameter, Source
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
 from netpart.plan.optimal.cut_choices import CutChoice, layer_choices, worker_meshes
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, Scope, minimise_sum
 from netpart.plan.optimal.layer_kinds import LayerKind, layer_kind, tied_layers
-from netpart.plan.optimal.layer_prices import PricedLayer, PriceSetting, price_layer
+from netpart.plan.optimal.layer_prices import PricedLayer, PriceSetting, bucket_seconds, price_layer
+from netpart.plan.optimal.shared_sums import (
+    SummedCell,
+    joint_table,
+    parameter_uses,
+    shared_parameters,
+)
 from netpart.plan.optimal.transfer_tables import OutputReader, TransferTable, transfer_table
 from netpart.spec import RECORD
 
@@ -42,6 +48,17 @@ class OutputTransfers:
     output: int
     scope: Scope
     key: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class JointSums:
+    """The sums of gradients of a parameter that the layers of two variables share: seconds and bytes. ``last``: no
+    backward pass hides them."""
+
+    scope: Scope
+    seconds: Array
+    sent: Array
+    last: bool
 
 
 @dataclass(frozen=True)
@@ -66,7 +83,11 @@ class PlanSpace:
 
     def __post_init__(self) -> None:
         rates = self.setting.rates
-        self.kinds = [layer_kind(self.net, node, rates.get(node.name, 1.0)) for node in self.net.nodes]
+        self.shared = shared_parameters(self.net)
+        nodes = self.net.nodes
+        self.kinds = [layer_kind(self.net, node, rates.get(node.name, 1.0), self.shared) for node in nodes]
+        learning = (n.index for n in nodes if self.net.trained[n.index] and not all(s.read_only for s in n.layer.params))
+        self.last = next(learning, -1)
         self.leaders = tied_layers(self.net, self.kinds)
         self.meshes = worker_meshes(self.setting.devices)
         self._choices: dict[LayerKind, list[CutChoice]] = {}
@@ -79,6 +100,7 @@ class PlanSpace:
         ]
         self.sizes = {v: len(self.choices(v)) for v in self.variables}
         self.transfers = [found for node in self.variables_of_all() for found in self._node_transfers(node)]
+        self.joint_sums = [found for item in self.shared.items() for found in self._joint_sums(*item)]
 
     def is_record(self, n: int) -> bool:
         """True for a node of opaque records, which go where their readers are."""
@@ -107,8 +129,24 @@ class PlanSpace:
         """The prices of the choices of node ``n``."""
         key = self.kinds[n], self.kinds[self.leaders[n]]
         if key not in self._priced:
-            self._priced[key] = price_layer(self.net, self.arrays(n), self.setting)
+            self._priced[key] = price_layer(self.net, self.arrays(n), self.setting, self.shared)
         return self._priced[key]
+
+    def _joint_sums(self, parameter: Parameter, users: list[int]) -> Iterator[JointSums]:
+        """The sums of a parameter that two layers share; of those that more share, none are counted."""
+        leaders = [self.leaders[n] for n in users]
+        if len(set(leaders)) != 2 or len(users) != 2 or not any(self.net.trained[n] for n in users):
+            self.proved = self.proved and not any(self.net.trained[n] for n in users)
+            return
+        links, width = self.setting.links, self.setting.width
+
+        def price(cells: list[SummedCell]) -> tuple[float, float]:
+            seconds = sum(bucket_seconds(links, cell.workers, cell.elements * width) for cell in cells)
+            return seconds, sum(2 * (len(cell.workers) - 1) * cell.elements * width for cell in cells)
+
+        slots = [self.net.nodes[n].params.index(parameter) for n in users]
+        table = joint_table(*(parameter_uses(self.arrays(n), k) for n, k in zip(users, slots, strict=True)), price)
+        yield JointSums(tuple(leaders), table[..., 0], table[..., 1], self.last in users)
 
     def _node_transfers(self, n: int) -> Iterator[OutputTransfers]:
         """The transfers of each output of node ``n`` that others read."""
@@ -151,18 +189,22 @@ class PlanSpace:
 
     def bound(self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None) -> WeightedBound:
         """The least sum of tables for ``weight``; ``memory`` seconds for each byte of a worker's memory are added."""
-        tables = [*self._layer_tables(weight, memory), *self._output_tables(weight)]
+        tables = [*self._layer_tables(weight, memory), *self._output_tables(weight), *self._joint_tables(weight)]
         return WeightedBound(*minimise_sum(tables, self.sizes, memo))
 
     def _layer_tables(self, weight: float, memory: float) -> Iterator[CostTable]:
         for n in self.variables_of_all():
             priced = self.priced(n)
-            key = (self.kinds[n], self.kinds[self.leaders[n]], weight, memory)
+            key = (self.kinds[n], self.kinds[self.leaders[n]], weight, memory, n == self.last)
             if key not in self._sums:
                 spent = memory * priced.memory.max(axis=1)
-                passes = priced.forward + (1 - weight) * priced.backward
+                passes = priced.forward + (1 - weight) * (priced.backward + priced.sums * (n == self.last))
                 self._sums[key] = passes + weight * priced.sums + priced.updates + spent
             yield CostTable((self.leaders[n],), self._sums[key])
+
+    def _joint_tables(self, weight: float) -> Iterator[CostTable]:
+        for found in self.joint_sums:
+            yield CostTable(found.scope, found.seconds * (1.0 if found.last else weight))
 
     def _output_tables(self, weight: float) -> Iterator[CostTable]:
         for found in self.transfers:
@@ -206,10 +248,15 @@ class PlanSpace:
             priced, c = self.priced(n), assignment[self.leaders[n]]
             passes += priced.forward[c], priced.backward[c]
             sums += priced.sums[c]
+            passes[1] += priced.sums[c] * (n == self.last)
             updates += priced.updates[c]
         for found in self.transfers:
             at = tuple(assignment[v] for v in found.scope)
             passes += self.tables[found.key].forward[at], self.tables[found.key].backward[at]
+        for joint in self.joint_sums:
+            seconds = joint.seconds[tuple(assignment[v] for v in joint.scope)]
+            sums += seconds
+            passes[1] += seconds * joint.last
         return float(passes[0]), float(passes[1]), float(sums), float(updates)
 
     def additive_seconds(self, assignment: Assignment) -> float:
@@ -223,6 +270,7 @@ class PlanSpace:
         for found in self.transfers:
             at = tuple(assignment[v] for v in found.scope)
             sent += self.tables[found.key].sent[at] + self.tables[found.key].returned[at]
+        sent += sum(joint.sent[tuple(assignment[v] for v in joint.scope)] for joint in self.joint_sums)
         return float(sent)
 
     def is_joint(self, found: OutputTransfers) -> bool:
