@@ -133,7 +133,7 @@ class _LayerPricer:
         """Seconds forward and backward, and bytes, of what inner layers send to the parts of the layer."""
         seconds = back = sent = 0.0
         for depth, stage in enumerate(stages[:-1]):
-            reader = stages[depth + 1]
+            reader = stages[-1]  # the layer reads the results of all inner ones, after its own sources
             number = len(self.node.sources) + depth
             groups: dict[Region, list[int]] = {}
             for shard in self.arrays.placements[c].shards:
