@@ -93,7 +93,9 @@ def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Ro
         job.proto.neuralnet.layer[0].store_conf.batchsize[:] = [2]
     devices = devices_of(kind, workers)
     started = perf_counter()
-    task = PlanningTask(profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto)), devices, limit=limit)
+    task = PlanningTask(
+        profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto)), devices, limit=limit
+    )
     timed = dict[str, float]()
     portfolio = _TimedPortfolio(job, task, timed)
     rows = {each: row for row in portfolio.rows for each in row.name.split(", ") if not row.refused}

@@ -81,9 +81,7 @@ def bucket_seconds(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -
 class _LayerPricer:
     """The pricing of one layer."""
 
-    def __init__(
-        self, net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter]
-    ) -> None:
+    def __init__(self, net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter]) -> None:
         node = arrays.node
         self.arrays, self.setting, self.node = arrays, setting, node
         self.trained = net.trained[node.index]

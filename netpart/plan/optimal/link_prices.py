@@ -38,9 +38,7 @@ class LinkPrices:
     @cached_property
     def delays(self) -> Array:
         """[s, t]: seconds from the start of a message until its first byte arrives."""
-        return self._of_pairs(
-            lambda a, b: self.devices.between((a, b)).latency + self.devices.between((a, b)).overhead
-        )
+        return self._of_pairs(lambda a, b: self.devices.between((a, b)).latency + self.devices.between((a, b)).overhead)
 
     def _of_pairs(self, price) -> Array:  # type: ignore[no-untyped-def]
         """[s, t]: ``price`` of each two workers, 0 within one."""

@@ -86,7 +86,9 @@ class PlanSpace:
         self.shared = shared_parameters(self.net)
         nodes = self.net.nodes
         self.kinds = [layer_kind(self.net, node, rates.get(node.name, 1.0), self.shared) for node in nodes]
-        learning = (n.index for n in nodes if self.net.trained[n.index] and not all(s.read_only for s in n.layer.params))
+        learning = (
+            n.index for n in nodes if self.net.trained[n.index] and not all(s.read_only for s in n.layer.params)
+        )
         self.last = next(learning, -1)
         self.leaders = tied_layers(self.net, self.kinds)
         self.meshes = worker_meshes(self.setting.devices)
@@ -95,9 +97,7 @@ class PlanSpace:
         self._priced: dict[tuple[LayerKind, LayerKind], PricedLayer] = {}
         self._sums: dict[tuple[object, ...], Array] = {}
         self._versions: Counter[tuple[object, ...]] = Counter()
-        self.variables = [
-            n for n, leader in enumerate(self.leaders) if n == leader and not self.is_record(n)
-        ]
+        self.variables = [n for n, leader in enumerate(self.leaders) if n == leader and not self.is_record(n)]
         self.sizes = {v: len(self.choices(v)) for v in self.variables}
         self.transfers = [found for node in self.variables_of_all() for found in self._node_transfers(node)]
         self.joint_sums = [found for item in self.shared.items() for found in self._joint_sums(*item)]
@@ -180,9 +180,7 @@ class PlanSpace:
 
     def _transfer_table(self, n: int, output: int, slots: list[tuple[int, int]]) -> TransferTable:
         """The table of one output with an axis for each reader."""
-        readers = [
-            OutputReader(self.arrays(r), k, self.net.carries_gradient(self.net.nodes[r], k)) for r, k in slots
-        ]
+        readers = [OutputReader(self.arrays(r), k, self.net.carries_gradient(self.net.nodes[r], k)) for r, k in slots]
         # Only labels are whole numbers of another width; they have no gradient.
         width = 4 if self.net.nodes[n].layer.outputs[output].dtype != "float" else self.setting.width
         return transfer_table(self.arrays(n), output, readers, self.setting.links, width)

@@ -93,9 +93,7 @@ def _crossing_sizes(source: ChoiceArrays, c: int, regions: Array, needs: Array) 
 class _Flow:
     """What the choices of one reader take from choice ``c`` of the source, and which of it returns a gradient."""
 
-    def __init__(
-        self, source: ChoiceArrays, c: int, regions: Array, of: _ReaderClasses, reader: OutputReader
-    ) -> None:
+    def __init__(self, source: ChoiceArrays, c: int, regions: Array, of: _ReaderClasses, reader: OutputReader) -> None:
         self.sizes = _crossing_sizes(source, c, regions, of.needs)
         self.gradient = reader.gradient
         first = np.broadcast_to(of.firsts[:, :, None], self.sizes.shape)
@@ -115,7 +113,10 @@ def _are_paired(source: ChoiceArrays, c: int, sizes: Array, of: _ReaderClasses) 
     """[u]: True if every replica of a class of the source is read once by each class of the reader that reads one."""
     # [u, t, s]: how many replicas of t's class read from s.
     counts = np.einsum("uta,uas->uts", of.together.astype(np.int64), (sizes > 0).astype(np.int64))
-    leader = [int(np.flatnonzero(source.together[c, s])[0]) if source.together[c, s].any() else s for s in range(source.workers)]
+    leader = [
+        int(np.flatnonzero(source.together[c, s])[0]) if source.together[c, s].any() else s
+        for s in range(source.workers)
+    ]
     return np.asarray((counts <= 1).all(axis=(1, 2)) & (counts == counts[:, :, leader]).all(axis=(1, 2)))
 
 

@@ -62,7 +62,12 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
         alike = placement_key(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
-            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", proof=old.row.proof or p.row.proof, **_best_figures(old.row, p.row))
+            row = replace(
+                old.row,
+                name=f"{old.row.name}, {p.row.name}",
+                proof=old.row.proof or p.row.proof,
+                **_best_figures(old.row, p.row),
+            )
             allocated = p.layout is not None and p.layout.plan is not None
             found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:
