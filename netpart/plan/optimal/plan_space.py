@@ -11,7 +11,7 @@ tables too. So its minimum is a bound for all plans, and the largest of several 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,10 +31,6 @@ from netpart.plan.optimal.shared_sums import (
 from netpart.plan.optimal.transfer_tables import OutputReader, TransferTable, transfer_table
 from netpart.spec import RECORD
 
-MOST_WEIGHTS = 12
-"""Weights that are tried for the largest bound, after 0 and 1."""
-CLOSE = 1e-6
-"""Relative distance of two bounds that count as equal."""
 Assignment = dict[int, int]
 """The number of the choice of each variable; a variable is the first of some tied nodes."""
 
@@ -185,9 +181,12 @@ class PlanSpace:
         width = 4 if self.net.nodes[n].layer.outputs[output].dtype != "float" else self.setting.width
         return transfer_table(self.arrays(n), output, readers, self.setting.links, width)
 
-    def bound(self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None) -> WeightedBound:
-        """The least sum of tables for ``weight``; ``memory`` seconds for each byte of a worker's memory are added."""
-        tables = [*self._layer_tables(weight, memory), *self._output_tables(weight), *self._joint_tables(weight)]
+    def bound(
+        self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None, only: Iterable[CostTable] = ()
+    ) -> WeightedBound:
+        """The least sum of tables for ``weight``; ``memory`` seconds for each byte of a worker's memory are added, and
+        the tables ``only``, which are infinite for choices that are excluded."""
+        tables = [*self._layer_tables(weight, memory), *self._output_tables(weight), *self._joint_tables(weight), *only]
         return WeightedBound(*minimise_sum(tables, self.sizes, memo))
 
     def _layer_tables(self, weight: float, memory: float) -> Iterator[CostTable]:
@@ -211,26 +210,6 @@ class PlanSpace:
             if key not in self._sums:
                 self._sums[key] = table.forward + (1 - weight) * table.backward
             yield CostTable(found.scope, self._sums[key])
-
-    def tightest_bounds(self, memory: float = 0.0) -> list[WeightedBound]:
-        """Bounds for several weights, the largest last.
-
-        A plan's sum of tables is a line over the weight, and the bound is the lowest of all lines. So the next weight is
-        where the lines of the plans on both sides meet, until no line is lower there.
-        """
-        memo = EliminationMemo()
-        found = {weight: self.bound(weight, memory, memo) for weight in (0.0, 1.0)}
-        low, high = 0.0, 1.0
-        for _ in range(MOST_WEIGHTS):
-            (f, g), (h, i) = (self.weighted_line(found[w].assignment, memory) for w in (low, high))
-            # The lines are f + g w and h + i w. If they do not cross between, one end is the best weight.
-            if g <= 0 or i >= 0 or not low < (weight := (h - f) / (g - i)) < high:
-                break
-            found[weight] = self.bound(weight, memory, memo)
-            if found[weight].seconds >= (f + g * weight) * (1 - CLOSE):
-                break
-            low, high = (weight, high) if self.weighted_line(found[weight].assignment, memory)[1] > 0 else (low, weight)
-        return sorted(found.values(), key=lambda each: each.seconds)
 
     def weighted_line(self, assignment: Assignment, memory: float = 0.0) -> tuple[float, float]:
         """The sum of tables of a plan with weight 0, and its growth with the weight."""

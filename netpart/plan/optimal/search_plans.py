@@ -13,14 +13,17 @@ from time import monotonic
 
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
+from netpart.plan.optimal.branching import BranchSearch
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 
 MOST_WORKERS = 16
 """Workers for which tables of all choices are small enough."""
-CLOSE = 1e-3
+CLOSE = 2e-3
 """A gap at which the search ends."""
+PRICED = 3
+"""Plans of a round that are partitioned."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,21 @@ class PlanSearch:
 
     def _search_rounds(self, memory: float) -> None:
         """Solve, price and correct until nothing new is found or the time is up."""
-        best_gap = float("inf")
         while True:
             self.rounds += 1
-            found = self.space.tightest_bounds(memory)
-            self.bound = found[-1].seconds
-            fresh = [each.assignment for each in reversed(found) if self._is_new(each.assignment)]
+            found = BranchSearch(self.space, memory, CLOSE, self._is_late)
+            self.bound = found.bound if memory == 0 else self.bound
+            fresh = [each for each in found.by_seconds() if self._is_new(each)][:PRICED]
             for assignment in fresh:
                 self._price(assignment)
-                if monotonic() > self.ends:
+                if self._is_late():
                     return
-            best_gap = self.gap
-            if not fresh or best_gap < CLOSE:
+            if not fresh or self.gap < CLOSE:
                 return
+
+    def _is_late(self) -> bool:
+        """True when the time is up."""
+        return monotonic() > self.ends
 
     def _is_new(self, assignment: Assignment) -> bool:
         """True for a plan that was not priced before."""
