@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.plan.price.devices import Devices
+    from netpart.proto.reader import Job
 
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 
@@ -47,3 +48,21 @@ def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devi
     # Pairs with a link of their own too; latencies stay as they are.
     links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
     return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)
+
+
+def adopt_hosts(job: Job, path: Path | None) -> Job:
+    """``job`` with the devices, links and hosts of the file ``path``, if that has hosts: collectives depend on them."""
+    from dataclasses import replace
+
+    from netpart.proto.job_pb2 import JobProto
+    from netpart.proto.reader import read_job
+
+    cluster = read_job(path).proto.cluster if path else None
+    if cluster is None or not cluster.host:
+        return job
+    proto = JobProto()
+    proto.CopyFrom(job.proto)
+    for name in ("device", "link", "host"):
+        proto.cluster.ClearField(name)
+        getattr(proto.cluster, name).extend(getattr(cluster, name))
+    return replace(job, proto=proto)

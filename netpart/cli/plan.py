@@ -122,10 +122,11 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.devices import adopt_hosts
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
 
-    job = load_job(args, provide=args.by == "profile")
+    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
     task, rates = _planning_task(args, job)
     portfolio = Portfolio(job, task, rates, args.micro_batches)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row

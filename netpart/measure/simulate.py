@@ -10,7 +10,7 @@ from threading import Thread
 
 import numpy as np
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
@@ -33,10 +33,10 @@ FOREVER = inf
 
 @dataclass
 class Simulation:
-    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``."""
+    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``, one or a network."""
 
     cut: Partition
-    link: LinkCost
+    link: LinkCost | Network
     speeds: Sequence[float]
     players: list[Player] = field(init=False)
     errors: list[BaseException] = field(init=False, default_factory=list)
@@ -45,7 +45,8 @@ class Simulation:
         self.clocks = SimulatedClocks(self.speeds)
         self.kernels = job_kernel_class(self.cut.job)
         self.xp, _ = array_module(self.kernels.runs_on)
-        self.transports = simulated_transports(self.clocks, self.link)
+        whole = self.link if isinstance(self.link, Network) else one_link_network(self.cut.workers, self.link)
+        self.transports = simulated_transports(self.clocks, whole)
         self.players = [self.player(worker) for worker in range(self.cut.workers)]
         initialise_players(self.players, self.cut.job)
 
@@ -144,7 +145,7 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
 
 
 def simulate_partition(
-    cut: Partition, steps: int, link: LinkCost, speeds: Sequence[float] = (), flops: float = 0.0
+    cut: Partition, steps: int, link: LinkCost | Network, speeds: Sequence[float] = (), flops: float = 0.0
 ) -> ProfiledRun:
     """Time a step of ``cut`` without real workers; return figures and timeline like ``profile_job`` does for real ones.
 

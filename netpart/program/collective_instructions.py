@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 
 from netpart.collectives import GRADIENT
+from netpart.collectives.cluster_network import network_of_hosts
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from netpart.graph.graph import Collective
 from netpart.graph.holdings import Bucket
@@ -36,9 +37,10 @@ class HeldRegion:
 class ExchangeFactory:
     """Builder of exchanges with the algorithm and element size that the job sets."""
 
-    def __init__(self, job: JobProto) -> None:
+    def __init__(self, job: JobProto, workers: int = 0) -> None:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()
         self.width = float_size(job)
+        self.network = network_of_hosts(job.cluster, workers)
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
         """The Exchange of a collective of a graph, or of its gradient if ``backward``."""
@@ -46,11 +48,12 @@ class ExchangeFactory:
         blocks = found.blocks
         if backward:
             kind, blocks = GRADIENT[kind], _transpose_blocks(blocks) if kind == ALL_TO_ALL else blocks
-        return plan_exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
+        width = item_size(found.dtype, self.width)
+        return plan_exchange(kind, found.members, found.region, blocks, self.wanted, width, self.network)
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
         """The Exchange that sums a tensor over ``members``."""
-        return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
+        return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width), self.network)
 
     def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
         """The Exchange that sums a bucket's gradients; of a sharded bucket also the one that gathers new values."""
@@ -61,7 +64,8 @@ class ExchangeFactory:
         homes = bucket.homes
         itemsize = item_size(FLOAT, self.width)
         scatter, gather = (
-            plan_exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
+            plan_exchange(kind, members, box, homes, self.wanted, itemsize, self.network)
+            for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
         # The gathered values answer the scattered addends: they prove that the addends have been read.
         return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}

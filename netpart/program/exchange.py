@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from netpart.choices import NCCL
+from netpart.choices import HIERARCHICAL, NCCL
 from netpart.collectives import (
     Schedule,
     choose_algorithm,
@@ -17,6 +17,7 @@ from netpart.collectives import (
     cut_into_blocks,
     returned_messages,
 )
+from netpart.collectives.network import HostPath, Network
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
@@ -29,6 +30,7 @@ class Exchange:
     ``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one. ``answer`` are the
     messages of a second exchange, which returns what was computed from the sums of this one. A member that sends one of
     them has read all that it received in this exchange. Every member waits for them before it starts this one again.
+    ``paths`` are the hosts of the members, if the algorithm depends on these.
     """
 
     kind: str
@@ -36,6 +38,7 @@ class Exchange:
     members: tuple[int, ...]
     blocks: Blocks
     answer: Schedule = ()
+    paths: tuple[HostPath, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -45,7 +48,7 @@ class Exchange:
     @cached_property
     def schedule(self) -> Schedule:
         """The messages; empty ones are not sent."""
-        found = collective_schedule(self.kind, self.algorithm, len(self.members))
+        found = collective_schedule(self.kind, self.algorithm, len(self.members), self.paths)
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
@@ -92,14 +95,18 @@ class Exchange:
 
 
 def plan_exchange(
-    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
-) -> Exchange:
+    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int,
+    network: Network | None = None,
+) -> Exchange:  # fmt: skip
     """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
+    ``network`` is that of all workers, if it has hosts. ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
     ``region`` is cut into as many blocks as the algorithm needs.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
-    algorithm = choose_algorithm(kind, n, nbytes, wanted)
-    return Exchange(kind, algorithm, members, blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n)))
+    network = network and network.part(members)
+    algorithm = choose_algorithm(kind, n, nbytes, wanted, network)
+    found = blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n))
+    paths = network.paths if network and algorithm == HIERARCHICAL else ()
+    return Exchange(kind, algorithm, members, found, paths=paths)

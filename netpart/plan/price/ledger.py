@@ -27,13 +27,14 @@ from netpart.spec import INT, extent, size, whole_region
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """Bytes that cross from ``source`` to ``target`` on one channel in one step."""
+    """Bytes that cross from ``source`` to ``target`` on one channel in one step; of a collective, these ``blocks``."""
 
     name: str
     channel: Channel
     source: int
     target: int
     nbytes: int
+    blocks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Ledger:
 
 def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
     """The messages of one step (one mini-batch) of ``phase`` within ``group``, and to and from servers, in bytes."""
-    exchanges = ExchangeFactory(partition.job)
+    exchanges = ExchangeFactory(partition.job, partition.workers)
     code = PHASE_CODES[phase]
     entries: list[LedgerEntry] = []
     for m, micro in enumerate(partition.phases[phase]):
@@ -171,4 +172,6 @@ def _exchange_entries(name: str, channel: Channel, found: Exchange, width: int) 
     for index, m in enumerate(found.schedule):
         source = found.members[m.source]
         target = found.members[m.target]
-        yield LedgerEntry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)
+        nbytes = found.elements(m.blocks) * width
+        # In a swap both members send their own addends at once: these blocks wait for nothing.
+        yield LedgerEntry(name, channel._replace(chunk=index), source, target, nbytes, () if m.own else m.blocks)

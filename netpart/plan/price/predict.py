@@ -21,16 +21,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 from typing import NamedTuple
 
 from netpart.choices import DELAYED
-from netpart.collectives.price import schedule_seconds as price_of
-from netpart.collectives.schedule import BlockMessage
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
 from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.plan.price.transfers import (
+    connected_workers,
+    entry_arrivals,
+    entry_messages,
+    handling_seconds,
+    port_seconds,
+)
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Way
 from netpart.program.kernel_choice import job_kernel_class
@@ -46,6 +52,8 @@ Key = tuple[int, int]
 Work = defaultdict[Key, float]
 """Seconds of each key."""
 
+NORM = -1
+"""The number of the gradient norm's sum among those of buckets."""
 SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
 """Messages that carry gradients of parameters, updated values, or the gradient norm."""
 
@@ -74,7 +82,9 @@ def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, flo
     forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
     backward = _pass_seconds(micros[0].graph, work[1], later, moves[1], reverse=True)
     computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    paces = [seconds + handled for seconds, handled in zip(computing, _handling_seconds(first, devices), strict=True)]
+    messages = entry_messages(first)
+    # The ports of hosts have a pace too: a port passes one message after another.
+    paces = [port_seconds(messages, devices), *map(add, computing, handling_seconds(messages, devices))]
     sums = [e for e in entries if e.channel.way in SUMS]
     left = _unhidden_seconds(sums, backward * len(micros), devices) + max(_streaming_seconds(partition, sums, devices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
@@ -104,10 +114,12 @@ def _computing_seconds(
 
 
 class LayerTransfer(NamedTuple):
-    """Seconds that a layer's output, or its gradient, is in flight, and the seconds that it keeps each worker busy."""
+    """The transfer of a layer's output, or its gradient. By worker: the seconds until the last message to it has
+    arrived, the seconds that messages keep it busy, and the workers that it exchanges any with."""
 
-    seconds: float
-    handled: tuple[float, ...]
+    arrivals: Sequence[float]
+    handled: Sequence[float]
+    peers: Mapping[int, set[int]]
 
 
 def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: Devices) -> dict[int, LayerTransfer]:
@@ -121,17 +133,10 @@ def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: D
 def _time_transfer(entries: Sequence[LedgerEntry], devices: Devices) -> LayerTransfer:
     """The transfer for ``entries``. No worker is busy for longer than it lasts: it receives messages while others
     leave."""
-    seconds = _delivery_seconds(entries, devices)
-    return LayerTransfer(seconds, tuple(min(seconds, busy) for busy in _handling_seconds(entries, devices)))
-
-
-def _delivery_seconds(entries: Sequence[LedgerEntry], devices: Devices) -> float:
-    """Seconds until the last message has arrived, sent in order over the slowest link among the workers."""
-    workers = sorted({w for e in entries for w in (e.source, e.target)})
-    # A schedule numbers its members from 0.
-    place = {w: i for i, w in enumerate(workers)}
-    schedule = tuple(BlockMessage(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
-    return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
+    messages = entry_messages(entries)
+    arrivals = entry_arrivals(entries, devices)
+    handled = [min(max(arrivals), busy) for busy in handling_seconds(messages, devices)]
+    return LayerTransfer(arrivals, handled, connected_workers(messages))
 
 
 def _pass_seconds(
@@ -159,34 +164,31 @@ def _pass_seconds(
 def _arrival_seconds(
     graph: Graph, done: Mapping[Key, float], moves: Mapping[int, LayerTransfer], moved: int, source: int, worker: int
 ) -> float:
-    """The time at which the result of ``source`` is on ``worker``: at once if local, or at the end of the transfer
-    ``moved``."""
-    if moved in moves:
-        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved].seconds
-    return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
-
-
-def _handling_seconds(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
-    """Seconds that messages keep each worker busy, as sender or receiver."""
-    found = [0.0] * len(devices)
-    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for entry in entries:
-        sent[entry.source, entry.target].append(entry.nbytes)
-    for pair, sizes in sent.items():
-        link = devices.between(pair)
-        for worker in pair:
-            found[worker] += len(sizes) * link.overhead + sum(sizes) / link.bandwidth
-    return found
+    """The time at which the result of ``source`` is on ``worker``: at once if local, or when the messages of the
+    transfer ``moved`` have come, which leave when all workers that take part in it are done."""
+    workers = graph.placements[source].workers
+    if moved in moves and (arrival := moves[moved].arrivals[worker]):
+        return max((done[source, w] for w in workers if w in moves[moved].peers[worker]), default=0.0) + arrival
+    return max((done[source, w] for w in workers if w == worker), default=0.0)
 
 
 def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: Devices) -> float:
     """Seconds that the sums of gradients continue after backward has ended."""
-    of_sum: dict[tuple[bool, int], list[LedgerEntry]] = defaultdict(list)
+    of_sum: dict[int, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
-        of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
-    each = [_delivery_seconds(found, devices) for found in of_sum.values()]
-    # The last sum can only start when backward ends; the earlier ones overlap with it.
-    return max(each[-1], sum(each) - backward) if each else 0.0
+        of_sum[NORM if entry.channel.way == Way.NORM else entry.channel.edge].append(entry)
+    # The norm is summed when all gradients are.
+    norm = max(entry_arrivals(of_sum.pop(NORM, []), devices))
+    # Sums of the same workers follow one another. Those of others do not wait for them, but may share their ports.
+    groups = connected_workers(entry_messages(entries))
+    chains: dict[int, list[list[LedgerEntry]]] = defaultdict(list)
+    for found in of_sum.values():
+        chains[min(groups[found[0].source])].append(found)
+    each = (sum(max(entry_arrivals(found, devices)) for found in chain) for chain in chains.values())
+    taken = max([port_seconds(entry_messages(entries), devices), *each])
+    # The last sums can only start when backward ends; the earlier ones overlap with it.
+    last = max(entry_arrivals([entry for chain in chains.values() for entry in chain[-1]], devices))
+    return max(last, taken - backward) + norm
 
 
 def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], devices: Devices) -> list[float]:
