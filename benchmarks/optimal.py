@@ -5,9 +5,9 @@ of devices.
     python -m benchmarks.optimal --nets gpt2,unet2d --workers 8 --devices fast --limit 20
 
 Devices: one host of fast links, as V100s with NVLink; two hosts on Ethernet, each with half of the workers; two speeds,
-each of half of the workers. Seconds are those of ``predict_step``; ``search`` those that the row took. The plans by hand
-are Megatron's cut of GPT-2, as pages 3 to 5 of its paper have it, and cuts on the rows of images, in ../shared/plans or
-with --plans; those of the zoo are its mixed jobs.
+each of half of the workers. Seconds are those of ``predict_step``; ``search`` those that the row took. The plans by
+hand are Megatron's cut of GPT-2, as pages 3 to 5 of its paper have it, and cuts on the rows of images, in
+../shared/plans or with --plans; those of the zoo are its mixed jobs.
 """
 
 from __future__ import annotations
@@ -43,11 +43,9 @@ NETS = {
 DEVICES = {
     "fast": """device {{ name: "v100" count: {all} flops: 10e12 memory: 16e9 }}
                link {{ latency: 5e-6 overhead: 2e-6 bandwidth: 100e9 }}""",
-    "hosts": """device {{ name: "a" count: {half} flops: 10e12 memory: 16e9 }}
-                device {{ name: "b" count: {half} flops: 10e12 memory: 16e9 }}
-                link {{ between: "a" latency: 5e-6 overhead: 2e-6 bandwidth: 100e9 }}
-                link {{ between: "b" latency: 5e-6 overhead: 2e-6 bandwidth: 100e9 }}
-                link {{ latency: 50e-6 overhead: 10e-6 bandwidth: 1.25e9 }}""",
+    "hosts": """device {{ name: "gpu" count: {all} flops: 10e12 memory: 16e9 }}
+                link {{ latency: 5e-6 overhead: 2e-6 bandwidth: 50e9 }}
+                host {{ count: 2 workers: {half} latency: 10e-6 overhead: 5e-6 bandwidth: 1.25e9 }}""",
     "speeds": """device {{ name: "fast" count: {half} flops: 40e9 memory: 16e9 }}
                  device {{ name: "slow" count: {half} flops: 10e9 memory: 16e9 }}
                  link {{ latency: 40e-6 overhead: 10e-6 bandwidth: 1e9 }}""",
@@ -56,12 +54,11 @@ PLANS = Path(__file__).resolve().parents[2] / "shared" / "plans"
 Row = dict[str, Any]
 
 
-def devices_of(kind: str, workers: int) -> Devices:
+def cluster_of(kind: str, workers: int) -> ClusterProto:
     """``workers`` devices of one kind."""
     text = DEVICES[kind].format(all=workers, half=workers // 2)
-    job = read_job_text(f'name: "devices" cluster {{ {text} }}')
-    cluster: ClusterProto = job.proto.cluster
-    return devices_of_cluster(cluster)
+    cluster: ClusterProto = read_job_text(f'name: "devices" cluster {{ {text} }}').proto.cluster
+    return cluster
 
 
 def rows_scheme(axis: int) -> Scheme:
@@ -83,6 +80,7 @@ def hand_plans(name: str, job: Job, workers: int, plans: Path) -> Iterator[tuple
         yield "rows of space", lambda: partition_by_callable(rows_scheme(2), job.proto, workers, job.folder)
     for path in sorted(plans.glob(f"{name}*.conf")):
         hand = read_job(path)
+        hand.proto.cluster.MergeFrom(job.proto.cluster)
         yield path.stem, lambda hand=hand: partition_by_scheme(hand.proto, workers, hand.folder, phases=("train",))
 
 
@@ -91,7 +89,8 @@ def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Ro
     job = read_job(zoo_folder() / f"{NETS[name]}.conf")
     if name == "gpt2":
         job.proto.neuralnet.layer[0].store_conf.batchsize[:] = [2]
-    devices = devices_of(kind, workers)
+    job.proto.cluster.CopyFrom(cluster_of(kind, workers))
+    devices = devices_of_cluster(job.proto.cluster)
     started = perf_counter()
     task = PlanningTask(
         profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto)), devices, limit=limit
@@ -142,8 +141,8 @@ def line_of(row: Row) -> str:
     hand = ", ".join(f"{n} {s * 1e3:.2f}" if isinstance(s, float) else f"{n} -" for n, s in row["hand"].items())
     return (
         f"{row['net']:9} {row['devices']:7} {row['workers']:2}  optimal {row['optimal'] * 1e3:10.2f} ms  other "
-        f"{row['other'] * 1e3:10.2f} ms ({row['by']})  gap {row.get('gap', float('nan')):.2%}  search {row['search']:.1f} s"
-        f" of {row['all']:.1f}  by hand: {hand or '-'}"
+        f"{row['other'] * 1e3:10.2f} ms ({row['by']})  gap {row.get('gap', float('nan')):.2%}"
+        f"  search {row['search']:.1f} s of {row['all']:.1f}  by hand: {hand or '-'}"
     )
 
 

@@ -1,9 +1,10 @@
 """Branching: closes the gap between the bound of the best weight and the best plan.
 
 A plan's sum of tables is a line over the weight; the bound of a weight is the lowest line there, and the best weight is
-where two lines cross: that of a plan whose sums of gradients exceed its backward pass, and that of one with the reverse.
-If no single plan is as good as the crossing, the choices of a variable that differ in the two are separated, and both
-halves are bounded anew (branch and bound). The half with the lowest bound is first, so the bound grows with the time.
+where two lines cross: that of a plan whose sums of gradients exceed its backward pass, and that of one with the
+reverse. If no single plan is as good as the crossing, the choices of a variable that differ in the two are separated,
+and both halves are bounded anew (branch and bound). The half with the lowest bound is first, so the bound grows with
+the time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class TightestBound:
 
 @dataclass
 class BranchSearch:
-    """The search of ``space`` for the plan that takes least by the additive price; ``memory`` as in ``PlanSpace.bound``.
+    """The search of ``space`` for the plan that takes least by the additive price; ``memory`` as in
+    ``PlanSpace.bound``.
 
     It ends when the bound is within ``gap`` of the best plan, or when ``is_late`` says so. ``plans`` are all that it
     met, by their additive seconds.

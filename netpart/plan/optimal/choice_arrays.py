@@ -113,14 +113,15 @@ class ChoiceArrays:
     def regions(self, output: int) -> Array:
         """[c, w, axis, end]: the region of ``output`` that each worker holds."""
         rank = self.node.layer.outputs[output].rank
-        boxes = [[s and self.node.layer.outputs_of(s.region)[output] for s in row] for row in self.shards]
+        held = self.node.layer.outputs_of
+        boxes = [[held(s.region)[output] if s else None for s in row] for row in self.shards]
         return _boxes_array(boxes, rank)
 
     def needs(self, k: int) -> Array:
         """[c, w, axis, end]: the region of input ``k`` that each worker needs."""
         layers = map(self.layer_of, range(len(self.choices)))
         rows = zip(layers, self.shards, strict=True)
-        boxes = [[s and layer.needs(s.region, s.term).inputs[k] for s in row] for layer, row in rows]
+        boxes = [[layer.needs(s.region, s.term).inputs[k] if s else None for s in row] for layer, row in rows]
         return _boxes_array(boxes, self.node.layer.inputs[k].rank)
 
 

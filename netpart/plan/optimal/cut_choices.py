@@ -2,8 +2,8 @@
 
 A choice lists the directions of a grid (axes of the output, INPUT, REPLICA) and a worker for each of its cells. It
 holds for the nets of all phases and micro-batches, which have different rows. Workers are taken as a mesh of one or two
-axes: 8 as 8, 2 × 4 or 4 × 2, so that layers with different cuts still share workers. Parts are even, or in proportion to
-the speeds of the workers that compute them.
+axes: 8 as 8, 2 × 4 or 4 × 2, so that layers with different cuts still share workers. Parts are even, or in proportion
+to the speeds of the workers that compute them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def worker_meshes(devices: Devices) -> list[WorkerMesh]:
     return list(found)
 
 
-def _axis_shares(speeds: np.ndarray, axis: int) -> tuple[float, ...]:  # type: ignore[type-arg]
+def _axis_shares(speeds: np.ndarray, axis: int) -> tuple[float, ...]:
     """The share of each part along one axis of a mesh: that of the speeds of its workers."""
     sums = speeds.sum(axis=tuple(a for a in range(speeds.ndim) if a != axis))
     return tuple((sums / sums.max()).round(6).tolist())
@@ -125,7 +125,8 @@ def _mesh_extents(count: int, grids: bool) -> Iterator[tuple[int, ...]]:
 
 
 def layer_choices(node: Node, meshes: Iterable[WorkerMesh]) -> list[CutChoice]:
-    """The choices of ``node`` on ``meshes``, each of another placement."""
+    """The choices of ``node`` on ``meshes``, each of another placement; those of few workers first, as of two plans
+    with the same price the first is taken."""
     found: dict[Placement, CutChoice] = {}
     for mesh in meshes:
         for choice in _mesh_choices(node, mesh):
@@ -133,7 +134,7 @@ def layer_choices(node: Node, meshes: Iterable[WorkerMesh]) -> list[CutChoice]:
                 placement = choice_placement(node, choice)
                 if len(placement.shards) == len(choice.workers) and _is_possible(node, placement):
                     found.setdefault(placement, choice)
-    return list(found.values())
+    return sorted(found.values(), key=lambda choice: len(choice.workers))
 
 
 def _mesh_choices(node: Node, mesh: WorkerMesh) -> Iterator[CutChoice]:

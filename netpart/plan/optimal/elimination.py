@@ -1,10 +1,10 @@
 """Elimination: the assignment that minimises a sum of tables, exactly, by dynamic programming over the DAG's frontier.
 
 Each table has an axis for each of its variables. A variable is eliminated by adding the tables that have it and taking
-the minimum over it, which leaves a table over its neighbours (nonserial dynamic programming, Bertelè and Brioschi, 1972;
-the node and edge eliminations of OptCNN, Jia et al., ICML 2018, are those of variables with two neighbours). The variable
-with the smallest such table is first. Chains, residual blocks and U-Nets never need a table of more than three variables.
-Tables of equal blocks are the same objects, so equal blocks are eliminated once.
+the minimum over it, which leaves a table over its neighbours (nonserial dynamic programming, Bertelè and Brioschi,
+1972; the node and edge eliminations of OptCNN, Jia et al., ICML 2018, are those of variables with two neighbours). The
+variable with the smallest such table is first. Chains, residual blocks and U-Nets never need a table of more than three
+variables. Tables of equal blocks are the same objects, so equal blocks are eliminated once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def minimise_sum(
     Raises NetpartError if a table would have more than LARGEST elements.
     """
     memo = memo or EliminationMemo()
-    pool = [table for table in tables]
+    pool = list(tables)
     gone: list[_Eliminated] = []
     left = set(sizes)
     while left:
@@ -102,7 +102,8 @@ def _eliminate(
 
 
 def _aligned(table: CostTable, place: Mapping[int, int]) -> Array:
-    """The costs of ``table`` with its axes in the order of ``place``, and an axis of extent 1 for each other variable."""
+    """The costs of ``table`` with its axes in the order of ``place``, and an axis of extent 1 for each other
+    variable."""
     order = sorted(range(len(table.scope)), key=lambda i: place[table.scope[i]])
     moved = table.costs.transpose(order)
     shape = [1] * len(place)

@@ -1,7 +1,7 @@
 """Layer kinds: layers whose choices and prices are the same, and layers that always take the same choice.
 
-Layers of one kind have equal confs, except for names, equal shapes, and equal work to do in training. Layers are tied if
-they are of one kind and read the same outputs, or outputs of tied layers: the query, key and value of an attention.
+Layers of one kind have equal confs, except for names, equal shapes, and equal work to do in training. Layers are tied
+if they are of one kind and read the same outputs, or outputs of tied layers: the query, key and value of an attention.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def layer_kind(net: Net, node: Node, rate: float, shared: Container[Parameter]) 
     return (
         type(node.layer), conf.SerializePartialToString(deterministic=True), node.layer.inputs, node.layer.outputs,
         net.trained[node.index], tuple(net.carries_gradient(node, k) for k in range(len(node.sources))),
-        tuple(p.owner == node.index for p in node.params), tuple(p in shared for p in node.params), node.layer.needs(node.layer.output.whole), rate,
+        tuple((p.owner == node.index, p in shared) for p in node.params),
+        node.layer.needs(node.layer.output.whole), rate,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,9 @@ BUCKET = 1 << 20
 
 @dataclass(frozen=True)
 class PricedLayer:
-    """Prices of the choices of a layer. Seconds [c]: ``forward`` and ``backward`` of the busiest worker and of exchanges
-    within the layer; ``sums`` of gradients of parameters; ``updates``, a mean over the workers. ``sent`` [c]: bytes of
-    exchanges and sums. ``memory`` [c, w]: bytes."""
+    """Prices of the choices of a layer. Seconds [c]: ``forward`` and ``backward`` of the busiest worker and of
+    exchanges within the layer; ``sums`` of gradients of parameters; ``updates``, a mean over the workers. ``sent`` [c]:
+    bytes of exchanges and sums. ``memory`` [c, w]: bytes."""
 
     forward: Array
     backward: Array
@@ -144,7 +145,7 @@ class _LayerPricer:
                 (self.setting.links.sum_seconds(tuple(sorted(w)), size(box) * self.setting.width), len(w), size(box))
                 for box, w in groups.items()
             ]
-            returns = self.trained and stage.layer.has_gradient
+            returns = bool(self.trained and stage.layer.has_gradient)
             longest = summing * max((each for each, _, _ in costs), default=0.0)
             seconds += longest
             back += longest * returns
@@ -187,18 +188,18 @@ class _LayerPricer:
     def activation_bytes(self, stage: _Stage, region: Region) -> float:
         """Bytes of the outputs of a shard, of their gradient, and of what its backward pass needs."""
         layer = stage.layer
-        held: list[tuple[Shape, object]] = [
+        held: list[tuple[Shape, Any]] = [
             (extent(box), spec.dtype) for box, spec in zip(layer.outputs_of(region), layer.outputs, strict=True)
         ]
         held += layer.aux(self.setting.kernels, region)
         if self.trained and not layer.is_loss:
             held.append((extent(region), FLOAT))
-        return float(sum(prod(shape) * item_size(dtype, self.setting.width) for shape, dtype in held))  # type: ignore[arg-type]
+        return float(sum(prod(shape) * item_size(dtype, self.setting.width) for shape, dtype in held))
 
 
 def _parameter_holders(stage: _Stage, i: int, spec: ParamSpec) -> Iterator[tuple[Region, tuple[int, ...], bool]]:
-    """The regions of parameter ``i`` that parts need: the workers that hold each, and True if each of these computes the
-    whole gradient, as one worker alone or all replicas of one class do."""
+    """The regions of parameter ``i`` that parts need: the workers that hold each, and True if each of these computes
+    the whole gradient, as one worker alone or all replicas of one class do."""
     held: dict[Region, dict[int, tuple[Region, Region | None]]] = {}
     for shard in stage.placement.shards:
         box = stage.layer.needs(shard.region, shard.term).params[i]

@@ -50,7 +50,7 @@ def _search_scheme(job: bytes, workers: int, folder: Path | None) -> Scheme:
     proto = JobProto.FromString(job)
     own = devices_of_cluster(proto.cluster).first(workers) if proto.cluster.device else _host_devices(workers)
     found = PlanSearch(PricedJob(proto, folder, own, {}), LIMIT)
-    return scheme_from_choices(found.plans[0].choices)
+    return scheme_from_choices(found.best_plans(1)[0].choices)
 
 
 @cache

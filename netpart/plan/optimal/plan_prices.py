@@ -12,14 +12,14 @@ from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.update_sharding import sharding_threshold
-from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
+from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.layer_prices import PriceSetting
 from netpart.plan.optimal.link_prices import LinkPrices
 from netpart.plan.price.devices import Devices
-from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.ledger import LedgerEntry, compute_ledger
 from netpart.plan.price.predict import predict_step
-from netpart.plan.price.transfers import Message, transfer_seconds
+from netpart.plan.price.transfers import entry_arrivals
 from netpart.program.instructions import Way
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.element import float_size
@@ -69,7 +69,7 @@ def output_transfers(partition: Partition, net: Net, devices: Devices) -> dict[O
     """Seconds of the transfers of each output of ``net``, forward and backward, as ``partition`` has them."""
     graph = partition.phases["train"][0].graph
     origin = list(_original_nodes(graph, net))
-    found: dict[OutputKey, tuple[list[Message], list[Message]]] = defaultdict(lambda: ([], []))
+    found: dict[OutputKey, tuple[list[LedgerEntry], list[LedgerEntry]]] = defaultdict(lambda: ([], []))
     for entry in compute_ledger(partition).entries:
         if entry.channel.micro == 0 and entry.channel.way in (Way.FORWARD, Way.BACKWARD, Way.REDUCE):
             part = graph.parts[entry.channel.edge]
@@ -77,8 +77,8 @@ def output_transfers(partition: Partition, net: Net, devices: Devices) -> dict[O
             if node is not None:
                 back = entry.channel.way != Way.FORWARD
                 output = 0 if graph.net.nodes[part.node].inserted else part.output
-                found[node, output][back].append((entry.source, entry.target, entry.nbytes))
-    return {key: (transfer_seconds(f, devices), transfer_seconds(b, devices)) for key, (f, b) in found.items()}
+                found[node, output][back].append(entry)
+    return {key: (max(entry_arrivals(f, devices)), max(entry_arrivals(b, devices))) for key, (f, b) in found.items()}
 
 
 def _original_nodes(graph: Graph, net: Net) -> Iterator[int | None]:

@@ -1,11 +1,13 @@
 """Plan space: the choices of all layers of a net, and what each combination costs as a sum of tables.
 
-    step = F + max(B, S) + U        F, B: computing and transfers, forward and backward; S: sums of gradients; U: updates
+    step = F + max(B, S) + U        F, B: computing and transfers, forward and backward; S: sums of gradients; U:
+    updates
 
 is the price of ``predict_step`` if all workers wait for each other after every layer. F, B, S and U are sums over
 layers and over outputs: a table for each layer over its choices, and a table for each output over the choices of its
-layer and of its readers. The sums of the first layer that learns count for B too: backward ends with them. For any weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U, which is a sum of
-tables too. So its minimum is a bound for all plans, and the largest of several such bounds the best of them.
+layer and of its readers. The sums of the first layer that learns count for B too: backward ends with them. For any
+weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U, which is a sum of tables too. So its minimum is a
+bound for all plans, and the largest of several such bounds the best of them.
 """
 
 from __future__ import annotations
@@ -67,8 +69,8 @@ class WeightedBound:
 
 @dataclass
 class PlanSpace:
-    """All plans of ``net``. ``proved``: no output has more than two readers that may be cut differently; with more, what
-    they need is counted once for each."""
+    """All plans of ``net``. ``proved``: no output has more than two readers that may be cut differently; with more,
+    what they need is counted once for each."""
 
     net: Net
     setting: PriceSetting
@@ -141,7 +143,8 @@ class PlanSpace:
             return seconds, sum(2 * (len(cell.workers) - 1) * cell.elements * width for cell in cells)
 
         slots = [self.net.nodes[n].params.index(parameter) for n in users]
-        table = joint_table(*(parameter_uses(self.arrays(n), k) for n, k in zip(users, slots, strict=True)), price)
+        first, second = (parameter_uses(self.arrays(n), k) for n, k in zip(users, slots, strict=True))
+        table = joint_table(first, second, price)
         yield JointSums(tuple(leaders), table[..., 0], table[..., 1], self.last in users)
 
     def _node_transfers(self, n: int) -> Iterator[OutputTransfers]:
@@ -235,6 +238,11 @@ class PlanSpace:
             sums += seconds
             passes[1] += seconds * joint.last
         return float(passes[0]), float(passes[1]), float(sums), float(updates)
+
+    def worker_memory(self, assignment: Assignment) -> Array:
+        """Bytes of each worker if no layer reuses the space of another."""
+        rows = (self.priced(n).memory[assignment[self.leaders[n]]] for n in self.variables_of_all())
+        return np.asarray(sum(rows, np.zeros(len(self.setting.devices))))
 
     def additive_seconds(self, assignment: Assignment) -> float:
         """The step of a plan if all workers wait for each other after every layer."""

@@ -5,7 +5,7 @@ A worker that holds the parameter for one layer only still takes part in the sum
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,9 @@ def parameter_uses(arrays: ChoiceArrays, slot: int) -> list[LayerUses]:
     return found
 
 
-def joint_table(first: list[LayerUses], second: list[LayerUses], price) -> Array:  # type: ignore[no-untyped-def]
+def joint_table(
+    first: list[LayerUses], second: list[LayerUses], price: Callable[[list[SummedCell]], tuple[float, float]]
+) -> Array:
     """[c, d, figure]: ``price`` of the cells that are summed, for each two choices."""
     known: dict[tuple[LayerUses, LayerUses], Array] = {}
     rows = []

@@ -196,7 +196,7 @@ def _port_seconds(nbytes: Array, whole: Array, addends: int, prices: LinkPrices)
     ``whole`` [s] are the bytes that each source holds, in ``addends`` addends.
     """
     some = nbytes > 0
-    busy = nbytes * prices.seconds_per_byte.T + some * prices.overheads.T
+    busy = nbytes * prices.seconds_per_byte + some * prices.overheads
     out, into = busy.sum(axis=-2), busy.sum(axis=-1)
     # All that is sent is the same: it may be forwarded, or be summed on its way back.
     same = (np.where(some, nbytes, whole) == whole).all(axis=-2)
@@ -206,5 +206,11 @@ def _port_seconds(nbytes: Array, whole: Array, addends: int, prices: LinkPrices)
         fewest = 2 * np.log2(addends) * prices.overheads.max()
         out = np.minimum(out, (most + fewest)[..., None])
         into = np.minimum(into, (most + fewest)[..., None])
-    delay = (some * prices.delays.T).max(axis=(-1, -2))
-    return np.asarray(np.maximum(out.max(axis=-1), into.max(axis=-1)) + delay)
+    slowest = np.maximum(out.max(axis=-1), into.max(axis=-1))
+    for crosses, seconds in prices.ports:
+        through = nbytes * crosses
+        # A region enters a host once, if it is the same for all; so does a sum of addends.
+        load = np.where(same, through.max(axis=-2), through.sum(axis=-2)).sum(axis=-1)
+        load = np.minimum(load, 2 * through.max(axis=(-1, -2))) if addends > 1 else load
+        slowest = np.maximum(slowest, load * seconds)
+    return np.asarray(slowest + (some * prices.delays).max(axis=(-1, -2)))

@@ -147,7 +147,7 @@ def _plan_optimal(task: PlanningTask) -> PlannedLayout:
     if task.job is None:
         raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
     found = PlanSearch(PricedJob(task.job.proto, task.job.folder, task.devices, task.rates), task.limit)
-    schemes = [scheme_from_choices(plan.choices) for plan in found.plans[:FEW_PLANS]]
+    schemes = [scheme_from_choices(plan.choices) for plan in found.best_plans(FEW_PLANS)]
     proof = PlanProof(found.bound, found.gap, found.proved)
     return PlannedLayout(schemes[0], variants=tuple(schemes[1:]), proof=proof)
 

@@ -22,8 +22,8 @@ class ProposalRow:
 
     ``gap`` is that to the lower bound of the seconds. ``recompute``: activations are recomputed, as there is no room to
     keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
-    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound. ``proof`` is what a planner
-    of whole steps proved.
+    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound. ``proof`` is what a
+    planner of whole steps proved.
     """
 
     name: str
