@@ -94,9 +94,10 @@ class PlanSearch:
         yield from (share * self.bound / least for share in MEMORY_SHARES if least < float("inf"))
 
     def _fits(self, plan: FoundPlan) -> bool:
-        """True if all devices have room for ``plan``, or its layers together for less than they need one by one."""
+        """True if all devices have room for ``plan``. Programs are compiled to know, unless there is room for twice as
+        much as the layers hold: messages and buckets need some too."""
         rooms = [device.memory for device in self.priced.devices.devices]
-        if all(need <= room for need, room in zip(plan.memory, rooms, strict=True)):
+        if all(2 * need <= room for need, room in zip(plan.memory, rooms, strict=True)):
             return True
         needs = predict_memory(self.priced.partition(plan.choices))
         return all(need <= room for need, room in zip(needs, rooms, strict=True))
