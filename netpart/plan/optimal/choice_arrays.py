@@ -127,7 +127,7 @@ class ChoiceArrays:
 
 def _boxes_array(boxes: Sequence[Sequence[Region | None]], rank: int) -> Array:
     """The boxes as an array; None is empty."""
-    found = np.zeros((len(boxes), len(boxes[0]), rank, 2), np.int64)
+    found = np.zeros((len(boxes), len(boxes[0]), rank, 2), np.int32)
     for c, row in enumerate(boxes):
         for w, box in enumerate(row):
             if box is not None:
@@ -137,9 +137,19 @@ def _boxes_array(boxes: Sequence[Sequence[Region | None]], rank: int) -> Array:
 
 def overlap_boxes(a: Array, b: Array) -> Array:
     """The intersections of boxes, with the axes of both arrays broadcast; empty ones have an end before their start."""
-    low = np.maximum(a[..., 0], b[..., 0])
-    high = np.minimum(a[..., 1], b[..., 1])
-    return np.stack([low, np.maximum(low, high)], axis=-1)
+    return np.stack([np.maximum(a[..., 0], b[..., 0]), np.minimum(a[..., 1], b[..., 1])], axis=-1)
+
+
+def overlap_sizes(a: Array, b: Array) -> Array:
+    """The number of elements in the intersection of boxes, with the axes of both arrays broadcast."""
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    found = np.ones(shape)
+    # Axis by axis and in place: these arrays are the largest of the search.
+    for axis in range(a.shape[-2]):
+        length = np.minimum(a[..., axis, 1], b[..., axis, 1]) - np.maximum(a[..., axis, 0], b[..., axis, 0])
+        np.maximum(length, 0, out=length)
+        found *= length
+    return found
 
 
 def box_sizes(boxes: Array) -> Array:

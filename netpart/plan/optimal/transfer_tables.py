@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays, box_sizes, overlap_boxes
+from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays, box_sizes, overlap_boxes, overlap_sizes
 from netpart.plan.optimal.link_prices import LinkPrices
 
 
@@ -86,8 +86,9 @@ def _choice_rows(
 
 def _crossing_sizes(source: ChoiceArrays, c: int, regions: Array, needs: Array) -> Array:
     """[..., t, s]: elements of ``needs`` [..., t] that worker t takes from worker s, also from itself."""
-    sizes = box_sizes(overlap_boxes(regions[c], needs[..., None, :, :]))
-    return np.asarray(sizes * source.picks[c])
+    sizes = overlap_sizes(regions[c], needs[..., None, :, :])
+    sizes *= source.picks[c]
+    return sizes
 
 
 class _Flow:
