@@ -3,8 +3,8 @@
 The bytes are those of the rewrite: a reader takes a region from a replica on its own worker, or from one elsewhere; a
 region crosses to a worker once, even if several readers there need it; one replica of each class of a reader returns
 the gradient, and replicas that do not have all of it sum it. The seconds are those of the busiest port, sending or
-receiving. A region that goes whole to several workers may be forwarded, so it counts once where it leaves; addends may
-be summed as an all-reduce, so they count no more than that. A schedule of these messages takes at least as long.
+receiving. In an all-gather or a broadcast a region may be forwarded, so it counts once where it leaves; addends may be
+summed as an all-reduce, so they count no more than that. A schedule of these messages takes at least as long.
 """
 
 from __future__ import annotations
@@ -176,8 +176,18 @@ def _price_flows(joint: _Joint, prices: LinkPrices, width: int) -> tuple[Array, 
     addends = int(joint.source.addends[joint.c])
     return (
         _port_seconds(forward, whole, addends, prices), _port_seconds(backward, whole, addends, prices) + sums[0],
-        forward.sum(axis=(-1, -2)), backward.sum(axis=(-1, -2)) + sums[1],
+        _sent_bytes(forward, whole, addends), _sent_bytes(backward, whole, addends) + sums[1],
     )  # fmt: skip
+
+
+def _sent_bytes(nbytes: Array, whole: Array, addends: int) -> Array:
+    """[...]: all ``nbytes`` [..., t, s]; where every worker needs all of every addend, those of an all-reduce."""
+    total = nbytes.sum(axis=(-1, -2))
+    holders = int((whole > 0).sum())
+    everything = ((nbytes > 0).sum(axis=(-1, -2)) == holders * (addends - 1)) & (
+        nbytes.max(axis=(-1, -2)) == whole.max()
+    )
+    return np.where(everything & (holders == addends > 2), total * 2 / max(1, addends), total)
 
 
 def _replica_sums(joint: _Joint, prices: LinkPrices, width: int) -> tuple[float, float]:
@@ -191,6 +201,17 @@ def _replica_sums(joint: _Joint, prices: LinkPrices, width: int) -> tuple[float,
     return seconds, sent
 
 
+def _are_forwarded(some: Array) -> Array:
+    """[...]: True if the messages ``some`` [..., t, s] are a collective: in each group of workers, all send to all others,
+    or one sends to all others."""
+    linked = some | np.eye(some.shape[-1], dtype=bool)
+    # Linked by two messages only if by one: then all of a group are linked.
+    twice = linked.astype(np.float32) @ linked.astype(np.float32) > 0
+    complete = (linked == linked.swapaxes(-1, -2)).all(axis=(-1, -2)) & (twice == linked).all(axis=(-1, -2))
+    both_ways = (some.any(axis=-1) & some.any(axis=-2)).any(axis=-1)
+    return np.asarray(complete | (~both_ways & (some.sum(axis=-1) <= 1).all(axis=-1)))
+
+
 def _port_seconds(nbytes: Array, whole: Array, addends: int, prices: LinkPrices) -> Array:
     """[...]: seconds of the busiest port for ``nbytes`` [..., t, s], and the delay of a message.
 
@@ -200,7 +221,7 @@ def _port_seconds(nbytes: Array, whole: Array, addends: int, prices: LinkPrices)
     busy = nbytes * prices.seconds_per_byte + some * prices.overheads
     out, into = busy.sum(axis=-2), busy.sum(axis=-1)
     # All that is sent is the same: it may be forwarded, or be summed on its way back.
-    same = (np.where(some, nbytes, whole) == whole).all(axis=-2)
+    same = (np.where(some, nbytes, whole) == whole).all(axis=-2) & _are_forwarded(some)[..., None]
     out = np.where(same, busy.max(axis=-2), out)
     if addends > 1:
         most = 2 * (addends - 1) / addends * nbytes.max(axis=(-1, -2)) * prices.seconds_per_byte.max()
