@@ -202,10 +202,10 @@ def _replica_sums(joint: _Joint, prices: LinkPrices, width: int) -> tuple[float,
 
 
 def _are_forwarded(some: Array) -> Array:
-    """[...]: True if the messages ``some`` [..., t, s] are a collective: in each group of workers, all send to all others,
-    or one sends to all others."""
+    """[...]: True if the messages ``some`` [..., t, s] are a collective: in each group of workers, all send to all
+    others, or one sends to all others."""
     linked = some | np.eye(some.shape[-1], dtype=bool)
-    # Linked by two messages only if by one: then all of a group are linked.
+    # If what two messages link is linked by one, all of a group are.
     twice = linked.astype(np.float32) @ linked.astype(np.float32) > 0
     complete = (linked == linked.swapaxes(-1, -2)).all(axis=(-1, -2)) & (twice == linked).all(axis=(-1, -2))
     both_ways = (some.any(axis=-1) & some.any(axis=-2)).any(axis=-1)

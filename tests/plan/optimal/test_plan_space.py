@@ -27,8 +27,16 @@ def space_of(job: JobProto, workers: int) -> tuple[PricedJob, PlanSpace]:
 
 
 def random_assignment(space: PlanSpace, seed: int) -> Assignment:
+    """Any choice of each layer, but no loss cut on its classes: a block of classes may lie in two parts."""
     rng = np.random.default_rng(seed)
-    return {v: int(rng.integers(space.sizes[v])) for v in space.variables}
+    found = {}
+    for v in space.variables:
+        layer = space.net.nodes[v].layer
+        able = [
+            c for c, each in enumerate(space.choices(v)) if not layer.is_loss or layer.output.rank - 1 not in each.over
+        ]
+        found[v] = able[int(rng.integers(len(able)))]
+    return found
 
 
 @pytest.mark.parametrize("name", ["mnist/conv", "gpt/gpt2-small", "unet/unet2d-small"])
