@@ -39,7 +39,7 @@ class TightestBound:
 
 
 @dataclass
-class BranchSearch:
+class PlanBranching:
     """The search of ``space`` for the plan that takes least by the additive price; ``memory`` as in
     ``PlanSpace.bound``.
 

@@ -14,7 +14,7 @@ from netpart.proto.job_pb2 import LayerProto
 LayerKind = tuple[object, ...]
 
 
-def layer_kind(net: Net, node: Node, rate: float, shared: Container[Parameter]) -> LayerKind:
+def planned_layer_kind(net: Net, node: Node, rate: float, shared: Container[Parameter]) -> LayerKind:
     """A key that is equal for layers of one kind; ``rate`` is the work per counted FLOP, ``shared`` are the parameters
     that several layers use."""
     conf = LayerProto()

@@ -22,7 +22,7 @@ from netpart.graph.net import Net, Parameter, Source
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
 from netpart.plan.optimal.cut_choices import CutChoice, layer_choices, worker_meshes
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, Scope, minimise_sum
-from netpart.plan.optimal.layer_kinds import LayerKind, layer_kind, tied_layers
+from netpart.plan.optimal.layer_kinds import LayerKind, planned_layer_kind, tied_layers
 from netpart.plan.optimal.layer_prices import PricedLayer, PriceSetting, bucket_seconds, price_layer
 from netpart.plan.optimal.shared_sums import (
     SummedCell,
@@ -83,7 +83,7 @@ class PlanSpace:
         rates = self.setting.rates
         self.shared = shared_parameters(self.net)
         nodes = self.net.nodes
-        self.kinds = [layer_kind(self.net, node, rates.get(node.name, 1.0), self.shared) for node in nodes]
+        self.kinds = [planned_layer_kind(self.net, node, rates.get(node.name, 1.0), self.shared) for node in nodes]
         learning = (
             n.index for n in nodes if self.net.trained[n.index] and not all(s.read_only for s in n.layer.params)
         )

@@ -13,7 +13,7 @@ from time import process_time
 
 from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
-from netpart.plan.optimal.branching import BranchSearch
+from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
@@ -107,7 +107,7 @@ class PlanSearch:
         made: list[FoundPlan] = []
         while True:
             self.rounds += 1
-            found = BranchSearch(self.space, memory, CLOSE, self._is_late)
+            found = PlanBranching(self.space, memory, CLOSE, self._is_late)
             self.bound = found.bound if memory == 0 else self.bound
             fresh = [each for each in found.by_seconds() if self._is_new(each)][:PRICED]
             for assignment in fresh:

@@ -8,6 +8,7 @@ __all__ = [
     "ledger",
     "net_profile",
     "predict",
+    "transfers",
     "worker_memory",
     "worker_shares",
 ]
