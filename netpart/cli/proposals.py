@@ -68,8 +68,8 @@ def _proof_text(rows: list[Proposed]) -> str:
         return ""
     what = "no placement of the layers takes less than" if proof.proved else "the search expects no less than"
     return (
-        f"\nOptimal: if all workers wait for each other after every layer, {what} {seconds_text(proof.bound)}; the best"
-        f" plan takes {proof.gap:.2%} more."
+        f"\nOptimal: if all workers wait for each other after every layer, {what}\n{seconds_text(proof.bound)}; the"
+        f" best plan of the search takes {proof.gap:.2%} more."
     )
 
 

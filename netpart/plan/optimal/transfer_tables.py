@@ -187,7 +187,7 @@ def _sent_bytes(nbytes: Array, whole: Array, addends: int) -> Array:
     everything = ((nbytes > 0).sum(axis=(-1, -2)) == holders * (addends - 1)) & (
         nbytes.max(axis=(-1, -2)) == whole.max()
     )
-    return np.where(everything & (holders == addends > 2), total * 2 / max(1, addends), total)
+    return np.asarray(np.where(everything & (holders == addends > 2), total * 2 / max(1, addends), total))
 
 
 def _replica_sums(joint: _Joint, prices: LinkPrices, width: int) -> tuple[float, float]:
