@@ -60,12 +60,12 @@ def joint_table(
     for a in first:
         for b in second:
             if (a, b) not in known:
-                known[a, b] = np.asarray(price(list(_summed_cells(a, b))))
+                known[a, b] = np.asarray(price(list(_jointly_summed_cells(a, b))))
             rows.append(known[a, b])
     return np.asarray(rows).reshape(len(first), len(second), -1)
 
 
-def _summed_cells(first: LayerUses, second: LayerUses) -> Iterator[SummedCell]:
+def _jointly_summed_cells(first: LayerUses, second: LayerUses) -> Iterator[SummedCell]:
     """The cells of a parameter with these uses by two layers, and the workers that sum each; as ``plan_parameters``."""
     needed: dict[int, list[Region]] = {}
     for worker, box, _ in sorted((*first, *second)):
