@@ -233,6 +233,7 @@ def _port_seconds(nbytes: Array, whole: Array, addends: int, prices: LinkPrices)
         through = nbytes * crosses
         # A region enters a host once, if it is the same for all; so does a sum of addends.
         load = np.where(same, through.max(axis=-2), through.sum(axis=-2)).sum(axis=-1)
-        load = np.minimum(load, 2 * through.max(axis=(-1, -2))) if addends > 1 else load
+        groups = (whole > 0).sum() / addends
+        load = np.minimum(load, groups * through.max(axis=(-1, -2))) if addends > 1 else load
         slowest = np.maximum(slowest, load * seconds)
     return np.asarray(slowest + (some * prices.delays).max(axis=(-1, -2)))
