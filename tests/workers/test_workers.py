@@ -45,9 +45,11 @@ TESTED = {
     "rayjob.yaml",
     "mpi.hosts",
     "two-speeds.conf",
+    "two-hosts.conf",
+    "four-hosts.conf",
     "v100.conf",
 }
-"""The last two by tests/plan/price/test_devices.py, and the pages about planning and the use case."""
+"""Files of devices by tests/plan/price/test_devices.py, and the pages about planning and the use case."""
 
 
 @pytest.fixture

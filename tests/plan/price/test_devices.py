@@ -10,6 +10,7 @@ from netpart.collectives.network import LinkCost
 from netpart.errors import ConfigError
 from netpart.plan.price.devices import devices_of_cluster, equal_devices, measure_devices, read_devices
 from netpart.proto.reader import read_job_text
+from netpart.resources import resource_folder
 
 TEXT = """cluster {
   device { name: "fast" count: 2 flops: 4e9 memory: 100 }
@@ -53,6 +54,15 @@ def test_what_names_no_devices_is_refused(text: str, told: str, tmp_path: Path) 
     path.write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_devices(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "count", "speeds"),
+    [("two-speeds.conf", 4, 2), ("two-hosts.conf", 8, 1), ("four-hosts.conf", 16, 1), ("v100.conf", 8, 1)],
+)
+def test_the_files_of_devices_are_read(file: str, count: int, speeds: int) -> None:
+    found = read_devices(resource_folder("workers") / file)
+    assert (len(found), len(set(found.speeds))) == (count, speeds)
 
 
 def test_this_host_s_cores_are_shared() -> None:
