@@ -172,9 +172,10 @@ def lead_workers(
     token = choice.meeting.token if choice.meeting else None
     try:
         team = LAUNCHERS.get(choice.launcher)(plan)
-        address = team.control_address()  # before the coordinator has a socket, for which term would wait
-        with interrupt_on_signals():
-            return Coordinator(partition, options, context, record.hear, token).run(team, address)
+        with team:  # the address alone may have opened something: a connection to a cluster
+            address = team.control_address()  # before the coordinator has a socket, for which term would wait
+            with interrupt_on_signals():
+                return Coordinator(partition, options, context, record.hear, token).run(team, address)
     finally:
         # ``term`` blocks until every socket of the context is closed. A worker thread that still runs (ThreadTeam
         # cannot kill it) holds sockets open, so the context is then left to the end of the process.

@@ -41,8 +41,14 @@ class LinkGuard:
             show_password(push, self._password(peer, address))
 
     def sealer(self, peer: int, address: str) -> LinkSealer | None:
-        """What seals the frames to ``peer`` at ``address``; None if they are sent as they are."""
-        return LinkSealer(self.secret, self.rank, peer) if self.secret and self.cipher(address) == AES_GCM else None
+        """What seals the frames to ``peer`` at ``address``; None if they are sent as they are.
+
+        Raises TransportError without the package.
+        """
+        if self.secret is None or self.cipher(address) != AES_GCM:
+            return None
+        require_cipher()
+        return LinkSealer(self.secret, self.rank, peer)
 
     def opener(self, mailbox: Mailbox, address: str) -> FrameOpener | None:
         """What opens the frames that arrive at ``address``; None if they come as they are.

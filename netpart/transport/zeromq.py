@@ -49,6 +49,9 @@ SLACK = 1 << 20
 QUEUES, SPARE = 2, 16
 """The queue holds QUEUES times the messages that may wait, as ZeroMQ reports what was taken only once half of a queue
 was; and SPARE more, so that messages which were not promised can be reported."""
+TAKEN = 1000
+"""Frames that are looked at in one go. Who floods this rank with frames that are dropped only delays it: it still
+notices its deadline, and that it is to stop."""
 PATIENCE = 0.02
 """Seconds that a send waits for ZeroMQ to release the oldest slot before it makes a new one."""
 SHORT = {
@@ -213,9 +216,11 @@ class ZeroMQTransport(Transport):
             raise TransportError(f"rank {self.rank}: expected {address} to be usable, got {error}; {hint}") from None
 
     def _take_in(self) -> None:
-        """Move everything that has come into the mailbox."""
+        """Move what has come into the mailbox, at most ``TAKEN`` frames."""
         pull = self._pull
-        while pull is not None and cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        for _ in range(TAKEN):
+            if pull is None or not cast(int, pull.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+                return
             self._arrived(pull.recv(zmq.NOBLOCK, copy=False).buffer)
 
     def _listen(self, seconds: float) -> bool:

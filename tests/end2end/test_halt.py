@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from netpart.checkpoint.steps import latest_checkpoint, parse_step
-from tests.end2end.running import Run
-from tests.end2end.test_runs import compare, saved
+from tests.end2end.running import Run, mlp
+from tests.end2end.test_runs import STAGES, compare, saved
 from tests.launch.verdict_jobs import PLATEAU, judged_job, play
 from tests.thorough import sampled
 
@@ -39,3 +39,18 @@ def test_a_run_that_was_asked_to_end_is_resumed_to_the_same_bits(tmp_path: Path,
     assert whole.bytes_counted == whole.bytes_predicted
     assert resumed.bytes_counted == resumed.bytes_predicted
     compare(saved(tmp_path / "run", 600), saved(tmp_path / "whole", 600), 0.0)
+
+
+@pytest.mark.parametrize("turn", sampled(range(6), 6))
+def test_delayed_stages_are_drained_by_all_workers_or_by_none(tmp_path: Path, turn: int) -> None:
+    """At any moment, of which there are a few here."""
+    path = mlp(tmp_path, train_steps=100_000, disp_freq=10, test_freq=0, checkpoint_freq=0)
+    cut = [f"{name}.{field}" for name, k in STAGES.items() for field in (f"location={k}", "partition_dim=-1")]
+    with Run(path, 3, tmp_path / "run", set=["neuralnet.schedule=DELAYED", *cut]) as run:
+        run.until(lambda told: told["kind"] == "Measured" and told["step"] >= 20 + 10 * turn)
+        run.signal(signal.SIGUSR1)
+        assert run.end() == 0, run.of("failed")
+    (told,) = run.of("Halted")
+    latest = latest_checkpoint(tmp_path / "run" / "checkpoint")
+    assert latest is not None
+    assert parse_step(latest) == told["step"]

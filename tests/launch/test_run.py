@@ -162,6 +162,27 @@ def test_an_address_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monk
         run(mlp(tmp_path), tmp_path / "run")
 
 
+def test_a_run_without_a_coordinator_leaves_nothing_of_its_team(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A team may have connected to a cluster to learn the address of this host."""
+    left = list[str]()
+
+    def refuse(*given: Any) -> None:
+        raise NetpartError("a damaged checkpoint")
+
+    def connect(team: ThreadTeam) -> str:
+        left.append("a connection")
+        return "inproc://here"
+
+    monkeypatch.setattr(launch, "Coordinator", refuse)
+    monkeypatch.setattr(ThreadTeam, "control_address", connect)
+    monkeypatch.setattr(ThreadTeam, "kill", lambda team: left.clear())
+    with pytest.raises(NetpartError, match="a damaged checkpoint"):
+        launch.run_job(read_job(mlp(tmp_path)), 2, launcher="threads", workspace=tmp_path / "run")
+    assert not left
+
+
 def test_a_checkpoint_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "checkpoint").write_text("a file")

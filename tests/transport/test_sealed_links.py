@@ -85,6 +85,34 @@ def test_what_somebody_sends_who_has_listened_is_dropped_and_named() -> None:
         assert theirs.refused[0].count >= 3 + len(flipped) // 2
 
 
+class Flood:
+    """A socket at which more frames of a stranger arrive than anyone can look at."""
+
+    def __init__(self) -> None:
+        self.looked = 0
+
+    def getsockopt(self, option: int) -> int:
+        return zmq.POLLIN
+
+    def recv(self, flags: int, copy: bool) -> zmq.Frame:
+        self.looked += 1
+        assert self.looked < 1_000_000, "it looks at nothing else"
+        return zmq.Frame(b"a stranger")
+
+    def poll(self, milliseconds: int) -> int:
+        return zmq.POLLIN
+
+    def close(self, linger: int) -> None:
+        return
+
+
+def test_who_floods_a_rank_does_not_keep_it_from_its_deadline() -> None:
+    with ZeroMQTransport(1, RUN, secret=secret()) as flooded:
+        flooded._pull = Flood()  # type: ignore[assignment]
+        assert not flooded.wait(0.1)
+        assert flooded.dropped > 0
+
+
 def test_a_tag_is_counted_with_the_header() -> None:
     with link(secret()) as (ours, theirs):
         ours.send(CHANNEL, 0, 1, ARRAY)

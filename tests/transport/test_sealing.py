@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from random import Random
 from struct import pack
 
@@ -209,6 +210,8 @@ def test_a_message_that_the_package_cannot_decrypt_is_refused_before_it_is_sent(
 
 def test_a_host_without_the_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "missing_cipher", lambda: "No module named 'cryptography'")
-    with pytest.raises(TransportError, match=r"No module named 'cryptography'; pip install 'netpart\[secure\]'"):
-        LinkGuard(1, RUN, SECRET).opener(Mailbox(1), "tcp://10.0.0.1:5555")
+    guard, address = LinkGuard(1, RUN, SECRET), "tcp://10.0.0.1:5555"
+    for start in (partial(guard.opener, Mailbox(1), address), partial(guard.sealer, 0, address)):
+        with pytest.raises(TransportError, match=r"No module named 'cryptography'; pip install 'netpart\[secure\]'"):
+            start()
     assert LinkGuard(1, RUN, replace(SECRET, cipher=CURVE)).opener(Mailbox(1), "tcp://10.0.0.1:5555") is None

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from netpart.checkpoint.steps import latest_checkpoint, parse_step
 from netpart.cli.main import parse_command_line
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
@@ -135,9 +136,12 @@ def test_mpiexec_in_a_batch_job_that_is_requeued(tmp_path: Path, environment: di
     finally:
         with suppress(ProcessLookupError):
             os.killpg(first.process.pid, signal.SIGKILL)
+        assert first.process.stdout is not None
+        first.process.stdout.close()
     assert first.lines[-1] == "asked to requeue job 4217\n"
-    (saved,) = (workspace / "checkpoint").iterdir()
-    step = int(saved.name.removeprefix("step").removesuffix(".safetensors"))
+    saved = latest_checkpoint(workspace / "checkpoint")
+    assert saved is not None
+    step = parse_step(saved)
     given = [f"--steps={step + 10}", "--set=checkpoint_freq=0"]
     said = call([*script, *given], environment | batch | {"SLURM_RESTART_COUNT": "1"})
     assert f"from step {step}" in said
@@ -160,7 +164,7 @@ def test_kubernetes(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -
 
 
 def test_jobset(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
-    """The same with the names of a JobSet. Its second start resumes the first, as --resume is always given."""
+    """The same with the names of a JobSet, which starts all pods again when one fails: --resume is always given."""
     jobset = yaml.safe_load((FOLDER / "jobset.yaml").read_text(encoding="utf-8"))
     assert jobset["apiVersion"] == "jobset.x-k8s.io/v1alpha2"
     network, (replicated,) = jobset["spec"]["network"], jobset["spec"]["replicatedJobs"]
@@ -170,6 +174,7 @@ def test_jobset(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> No
     job = replicated["template"]["spec"]
     assert job["completionMode"] == "Indexed"
     assert job["completions"] == job["parallelism"] == WORKERS
+    assert "--resume" in job["template"]["spec"]["containers"][0]["command"]
     name = f"{jobset['metadata']['name']}-{replicated['name']}-0-0.{network['subdomain']}"
     play_pods(job["template"]["spec"], name, tmp_path, hosts, environment)
 

@@ -246,6 +246,8 @@ class Conversation:
             self.listener(Saved(written.step, path, written.best))
 
     def on_halt(self, member: MemberRecord, halt: Any) -> None:
+        if self.verdicts.stopped is not None:
+            return  # all workers end before they come to a step that could be proposed
         with refuse_garbled("halt"):
             self.halting.hear(member, halt)
 

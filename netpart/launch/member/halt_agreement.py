@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from netpart.launch.member.control_client import HALT, ControlClient
 from netpart.proto.control_pb2 import ControlProto, HaltProto
 
 
 class HaltAgreement:
     """``step`` was proposed last, None before any. ``reached`` is the first step before which this worker can still
-    stop."""
+    stop.
 
-    def __init__(self, control: ControlClient) -> None:
+    ``flush`` is called before this worker waits: it must have sent all that others need to finish the earlier steps.
+    """
+
+    def __init__(self, control: ControlClient, flush: Callable[[], None]) -> None:
         self.step: int | None = None
         self.reached = 0
         self._control = control
+        self._flush = flush
         self._final = False
         control.heed_halt = self._take
 
-    def wait_for_decision(self, step: int) -> bool:
-        """True if the run ends before ``step``, which was proposed; False if it goes on to a later one.
-
-        This worker must have sent all that others need to finish the earlier steps.
-        """
+    def ends_before(self, step: int) -> bool:
+        """True if the run ends before ``step``; False if it goes on. If ``step`` was proposed, wait for the
+        decision."""
+        if self.step != step:
+            return False
+        self._flush()
         self.reached = step
         while self.step == step and not self._final:
             self._control.receive(HALT)
         return self.step == step
+
+    def begin(self, step: int) -> bool:
+        """Begin a training step; return whether the run ends after it.
+
+        That is decided before the step: all workers drain delayed stages in it, or none. Else they would count messages
+        differently.
+        """
+        ends = self.ends_before(step + 1)
+        self.reached = step + 2
+        return ends
 
     def _take(self, halt: HaltProto) -> None:
         """Note a proposal that this worker can follow, or the decision; answer the proposal.

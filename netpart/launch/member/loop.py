@@ -61,7 +61,7 @@ class WorkerLoop:
         self.first = welcome.first_step
         self.end = max(welcome.first_step, job.train_steps)
         self.played: set[str] = set()
-        self.halting = HaltAgreement(control)
+        self.halting = HaltAgreement(control, self.flush_to_halt)
         self.applied: list[int] = []
         self.train_seconds = 0.0
         self.batches = 0
@@ -77,7 +77,7 @@ class WorkerLoop:
             # Every worker must follow this order: an evaluation or checkpoint exchanges messages that all workers
             # expect at the same point between two training steps.
             self.equalise_if(step, step in met)
-            halted = self.halts(step)
+            halted = self.halting.ends_before(step)
             if halted or self.evaluate_due(step):
                 self.end = step
                 self.report_rest(step)
@@ -94,15 +94,6 @@ class WorkerLoop:
         self.halting.reached = self.end + 1
         self.tell_applied()
         self.flush()
-
-    def halts(self, step: int) -> bool:
-        """Return whether the run ends before ``step``, since it was asked to save a checkpoint and end."""
-        if self.halting.step != step:
-            return False
-        # Other workers may need what this one has sent to answer.
-        self.flush()
-        self.player.doing = "waiting for the decision of all workers to stop here"
-        return self.halting.wait_for_decision(step)
 
     def evaluate_due(self, step: int) -> bool:
         """Run the validation and test that are due before ``step``; return whether the run stops there."""
@@ -154,6 +145,11 @@ class WorkerLoop:
         while not self.transport.flush(LOOK_UP_SECONDS):
             self.control.check()
 
+    def flush_to_halt(self) -> None:
+        """Flush before this worker waits for the decision to stop: others may need what it has sent to answer."""
+        self.flush()
+        self.player.doing = "waiting for the decision of all workers to stop"
+
     def just_restored(self, step: int) -> bool:
         """True if the parameters were just read from the checkpoint of ``step``, so that saving it again would change
         nothing."""
@@ -178,10 +174,10 @@ class WorkerLoop:
 
     def train(self, step: int) -> None:
         """Play one training step, and the averages between groups that are due after it."""
+        ends = self.halting.begin(step)
         started = perf_counter()
         # Delayed stages may stay in flight only until the next event that reads or changes the parameters.
-        pausing = must_drain(self.job, self.player.program.phases, step + 1) or self.halting.step == step + 1
-        self.halting.reached = step + 2  # whether step + 1 is a pause is decided here
+        pausing = ends or must_drain(self.job, self.player.program.phases, step + 1)
         self.drive("train", step, step, pausing)
         if self.averages is not None:
             for waiting in self.averages.run_due(step):
@@ -217,8 +213,9 @@ class WorkerLoop:
 
     def drive(self, phase: str, batch: int, step: int, drain: bool = True) -> None:
         """Play one mini-batch; block where the player must wait."""
-        self.control.status.phase = phase
+        # The step first: a heartbeat between these two lines would report the phase with an earlier step.
         self.control.status.step = step
+        self.control.status.phase = phase
         for waiting in self.player.play(phase, batch, drain):
             self.patience.wait(waiting, step)
         self.control.check()

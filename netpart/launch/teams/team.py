@@ -100,7 +100,7 @@ class Team(ABC):
 
     @abstractmethod
     def kill(self) -> None:
-        """End every worker at once, stopped ones included, and wait until they are gone."""
+        """End every worker at once, stopped ones included, and wait until they are gone. May be called twice."""
 
     def __enter__(self) -> Self:
         return self

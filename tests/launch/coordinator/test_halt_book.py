@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netpart.launch.coordinator.conversation import Conversation
 from netpart.launch.coordinator.halt_book import HaltBook
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.member.halt_agreement import HaltAgreement
 from netpart.launch.report.events import Halted
-from netpart.proto.control_pb2 import ControlProto
+from netpart.proto.control_pb2 import ControlProto, HaltProto
 
 
 @dataclass
@@ -39,16 +43,17 @@ class Waits(Exception):
 
 @dataclass
 class Worker:
-    """A worker that is before ``step``, or in the middle of it if ``inside``."""
+    """A worker that is before ``step``, or in the middle of it if ``inside``; it drains its stages in ``drained``."""
 
     control: Control
     end: int
     step: int = 0
     inside: bool = False
     over: bool = False
+    drained: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.halting = HaltAgreement(self.control)  # type: ignore[arg-type]
+        self.halting = HaltAgreement(self.control, lambda: None)  # type: ignore[arg-type]
         self.control.receive = self.receive  # type: ignore[attr-defined]
 
     def receive(self, kind: str) -> None:
@@ -67,20 +72,14 @@ class Worker:
             if slowest >= self.step:
                 self.inside, self.step = False, self.step + 1
             return
-        if self.step == self.end or (self.halting.step == self.step and self.stops()):
-            self.over = True
-            self.halting.reached = self.end + 1
-            self.control.check()
-            return
-        if self.halting.step != self.step:
-            self.halting.reached = self.step + 2
+        with suppress(Waits):
+            self.over = self.step == self.end or self.halting.ends_before(self.step)
+            if self.over:
+                self.halting.reached = self.end + 1
+                self.control.check()
+                return
+            self.drained += [self.step] if self.halting.begin(self.step) else []
             self.inside = True
-
-    def stops(self) -> bool:
-        try:
-            return self.halting.wait_for_decision(self.step)
-        except Waits:
-            return False
 
 
 def begun(worker: Worker) -> int:
@@ -116,6 +115,7 @@ def test_all_stop_before_the_same_step_or_none(data: st.DataObject, count: int, 
                 book.hear(member, worker.control.outbox.popleft().halt)
     ends = {worker.step for worker in workers}
     assert len(ends) == 1
+    assert all(worker.drained == workers[0].drained for worker in workers)
     assert [event.step for event in events if isinstance(event, Halted)] == [step for step in ends if step < end]
 
 
@@ -130,3 +130,17 @@ def test_nothing_is_proposed_before_all_train() -> None:
     book.look()
     book.look()
     assert [message.halt.step for message in sent] == [2, 2]
+
+
+@pytest.mark.parametrize(("stopped", "halts"), [(None, 1), ("early_stop", 0)])
+def test_a_run_that_a_verdict_has_stopped_is_not_one_that_was_asked_to_end(stopped: str | None, halts: int) -> None:
+    """It would end with the exit code of a run that is to be resumed, and be summed up with steps that it has not."""
+    member, sent, events = MemberRecord(0), list[Any](), list[Any]()
+    member.beat.phase = "test"
+    talk = Conversation.__new__(Conversation)
+    talk.verdicts = SimpleNamespace(stopped=stopped)  # type: ignore[assignment]
+    talk.halting = HaltBook([member], 9, lambda member, message: sent.append(message.halt), events.append)
+    talk.halting.request()
+    talk.halting.look()
+    talk.on_halt(member, HaltProto(step=sent[0].step, reached=1))
+    assert len(events) == halts

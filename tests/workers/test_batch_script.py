@@ -1,0 +1,52 @@
+"""The exit code of workers/slurm.sbatch, and when it asks for a requeue, with a stand-in for the tasks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netpart.resources import resource_folder
+
+SCRIPT = resource_folder("workers") / "slurm.sbatch"
+TASKS = f"""#!{sys.executable}
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: os._exit(CODE))
+print("started", flush=True)
+while True:
+    signal.pause()
+"""
+SLOW = """
+kill() {
+  builtin kill "$@" || return
+  [ "$1" = -0 ] || while builtin kill -0 "$2" 2>/dev/null; do /bin/true; done
+}
+"""
+"""Makes the tasks end while the script still handles the signal."""
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 1), (75, 0), (143, 0)])
+def test_a_job_that_ends_at_the_signal_goes_back_to_the_queue_only_if_it_was_halted(
+    tmp_path: Path, code: int, ends: int
+) -> None:
+    """Not if it is complete, or has failed."""
+    files = {"scontrol": '#!/bin/sh\necho "asked to $1 job $2"\n', "tasks": TASKS.replace("CODE", str(code))}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "slow").write_text(SLOW)
+    batch = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": "4217", "NETPART_STARTER": "tasks",
+        "BASH_ENV": str(tmp_path / "slow"),
+    }  # fmt: skip
+    with subprocess.Popen([str(SCRIPT), "job.conf"], env=os.environ | batch, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None
+        assert job.stdout.readline() == "started\n"
+        job.send_signal(signal.SIGUSR1)
+        said, _ = job.communicate(timeout=60)
+    assert job.returncode == ends
+    assert said == ("asked to requeue job 4217\n" if code in (75, 143) else "")
