@@ -113,8 +113,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):
             raise
-        return _print_failure(error, args)
+        code = _print_failure(error, args)
+        if argv is None:
+            _end_left_threads(error, code)
     return code
+
+
+def _end_left_threads(error: Exception, code: int) -> None:
+    """End the process if ``error`` has left a thread in a library, which could keep it from ending."""
+    from netpart.errors import ThreadLeft
+
+    if isinstance(error, ThreadLeft):
+        with suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
 
 
 def _prepare_process() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from netpart.checkpoint.steps import best_file
-from netpart.errors import DataError, os_error_text
+from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
 from netpart.launch.report.workspace import refuse_removal
@@ -23,7 +23,7 @@ class RunRecord:
     """Recorder of every event, which it passes on. No other run can use the workspace until ``close``.
 
     A run resumed at step ``first_step`` keeps the lines up to that step; a new run starts a new file. Raises
-    NetpartError for a workspace that cannot be written, or that another run is using.
+    ConfigError for a workspace that cannot be written, or that another run is using.
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:

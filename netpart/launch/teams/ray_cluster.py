@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any
 
 from netpart.choices import AUTO
-from netpart.errors import ConfigError, NetpartError, clip_text, os_error_text
+from netpart.errors import ConfigError, NetpartError, ThreadLeft, clip_text, os_error_text
 from netpart.launch.control.placement import CPUS, GPUS, MEMORY, ClusterPlacement, misfit_text
 
 ADDRESS, USAGE = "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"
@@ -182,7 +182,8 @@ def _connect(ray: Any) -> None:
         known = address if address != AUTO else "the cluster that was started last on this host"
         got = " ".join(str(failure[0]).split()) if failure else f"no answer of {known} within {INIT_SECONDS:g} s"
         hint = f"start one with `ray start --head`, or set {ADDRESS}=HOST:PORT; see docs/clusters.md"
-        raise NetpartError(f"--launcher ray: expected a Ray cluster, got: {clip_text(got, REASON)}; {hint}")
+        kind = NetpartError if failure else ThreadLeft
+        raise kind(f"--launcher ray: expected a Ray cluster, got: {clip_text(got, REASON)}; {hint}")
     _restore_handler()
     _silence_raylets(ray)
 

@@ -189,7 +189,10 @@ class RayTeam(OpenSeats):
 
 
 def worker_bundles(partition: Partition, threads: int, seal: SealChoice = UNSEALED) -> list[dict[str, float]]:
-    """What each rank reserves, for tensors through ZeroMQ. Raises ConfigError for numbers of GPUs: Ray chooses which GPU a worker has."""
+    """What each rank reserves, for tensors through ZeroMQ that are sealed by ``seal``.
+
+    Raises ConfigError for numbers of GPUs: Ray chooses which GPU a worker has.
+    """
     places = requested_places(partition.job)
     for place in places:
         if place not in (AUTO, CPU, CUDA):

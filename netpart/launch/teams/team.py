@@ -32,9 +32,9 @@ class Team(ABC):
     """Started workers. Leaving the context ends them all and removes everything that the team has created.
 
     ``parting_seconds`` is how long they have to end by themselves after a failure: 0 if they can be killed.
-    ``start_seconds`` is how long they may take to introduce themselves. ``absent_hint`` is advice for the user about
-    one that did not, and ``absence`` is what it did not do. ``here`` is the address at which the workers of this host reach the coordinator; "" for the same
-    as all others.
+    ``start_seconds`` is how long they may take to introduce themselves. ``absence`` is what one that did not has not
+    done, and ``absent_hint`` is advice for the user. ``here`` is the address at which the workers of this host reach
+    the coordinator; "" for the same as all others.
     """
 
     parting_seconds: float
