@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-scale bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-ray bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -159,6 +159,9 @@ resattnet-page: env ## regenerate the tables and charts of docs/resattnet.md fro
 bench-partition: env ## time the partition of 1 000 to 100 000 layers
 	$(BIN)/python -m benchmarks.partition
 
+bench-scale: env ## time check, partition, plan and simulate for 64 to 1 024 workers; ARGS='--workers 64 --verbs check'
+	$(BIN)/python -m benchmarks.scale $(ARGS)
+
 bench-schemes: $(PEERS) ## time every scheme, compared with MPI and PyTorch; ARGS=--full for the whole grid
 	$(PEERS_BIN)/python -m benchmarks.schemes $(ARGS)
 
@@ -191,6 +194,9 @@ bench-sealing: env ## compare sealed links with plain ones, over a veth pair and
 
 bench-simulator: env ## compare simulated steps of two workers with real ones
 	$(BIN)/python -m benchmarks.simulator $(ARGS)
+
+bench-predictions: env ## compare predicted steps of two workers with measured ones, on a quiet machine
+	$(BIN)/python -m benchmarks.predictions $(ARGS)
 
 bench-pipeline: env ## measure how long the stages of a pipeline wait
 	$(BIN)/python -m benchmarks.pipeline $(ARGS)

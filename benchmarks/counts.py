@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.graph.partition import Partition
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.price.ledger import compute_ledger

@@ -34,7 +34,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from benchmarks.rows import RESULTS, Row, finish, write
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.measure.link_speed import measure_link
 from netpart.measure.profile import ProfiledRun, profile_job
 from netpart.measure.simulate import simulate_partition

@@ -20,7 +20,7 @@ from statistics import median
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.measure.link_speed import measure_link
 from netpart.measure.profile import profile_job
 from netpart.measure.simulate import simulate_partition

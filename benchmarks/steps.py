@@ -17,7 +17,7 @@ from benchmarks.nets import Net
 from benchmarks.prepare import WARM_UP, Prepared, prepare
 from benchmarks.rows import CORES
 from benchmarks.ways import WAYS, Hybrid, Way, by_data, by_gabra, choices, with_overrides
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.launch.run import run_job
 from netpart.measure.simulate import simulate_partition
 from netpart.plan.partition import partition_by_scheme

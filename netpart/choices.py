@@ -29,11 +29,11 @@ micro-batches in flight as keep a team busy; all forward passes first; forward o
 an earlier one."""
 YES, NO = "yes", "no"
 SHARDING = AUTO, YES, NO
-DIRECT, DOUBLING, RING, TREE = ALGORITHMS = "direct", "doubling", "ring", "tree"
+DIRECT, DOUBLING, RING, TREE, HIERARCHICAL = ALGORITHMS = "direct", "doubling", "ring", "tree", "hierarchical"
 """Algorithms of collectives, in order of preference: of two with the same predicted cost the earlier one is used."""
 NCCL = "nccl"
 """One NCCL call, between workers on GPUs. Its bytes are counted as those of ``direct``, which replaces it elsewhere."""
-COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, NCCL
+COLLECTIVES = AUTO, RING, DOUBLING, TREE, DIRECT, HIERARCHICAL, NCCL
 RESULT = "result of netpart predict"
 """The layer that `netpart predict` appends to a net. Its values leave the workers, one mini-batch after another."""
 DRAWING_FORMATS = "dot", "json", "svg", "txt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import site
 import sysconfig
 from pathlib import Path
@@ -45,3 +46,8 @@ def _resource_roots() -> list[Path]:
         return [above]
     prefixes: list[str | Path] = [sysconfig.get_path("data"), above, site.getuserbase()]
     return [Path(prefix) / "share" / "netpart" for prefix in prefixes]
+
+
+def user_cache_folder(*names: str) -> Path:
+    """The folder of the user's caches, $XDG_CACHE_HOME/netpart or else ~/.cache/netpart, or one in it."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart", *names)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
+from netpart.box_index import are_boxes_disjoint
+
 Region = tuple[tuple[int, int], ...]
 Shape = tuple[int, ...]
 
@@ -159,7 +161,7 @@ class Placement:
     def __hash__(self) -> int:
         return self._hash
 
-    @property
+    @cached_property
     def workers(self) -> tuple[int, ...]:
         return tuple(sorted({s.worker for s in self.shards}))
 
@@ -180,13 +182,20 @@ class Placement:
         return found
 
     @cached_property
+    def members_by_worker(self) -> dict[tuple[Region, Region | None], dict[int, int]]:
+        """Of each class, the index of the first shard on each worker, in order of first appearance."""
+        found: dict[tuple[Region, Region | None], dict[int, int]] = {}
+        for i, s in enumerate(self.shards):
+            found.setdefault((s.region, s.term), {}).setdefault(s.worker, i)
+        return found
+
+    @cached_property
     def exact(self) -> bool:
         """True if two shards of one term are always equal or disjoint."""
-        return not any(
-            a[1] == b[1] and intersect(a[0], b[0]) is not None
-            for i, a in enumerate(self.classes)
-            for b in list(self.classes)[:i]
-        )
+        regions: dict[Region | None, list[Region]] = {}
+        for region, term in self.classes:
+            regions.setdefault(term, []).append(region)
+        return all(map(are_boxes_disjoint, regions.values()))
 
     @cached_property
     def has_no_replicas(self) -> bool:

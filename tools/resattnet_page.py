@@ -17,6 +17,7 @@ from benchmarks.ways import WAYS
 from netpart.draw.chart import Curve, marked_chart
 from tools import results_page
 from tools.partition_drawing import drawing
+from tools.resattnet_published import published_size
 from tools.resattnet_reasons import errors, load, plans, slower
 from tools.resattnet_tables import CHARTS, PAPER, TITLES, accuracies, beside_the_paper, equation_13, times
 from tools.results_page import ROOT, Json, about, keep, missing, results
@@ -61,7 +62,7 @@ def head(figures: Figures) -> Iterator[str]:
 
 SECTIONS: dict[str, Callable[[Figures], Iterator[str]]] = {
     "head": head, "load": load, "accuracies": accuracies, "times": times, "equation13": equation_13,
-    "paper": beside_the_paper, "slower": slower, "errors": errors, "plans": plans,
+    "paper": beside_the_paper, "slower": slower, "errors": errors, "plans": plans, "published": published_size,
 }  # fmt: skip
 
 

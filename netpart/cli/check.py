@@ -20,9 +20,9 @@ HELP = "show each layer's shape, cut, parameters, FLOPs, bytes moved and memory,
 LAYERS = ("layer", "type", "shape", "cut", "workers", ">parameters", ">FLOPs", ">moved", ">memory")
 WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">memory")
 
-FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters and
-messages in flight, but not the workspace of kernels. Layers reuse each other's space, so a worker needs less than the
-sum of its layers."""
+FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters,
+messages in flight and the workspace of its CPU kernels. Layers reuse each other's space, so a worker needs less than
+the sum of its layers."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -43,6 +43,7 @@ def run_verb(args: argparse.Namespace) -> int:
     """
     from netpart.cli.common import load_job
     from netpart.cli.epoch_table import print_epoch_table
+    from netpart.cli.progress_line import show_progress
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.measure.epoch_size import tabulate_epochs
@@ -53,18 +54,19 @@ def run_verb(args: argparse.Namespace) -> int:
 
     # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
-    cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
-    failures, absent = _find_failures(job, cut)
-    warnings = [
-        *uncomputed_warnings(job),
-        *recut_warnings(job, cut.workers),
-        *partition_warnings(cut, job),
-        *map(_missing_data_warning, absent),
-    ]
-    table = tabulate_partition(cut)
-    errors = [error.line() for error in failures]
-    groups = predict_group_traffic(add_job_servers(cut))
-    epochs = tabulate_epochs(cut, [*failures, *absent])
+    with show_progress("cutting the net"):
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
+        failures, absent = _find_failures(job, cut)
+        warnings = [
+            *uncomputed_warnings(job),
+            *recut_warnings(job, cut.workers),
+            *partition_warnings(cut, job),
+            *map(_missing_data_warning, absent),
+        ]
+        table = tabulate_partition(cut)
+        errors = [error.line() for error in failures]
+        groups = predict_group_traffic(add_job_servers(cut))
+        epochs = tabulate_epochs(cut, [*failures, *absent])
     if args.json:
         _print_check_json(table, epochs, warnings, errors, groups)
     else:

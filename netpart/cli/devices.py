@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from netpart.plan.price.devices import Devices
+    from netpart.proto.reader import Job
 
 UNITS = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "Mbit/s": 1e6 / 8, "Gbit/s": 1e9 / 8}
 
@@ -19,11 +20,11 @@ def add_device_options(parser: argparse.ArgumentParser) -> None:
         "--devices", type=Path, metavar="FILE", help="file with devices and links, e.g. workers/two-speeds.conf"
     )
     parser.add_argument(
-        "--bandwidth", type=_parse_bandwidth, metavar="B", help="bandwidth of every link, e.g. 1GB/s or 10Gbit/s"
+        "--bandwidth", type=parse_bandwidth, metavar="B", help="bandwidth of every link, e.g. 1GB/s or 10Gbit/s"
     )
 
 
-def _parse_bandwidth(text: str) -> float:
+def parse_bandwidth(text: str) -> float:
     """Parse --bandwidth into bytes per second. Raises ArgumentTypeError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\S+)", text)
     if found is None or found[2] not in UNITS or not float(found[1]):
@@ -47,3 +48,21 @@ def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devi
     # Pairs with a link of their own too; latencies stay as they are.
     links = {pair: replace(link, bandwidth=args.bandwidth) for pair, link in found.links.items()}
     return replace(found, link=replace(found.link, bandwidth=args.bandwidth), links=links)
+
+
+def adopt_hosts(job: Job, path: Path | None) -> Job:
+    """``job`` with the devices, links and hosts of the file ``path``, if that has hosts: collectives depend on them."""
+    from dataclasses import replace
+
+    from netpart.proto.job_pb2 import JobProto
+    from netpart.proto.reader import read_job
+
+    cluster = read_job(path).proto.cluster if path else None
+    if cluster is None or not cluster.host:
+        return job
+    proto = JobProto()
+    proto.CopyFrom(job.proto)
+    for name in ("device", "link", "host"):
+        proto.cluster.ClearField(name)
+        getattr(proto.cluster, name).extend(getattr(cluster, name))
+    return replace(job, proto=proto)

@@ -23,6 +23,7 @@ def run_verb(args: argparse.Namespace) -> int:
     """Write the plan. Returns 0."""
     from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.data.atomic_file import atomic_file
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.text.write_plan import write_plan
@@ -30,8 +31,9 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     job = load_job(args, provide=False)
-    cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
-    text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
+    with show_progress("cutting the net"):
+        cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
+        text = write_plan(job, cut, _partition_command(args), args.output.parent if args.output else Path())
     if args.output is None:
         print(text, end="")
         return 0

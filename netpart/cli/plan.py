@@ -43,6 +43,11 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
         "(the default), 2 for Adam",
     )  # fmt: skip
     parser.add_argument(
+        "--levels", type=_parse_levels, metavar="N:B,...",
+        help="with --profile: workers in hosts, and hosts in racks, each with the bandwidth of its port, e.g. "
+        "8:10GB/s,4:1.25GB/s for 4 hosts of 8 workers",
+    )  # fmt: skip
+    parser.add_argument(
         "--partitions", type=parse_workers, metavar="n",
         help="number of blocks to allocate to devices (default: the net's own blocks)",
     )  # fmt: skip
@@ -61,11 +66,13 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     from netpart.cli.common import parse_micro_batches, parse_workers
 
     parser.add_argument(
-        "--group", type=parse_workers, metavar="R", help="devices that divide the rows of each block (default: 1)"
-    )
+        "--group", type=parse_workers, metavar="R",
+        help="devices that divide the rows of each block (default: 1, and other divisors of their number are tried)",
+    )  # fmt: skip
     parser.add_argument(
-        "--by", choices=("flops", "profile"), default="flops",
-        help="work of layers: counted FLOPs, or times measured on this machine (default: flops)",
+        "--by", choices=("kernels", "flops", "profile"),
+        help="work of layers: times of their kernels by shape on this machine, counted FLOPs, or times of the uncut "
+        "net on this machine (default: kernels; flops for --devices, for those of the job, and for GPUs)",
     )  # fmt: skip
     parser.add_argument(
         "--objective", choices=(SECONDS, *OBJECTIVES), default=SECONDS,
@@ -81,7 +88,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--limit", type=_parse_amount, default=5.0, metavar="T",
-        help="time limit of the exact planner in seconds (default: 5)",
+        help="time limit of GABRA, of the exact planner, and of timing kernels, each, in seconds (default: 5)",
     )  # fmt: skip
 
 
@@ -90,6 +97,17 @@ def _parse_state_count(text: str) -> int:
     if not re.fullmatch(r"\d", text):
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 9, got {text!r}")
     return int(text)
+
+
+def _parse_levels(text: str) -> list[tuple[int, float]]:
+    """Parse --levels, numbers of members and bandwidths from workers up. Raises ArgumentTypeError."""
+    from netpart.cli.common import parse_workers
+    from netpart.cli.devices import parse_bandwidth
+
+    pairs = [one.partition(":") for one in text.split(",")]
+    if not all(bandwidth for _, _, bandwidth in pairs):
+        raise argparse.ArgumentTypeError(f"expected members and bandwidths, as in 8:10GB/s,4:1.25GB/s, got {text!r}")
+    return [(parse_workers(count), parse_bandwidth(bandwidth)) for count, _, bandwidth in pairs]
 
 
 def _parse_amount(text: str) -> float:
@@ -111,6 +129,8 @@ def run_verb(args: argparse.Namespace) -> int:
         raise ConfigError("netpart plan", "a JOB or a --profile", got, hint)
     if args.job and args.states is not None:
         raise ConfigError("--states", "a --profile", "a JOB", "omit it: the updater of the job defines its states")
+    if args.job and args.levels is not None:
+        raise ConfigError("--levels", "a --profile", "a JOB", "name --devices in place of levels")
     return plan_profile(args) if args.profile else _plan_job(args)
 
 
@@ -122,12 +142,21 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
+    from netpart.cli.devices import adopt_hosts
+    from netpart.cli.planning_prices import planning_prices
+    from netpart.cli.progress_line import show_progress
     from netpart.cli.proposals import print_plan_tables, print_plans_json
     from netpart.plan.search.portfolio import Portfolio
+    from netpart.plan.search.task import PlanningTask
 
-    job = load_job(args, provide=args.by == "profile")
-    task, rates = _planning_task(args, job)
-    portfolio = Portfolio(job, task, rates, args.micro_batches)
+    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
+    # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
+    fixed = args.group or args.objective != SECONDS
+    with show_progress("measuring this host"), planning_prices(args, job) as priced:
+        found = priced.profile, priced.devices
+        task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
+        groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
+        portfolio = Portfolio(job, task, micro_batches=args.micro_batches, prices=priced.prices, groups=groups)
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)
@@ -138,33 +167,6 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         _write_chosen_plan(args, job, portfolio)
     return 0
-
-
-def _planning_task(args: argparse.Namespace, job: Job) -> tuple[PlanningTask, dict[str, float]]:
-    """The planning task, and the measured work per FLOP of each layer."""
-    from netpart.cli.common import job_float_size
-    from netpart.cli.devices import named_devices
-    from netpart.cli.sample import use_one_core
-    from netpart.graph.build import build_net
-    from netpart.plan.price import devices as places
-    from netpart.plan.price.layer_loads import measured_profile, profile_net, work_rates
-    from netpart.plan.search.task import PlanningTask
-
-    cluster = job.proto.cluster
-    if not (args.devices or cluster.device):
-        use_one_core()  # measure_devices measures the speed of one core
-        workers = job.worker_count
-        devices = named_devices(args, workers, places.measure_devices(workers))
-    else:
-        otherwise = places.devices_of_cluster(cluster) if cluster.device else places.equal_devices(1)
-        devices = named_devices(args, args.workers, otherwise)
-    counted = profile = profile_net(build_net(job.proto, "train", job.folder), job_float_size(job))
-    if args.by == "profile":
-        from netpart.measure.layer_seconds import measure_layers
-
-        profile = measured_profile(counted, measure_layers(job.proto, job.folder), places.product_speed())
-    task = PlanningTask(profile, devices, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
-    return task, work_rates(counted, profile)
 
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:

@@ -10,6 +10,7 @@ from netpart.cli.check import workers_text
 
 if TYPE_CHECKING:
     from netpart.plan.price.net_profile import NetProfile
+    from netpart.plan.search.link_levels import LinkLevels
     from netpart.plan.search.pipelines import PipelineRow
 
 PIPELINES = ("", "plan", "replicas", "workers", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
@@ -32,9 +33,11 @@ def plan_profile(args: argparse.Namespace) -> int:
                 f"--{option.replace('_', '-')}", "a JOB", "a --profile", "omit it: a profile has no layers to cut"
             )
     profile = read_profile(args.profile)
-    devices = named_devices(args, args.workers, equal_devices(args.workers or 1))
+    levels = _named_levels(args)
+    workers = levels.workers if levels else args.workers
+    devices = named_devices(args, workers, equal_devices(workers or 1))
     states = args.states
-    rows = plan_pipelines(profile, devices, 1 if states is None else states)
+    rows = plan_pipelines(profile, devices, 1 if states is None else states, levels)
     if args.json:
         from dataclasses import asdict
 
@@ -44,6 +47,21 @@ def plan_profile(args: argparse.Namespace) -> int:
     if all(row.refused for row in rows):
         raise MemoryRefused("plan: expected a plan that the devices have room for, found none; name more devices")
     return 0
+
+
+def _named_levels(args: argparse.Namespace) -> LinkLevels | None:
+    """The levels of --levels; None without the option. Raises ConfigError for another option that names workers."""
+    from netpart.errors import ConfigError
+    from netpart.plan.search.link_levels import LinkLevels
+
+    if args.levels is None:
+        return None
+    for option in ("workers", "devices", "bandwidth"):
+        if getattr(args, option) is not None:
+            hint = "omit one of the two: the levels name workers and links"
+            raise ConfigError("--levels", f"no --{option}", "both", hint)
+    counts, bandwidths = zip(*args.levels, strict=True)
+    return LinkLevels(counts, bandwidths)
 
 
 def _drop_refused_figures(figures: dict[str, Any]) -> dict[str, Any]:

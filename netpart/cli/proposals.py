@@ -102,7 +102,8 @@ def _device_group_text(task: PlanningTask, workers: tuple[int, ...]) -> str:
 
 
 def _proposal_cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
-    """The cells of one proposal. If it leaves some of the ``devices`` without a part, its name lists the others."""
+    """The cells of one proposal. If it leaves some of the ``devices`` without a part, its name lists the others; of an
+    allocator it has the size of the groups of devices."""
     from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text
 
@@ -111,6 +112,7 @@ def _proposal_cells(row: Proposed, best: bool, devices: int) -> tuple[str, ...]:
     step = seconds_text(row.seconds), f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
     pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
     on = f" on {workers_text(row.workers)}" if len(row.workers) < devices else ""
+    on = f" in groups of {row.group}{on}" if row.group > 1 else on
     return "*" if best else "", shorten_plan_name(row.name) + on, pieces, *step, *profit, *makespan
 
 

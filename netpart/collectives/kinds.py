@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from netpart.choices import DIRECT, DOUBLING, NCCL, RING, TREE
-from netpart.collectives import direct, doubling, ring, tree
+from netpart.choices import DIRECT, DOUBLING, HIERARCHICAL, NCCL, RING, TREE
+from netpart.collectives import direct, doubling, hierarchical, ring, tree
+from netpart.collectives.network import HostPath
 from netpart.collectives.schedule import Schedule, reverse_schedule
 from netpart.spec import Region, extent
 
@@ -42,23 +43,24 @@ _SPREAD = {
 
 
 @cache
-def collective_schedule(kind: str, algorithm: str, n: int) -> Schedule:
+def collective_schedule(kind: str, algorithm: str, n: int, paths: tuple[HostPath, ...] = ()) -> Schedule:
     """The messages of a collective of ``n`` members, which are numbered by their places 0 to n - 1.
 
     All-gather and reduce-scatter have n blocks; block i belongs to place i. A broadcast starts and a reduce ends at
     place 0. These two and the all-reduce have ``count_blocks`` blocks. Block i·n + j of an all-to-all goes from i to j,
-    always directly. A swap is an all-reduce of two. Raises KeyError for another kind or algorithm.
+    always directly. A swap is an all-reduce of two. ``paths`` are the hosts of each member, for HIERARCHICAL. Raises
+    KeyError for another kind or algorithm.
     """
     if algorithm == SWAP:
         return direct.swap_all_reduce()
     if kind == ALL_TO_ALL:
         return direct.direct_all_to_all(n)
     if kind in (BROADCAST, REDUCE):
-        spread = _SPREAD[algorithm](n)
+        spread = _SPREAD[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_broadcast(n, paths)
         return spread if kind == BROADCAST else reverse_schedule(spread)
     if kind == ALL_REDUCE and algorithm == TREE:
         return collective_schedule(REDUCE, TREE, n) + collective_schedule(BROADCAST, TREE, n)
-    gather = _GATHER[algorithm](n)
+    gather = _GATHER[algorithm](n) if algorithm != HIERARCHICAL else hierarchical.hierarchical_all_gather(n, paths)
     return {
         ALL_GATHER: gather,
         REDUCE_SCATTER: reverse_schedule(gather),

@@ -160,7 +160,15 @@ class Graph(NotebookDisplay):
 
     def parts_of_worker(self, worker: int) -> list[Part]:
         """The parts of one worker, in order."""
-        return [p for p in self.parts if p.worker == worker]
+        return list(self._by_worker.get(worker, ()))
+
+    @cached_property
+    def _by_worker(self) -> dict[int, list[Part]]:
+        """The parts of each worker: found once for all workers, when the graph is complete."""
+        found: dict[int, list[Part]] = {}
+        for part in self.parts:
+            found.setdefault(part.worker, []).append(part)
+        return found
 
     def bridges(self) -> Iterator[Bridge]:
         """Every tensor that crosses workers, in order of its arrival."""

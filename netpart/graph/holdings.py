@@ -49,7 +49,7 @@ class Bucket:
     def elements(self) -> int:
         return sum(size(c.box) for c in self.cells)
 
-    @property
+    @cached_property
     def homes(self) -> tuple[Region, ...]:
         """The box of the one cell of a sharded bucket that each worker updates."""
         return home_regions(self.cells[0].box, len(self.workers))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from netpart.box_index import are_boxes_disjoint
 from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SLICE, SUM, Graph, Part
 from netpart.graph.holdings import ParameterCell
 from netpart.graph.net import Parameter
@@ -119,9 +120,9 @@ def check_parameters(
         all_of_it = whole_region(parameter.spec.shape)
         held = [[box for p, box in of_worker if p.name == name] for of_worker in holdings]
         _expect(not remaining_boxes(all_of_it, [b for boxes in held for b in boxes]), name, "to be held, all of it")
-        _expect(all(_are_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
+        _expect(all(are_boxes_disjoint(boxes) for boxes in held), name, "no element twice on a worker")
         summed = [(workers, box) for workers, p, box in cells if p.name == name]
-        _expect(_are_disjoint([box for _, box in summed]), name, "cells that are summed once")
+        _expect(are_boxes_disjoint([box for _, box in summed]), name, "cells that are summed once")
         for workers, cell in summed:
             holders = tuple(w for w, boxes in enumerate(held) if any(intersect(b, cell) is not None for b in boxes))
             _expect(holders == workers, name, f"the sum of {cell} over its holders {holders}")
@@ -144,13 +145,8 @@ def check_norm(
             )
 
 
-def _are_disjoint(boxes: Sequence[Region]) -> bool:
-    """True if no two boxes share an element."""
-    return not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
-
-
 def _boxes_tile(boxes: Sequence[Region], region: Region) -> bool:
     """True if the boxes cover ``region``, each element once."""
     inside = all(contains(region, box) for box in boxes)
     # Equal sizes alone would also accept an overlap that makes up for a gap.
-    return inside and sum(map(size, boxes)) == size(region) and _are_disjoint(boxes)
+    return inside and sum(map(size, boxes)) == size(region) and are_boxes_disjoint(boxes)

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.choices import PHASES, TRAIN
+from netpart.collectives.cluster_network import network_of_hosts
 from netpart.errors import ConfigError, FaultList
 from netpart.graph.build import build_net, layer_field_errors, locate_errors
 from netpart.graph.graph import Graph
@@ -94,6 +96,19 @@ class Partition(NotebookDisplay):
         busy = {part.worker for part in self.graph.parts}
         return tuple(sorted(set(range(self.workers - self.servers)) - busy))
 
+    def bucket_numbers(self, worker: int) -> list[int]:
+        """The numbers of the buckets that ``worker`` takes part in, in order."""
+        return self._buckets_by_worker.get(worker, [])
+
+    @cached_property
+    def _buckets_by_worker(self) -> dict[int, list[int]]:
+        """The numbers of the buckets of each worker: found once for all workers."""
+        found: dict[int, list[int]] = {}
+        for b, bucket in enumerate(self.buckets):
+            for worker in bucket.workers:
+                found.setdefault(worker, []).append(b)
+        return found
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter once, in net order."""
@@ -156,6 +171,8 @@ def partition_job(
         refuse_unsupported(job)
     with faults.collecting():
         cluster_of(job, workers)
+    with faults.collecting():
+        network_of_hosts(job.cluster, workers)
     if placer is None:
         refuse_scheme(job)
     for phase in (each for each in phases if runs_phase(job, each)):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 Array = Any
 """A numpy or cupy array: the reference kernels are written once against the array module ``xp``."""
@@ -61,6 +64,16 @@ def chain_ops(*ops: Op) -> Op:
             part(*pick(scratch))
 
     return Op(run, wanted, all(op.captured for op in ops))
+
+
+def op_scratch_bytes(op: Op) -> int:
+    """Bytes of the scratch of ``op``, each array padded."""
+    return sum(padded_bytes(shape, dtype) for shape, dtype in op.scratch)
+
+
+def padded_bytes(shape: tuple[int, ...], dtype: Any) -> int:
+    """Bytes of an array of a workspace, with room to align the next one."""
+    return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
 
 
 def _scratch_places(wanted: list[Any], scratch: Sequence[Any]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.measure.profile import profile_job
 from netpart.measure.timeline import WAIT, Timeline, TimelineMessage
 from netpart.proto.reader import Job, read_job_text

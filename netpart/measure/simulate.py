@@ -10,10 +10,11 @@ from threading import Thread
 
 import numpy as np
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
+from netpart.kernels.op import Array
 from netpart.measure.data_waits import mark_reads
 from netpart.measure.profile import WARM_UP, ProfiledRun
 from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedTransport, simulated_transports
@@ -24,6 +25,7 @@ from netpart.plan.price.cost import part_cost
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
 from netpart.program.kernel_choice import job_kernel_class
+from netpart.progress import report_progress, track_items
 from netpart.updaters import build_updater
 from netpart.worker.initial_values import initialise_players
 from netpart.worker.player import Player
@@ -33,10 +35,10 @@ FOREVER = inf
 
 @dataclass
 class Simulation:
-    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``."""
+    """The workers of ``cut`` on devices of ``speeds`` (1: this machine), connected by ``link``, one or a network."""
 
     cut: Partition
-    link: LinkCost
+    link: LinkCost | Network
     speeds: Sequence[float]
     players: list[Player] = field(init=False)
     errors: list[BaseException] = field(init=False, default_factory=list)
@@ -45,8 +47,14 @@ class Simulation:
         self.clocks = SimulatedClocks(self.speeds)
         self.kernels = job_kernel_class(self.cut.job)
         self.xp, _ = array_module(self.kernels.runs_on)
-        self.transports = simulated_transports(self.clocks, self.link)
-        self.players = [self.player(worker) for worker in range(self.cut.workers)]
+        whole = self.link if isinstance(self.link, Network) else one_link_network(self.cut.workers, self.link)
+        self.transports = simulated_transports(self.clocks, whole)
+        workers = range(self.cut.workers)
+        self.players = [self.player(worker) for worker in track_items(workers, "worker", self.cut.workers)]
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Draw the initial values of all parameters."""
         initialise_players(self.players, self.cut.job)
 
     def player(self, worker: int) -> Player:
@@ -76,6 +84,7 @@ class Simulation:
         try:
             self.clocks.begin(worker)
             for step in range(steps):
+                report_progress(f"step {step + 1} of {steps}")
                 for _ in self.players[worker].play("train", step, drain=step + 1 == steps):
                     transport.wait(FOREVER)
             self.clocks.stop(worker)
@@ -109,10 +118,21 @@ class PricedSimulation(Simulation):
         # Real computing time is divided by this speed, so it counts as 0; only ``spend`` moves the clocks.
         self.clocks.speeds = [inf] * self.cut.workers
 
+    def initialise(self) -> None:
+        """Leave all memory untouched: what is not written takes none."""
+        for player, transport in zip(self.players, self.transports, strict=True):
+            transport.copies = False
+            for running in player.bound["train"].running:
+                running.progress.omit_contents()
+                for action in running.then:
+                    action.run = action.run and _omit_work
+
     def player(self, worker: int) -> Player:
         player = super().player(worker)
         for turn in player.bound["train"].turns:
             for (_, action), instruction in zip(turn, player.program.phases["train"].instructions, strict=True):
+                if action.take is not None:
+                    action.take = _omit_array
                 if action.run is not None:
                     action.run = partial(self.clocks.spend, worker, self.flops(instruction) / self.speeds[worker])
         return player
@@ -133,6 +153,14 @@ class PricedSimulation(Simulation):
         return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
 
 
+def _omit_work() -> None:
+    """Compute nothing."""
+
+
+def _omit_array(array: Array) -> None:
+    """Take a message without copying it."""
+
+
 def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
     """The speed of each worker's device; all 1 if none are given. Raises ConfigError for a wrong number, or a speed not
     above 0."""
@@ -144,7 +172,7 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
 
 
 def simulate_partition(
-    cut: Partition, steps: int, link: LinkCost, speeds: Sequence[float] = (), flops: float = 0.0
+    cut: Partition, steps: int, link: LinkCost | Network, speeds: Sequence[float] = (), flops: float = 0.0
 ) -> ProfiledRun:
     """Time a step of ``cut`` without real workers; return figures and timeline like ``profile_job`` does for real ones.
 

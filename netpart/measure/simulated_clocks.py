@@ -1,9 +1,9 @@
 """Simulated clocks and wires: workers are threads of one process, and only one of them computes at a time.
 
 Each worker has its own clock. Its computation is real, and advances its clock by the time taken divided by the speed of
-its device. A send costs what its link defines. The worker whose clock is furthest behind runs next, so none can miss a
-message that another one sends earlier. This is a conservative simulation of discrete events (Chandy and Misra,
-Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
+its device. A send costs what its link and the ports on its way define. The worker whose clock is furthest behind runs
+next, so none can miss a message that another one sends earlier. This is a conservative simulation of discrete events
+(Chandy and Misra, Distributed simulation, IEEE TSE 5, 1979) whose events are the calls of the transport.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from time import perf_counter
 
 import numpy as np
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import Network
 from netpart.errors import TransportError
 from netpart.transport.frames import Array, Channel, FrameHeader
 from netpart.transport.transport import Transport
@@ -97,34 +97,68 @@ class SimulatedClocks:
             turn.set()
 
 
+class SimulatedWires:
+    """The ports of the hosts of ``network`` and the entries of its workers: each passes one message after another."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.hosts = [0.0] * (2 * len(network.hosts))
+        self.entries: dict[tuple[int, int], float] = {}
+
+    def carry(self, source: int, target: int, nbytes: int, leaves: float) -> float:
+        """The instant at which a message has arrived whose first byte leaves ``source`` at the instant ``leaves``.
+
+        The first bytes go on while others follow. Messages must come in the order in which they leave.
+        """
+        link, ports, entry = self.network.route(source, target)
+        last = 0.0
+        for port in ports:
+            leaves = max(leaves, self.hosts[port])
+            self.hosts[port] = leaves + nbytes / self.network.hosts[port // 2].bandwidth
+            last = max(last, self.hosts[port])
+        entered = max(leaves + link.latency, self.entries.get((target, entry), 0.0)) + nbytes / link.bandwidth
+        self.entries[target, entry] = entered
+        return max(entered, last + link.latency)
+
+
 class SimulatedTransport(Transport):
     """One worker's end of simulated wires; ``peers`` are the ends of all workers.
 
-    Both ends are busy for the link's overhead, the sender also for the transfer of the bytes. Then the message is in
-    flight for the latency.
+    Both ends are busy for the link's overhead, the sender also for the transfer of the bytes. Meanwhile the message
+    passes the ports of hosts, is in flight for the latency, and enters the receiver, by one message after another.
+    Without ``copies`` a message is the sender's array itself.
     """
 
-    def __init__(self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], link: LinkCost) -> None:
+    copies = True
+
+    def __init__(
+        self, rank: int, clocks: SimulatedClocks, peers: list[SimulatedTransport], wires: SimulatedWires
+    ) -> None:
         super().__init__(rank)
         self._clocks = clocks
         self._peers = peers
-        self._link = link
-        self._coming: list[tuple[float, int, FrameHeader, Array]] = []
+        self._wires = wires
+        self._coming: list[tuple[float, int, float, FrameHeader, Array]] = []
         self._numbers = count()
 
     def send(self, channel: Channel, step: int, peer: int, array: Array) -> None:
         self._clocks.stop(self.rank)
-        # The sender may overwrite its array before the receiver's turn comes.
-        copied = np.array(array)
-        self._clocks.spend(self.rank, self._link.overhead + array.nbytes / self._link.bandwidth)
+        # The sender may overwrite its array before the receiver's turn comes, unless nothing is computed.
+        copied = np.array(array) if self.copies else array
+        # Workers that are further behind send first: ports take messages in the order of time.
+        self._clocks.yield_until(self.rank, self._clocks.now[self.rank])
+        link = self._wires.network.route(self.rank, peer).cost
+        arrives = self._wires.carry(self.rank, peer, array.nbytes, self._clocks.now[self.rank] + link.overhead)
+        self._clocks.spend(self.rank, link.overhead + array.nbytes / link.bandwidth)
         header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
-        self._peers[peer].put(self._clocks.now[self.rank] + self._link.latency, header, copied)
+        self._peers[peer].put(arrives, link.overhead, header, copied)
         self._count(channel, array.nbytes, 0)
 
-    def put(self, arrives: float, header: FrameHeader, array: Array) -> None:
-        """Queue a message that arrives at the instant ``arrives`` of the receiver's clock."""
+    def put(self, arrives: float, overhead: float, header: FrameHeader, array: Array) -> None:
+        """Queue a message that arrives at the instant ``arrives`` of the receiver's clock, and occupies the receiver
+        for ``overhead``."""
         # The number breaks ties: it keeps messages of the same instant in order, and arrays are never compared.
-        heappush(self._coming, (arrives, next(self._numbers), header, array))
+        heappush(self._coming, (arrives, next(self._numbers), overhead, header, array))
         self._clocks.wake(self.rank, arrives)
 
     def wait(self, seconds: float) -> bool:
@@ -142,21 +176,22 @@ class SimulatedTransport(Transport):
     def _admit(self) -> None:
         """Move the messages that have arrived by this worker's clock into its mailbox."""
         while self._coming and self._coming[0][0] <= self._clocks.now[self.rank]:
-            _, _, header, array = heappop(self._coming)
+            _, _, overhead, header, array = heappop(self._coming)
             if self.mailbox.accepts(header):
                 self.mailbox.put(header, array)
-            self._clocks.spend(self.rank, self._link.overhead)
+            self._clocks.spend(self.rank, overhead)
         self._clocks.resumed = perf_counter()
 
     def close(self) -> None:
         self._coming.clear()
 
 
-def simulated_transports(clocks: SimulatedClocks, link: LinkCost) -> list[SimulatedTransport]:
+def simulated_transports(clocks: SimulatedClocks, network: Network) -> list[SimulatedTransport]:
     """The transports of all workers."""
     peers: list[SimulatedTransport] = []
+    wires = SimulatedWires(network)
     # All ends share this one list, which is complete only after the last of them is made.
-    peers += [SimulatedTransport(rank, clocks, peers, link) for rank in range(len(clocks.now))]
+    peers += [SimulatedTransport(rank, clocks, peers, wires) for rank in range(len(clocks.now))]
     return peers
 
 

@@ -127,6 +127,9 @@ class SchemePlacer:
             if self.name != "SEQUENTIAL":
                 self.record_fallback(node, placements[node.index])
         faults.raise_found()
+        # Equal placements become one object, as in ``place_layers``: what is found out about one serves all its layers.
+        interned: dict[Placement, Placement] = {}
+        placements = [interned.setdefault(placement, placement) for placement in placements]
         for node in net.nodes:
             # After the cuts of the user are applied: the other parts of a kSlice follow its first part, which may have
             # one.

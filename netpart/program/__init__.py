@@ -10,9 +10,11 @@ __all__ = [
     "group_average",
     "instructions",
     "kernel_choice",
+    "memory_orders",
     "metrics",
     "peak",
     "program",
     "server",
     "server_messages",
+    "worker_shape",
 ]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isqrt
 
 from netpart.collectives import GRADIENT
+from netpart.collectives.cluster_network import network_of_hosts
 from netpart.collectives.kinds import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from netpart.graph.graph import Collective
 from netpart.graph.holdings import Bucket
 from netpart.program.buffer_table import BufferTable
 from netpart.program.buffers import Order, View, item_size
-from netpart.program.exchange import Blocks, Exchange, plan_exchange
+from netpart.program.exchange import KEPT, Blocks, Exchange, plan_exchange
 from netpart.program.instructions import Channel, CollectiveStart, Way
 from netpart.program.memory_orders import order_for_shape
 from netpart.proto.element import float_size
@@ -36,9 +38,10 @@ class HeldRegion:
 class ExchangeFactory:
     """Builder of exchanges with the algorithm and element size that the job sets."""
 
-    def __init__(self, job: JobProto) -> None:
+    def __init__(self, job: JobProto, workers: int = 0) -> None:
         self.wanted = Collectives.Algorithm.Name(job.collectives).lower()
         self.width = float_size(job)
+        self.network = network_of_hosts(job.cluster, workers)
 
     def of_collective(self, found: Collective, backward: bool = False) -> Exchange:
         """The Exchange of a collective of a graph, or of its gradient if ``backward``."""
@@ -46,11 +49,12 @@ class ExchangeFactory:
         blocks = found.blocks
         if backward:
             kind, blocks = GRADIENT[kind], _transpose_blocks(blocks) if kind == ALL_TO_ALL else blocks
-        return plan_exchange(kind, found.members, found.region, blocks, self.wanted, item_size(found.dtype, self.width))
+        width = item_size(found.dtype, self.width)
+        return plan_exchange(kind, found.members, found.region, blocks, self.wanted, width, self.network)
 
     def summed(self, members: tuple[int, ...], region: Region, dtype: str = FLOAT) -> Exchange:
         """The Exchange that sums a tensor over ``members``."""
-        return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width))
+        return plan_exchange(ALL_REDUCE, members, region, (), self.wanted, item_size(dtype, self.width), self.network)
 
     def of_bucket(self, bucket: Bucket) -> dict[Way, Exchange]:
         """The Exchange that sums a bucket's gradients; of a sharded bucket also the one that gathers new values."""
@@ -61,10 +65,10 @@ class ExchangeFactory:
         homes = bucket.homes
         itemsize = item_size(FLOAT, self.width)
         scatter, gather = (
-            plan_exchange(kind, members, box, homes, self.wanted, itemsize) for kind in (REDUCE_SCATTER, ALL_GATHER)
+            plan_exchange(kind, members, box, homes, self.wanted, itemsize, self.network)
+            for kind in (REDUCE_SCATTER, ALL_GATHER)
         )
-        # The gathered values answer the scattered addends: they prove that the addends have been read.
-        return {Way.BUCKET: replace(scatter, answer=gather.schedule), Way.VALUES: gather}
+        return {Way.BUCKET: _answered_exchange(scatter, gather), Way.VALUES: gather}
 
     def start(
         self, found: Exchange, worker: int, local: HeldRegion, target: HeldRegion, memory: BufferTable, dtype: str,
@@ -100,6 +104,14 @@ class ExchangeFactory:
         return self.start(found, worker, held, held, memory, buffer.dtype, channel, name, buffer.order)
 
 
+@lru_cache(maxsize=KEPT)
+def _answered_exchange(scatter: Exchange, gather: Exchange) -> Exchange:
+    """``scatter``, of which ``gather`` returns what was computed from the sums."""
+    # The gathered values answer the scattered addends: they prove that the addends have been read.
+    return replace(scatter, answer=gather.schedule)
+
+
+@lru_cache(maxsize=KEPT)
 def _transpose_blocks(blocks: Blocks) -> Blocks:
     """The blocks of an all-to-all in the opposite direction: what place i sent to j, j sends to i."""
     n = isqrt(len(blocks))

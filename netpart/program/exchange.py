@@ -6,9 +6,12 @@ Workers and ledger derive it from the same facts, so they agree without communic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
-from netpart.choices import NCCL
+import numpy as np
+
+from netpart.choices import HIERARCHICAL, NCCL
 from netpart.collectives import (
     Schedule,
     choose_algorithm,
@@ -17,9 +20,15 @@ from netpart.collectives import (
     cut_into_blocks,
     returned_messages,
 )
+from netpart.collectives.network import HostPath, Network
 from netpart.spec import Region, size
 
 Blocks = tuple[Region | None, ...]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+KINDS_OF_MESSAGES = 16
+"""Added or not, own or not, of several blocks or not, staying or not."""
+KEPT = 4096
+"""Exchanges that are kept for the other workers, and the passes, that ask for the same one."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class Exchange:
     ``blocks`` are regions of the tensor that is moved, in its coordinates; None is an empty one. ``answer`` are the
     messages of a second exchange, which returns what was computed from the sums of this one. A member that sends one of
     them has read all that it received in this exchange. Every member waits for them before it starts this one again.
+    ``paths`` are the hosts of the members, if the algorithm depends on these.
     """
 
     kind: str
@@ -36,6 +46,7 @@ class Exchange:
     members: tuple[int, ...]
     blocks: Blocks
     answer: Schedule = ()
+    paths: tuple[HostPath, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -45,7 +56,7 @@ class Exchange:
     @cached_property
     def schedule(self) -> Schedule:
         """The messages; empty ones are not sent."""
-        found = collective_schedule(self.kind, self.algorithm, len(self.members))
+        found = collective_schedule(self.kind, self.algorithm, len(self.members), self.paths)
         return found if all(self.sizes) else tuple(m for m in found if any(self.sizes[b] for b in m.blocks))
 
     @property
@@ -56,7 +67,7 @@ class Exchange:
     @cached_property
     def staying(self) -> frozenset[int]:
         """Indices of the messages that may stay with their senders, as a later message proves that they were read."""
-        return frozenset(i for i in returned_messages(self.schedule + self.answer) if i < len(self.messages))
+        return _find_staying(self.schedule, self.answer, len(self.messages))
 
     def elements(self, blocks: tuple[int, ...]) -> int:
         """Elements of a message with these blocks."""
@@ -64,17 +75,59 @@ class Exchange:
 
     def place(self, worker: int) -> int:
         """The place of a worker in the schedule."""
-        return self.members.index(worker)
+        return self._places[worker]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The place of each member."""
+        return {worker: place for place, worker in enumerate(self.members)}
 
     def receivers(self, worker: int) -> set[int]:
         """Workers that ``worker`` sends to."""
-        place = self.place(worker)
-        return {self.members[m.target] for m in self.schedule if m.source == place}
+        return self._partners[self.place(worker)][0]
 
     def senders(self, worker: int) -> set[int]:
         """Workers that ``worker`` receives from."""
-        place = self.place(worker)
-        return {self.members[m.source] for m in self.schedule if m.target == place}
+        return self._partners[self.place(worker)][1]
+
+    @cached_property
+    def _partners(self) -> list[tuple[set[int], set[int]]]:
+        """By place, the workers that it sends to, and those that it receives from."""
+        return _find_partners(self.schedule, self.members)
+
+    @cached_property
+    def messages_by_place(self) -> list[list[int]]:
+        """By place, the indices of the messages that it sends or receives."""
+        return _sort_messages(self.schedule, len(self.members))
+
+    @cached_property
+    def traffic(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Elements that each member sends, and that it receives, in all messages."""
+        *ends, loads = self.message_table
+        # As floats, which are exact: a step moves fewer than 2^53 elements.
+        sums = (np.bincount(places, loads, len(self.members)).astype(int).tolist() for places in ends)
+        sent, received = (dict(zip(self.members, of_place, strict=True)) for of_place in sums)
+        return sent, received
+
+    @property
+    def message_table(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The place of the source, that of the target, and the elements of each message, in order."""
+        sources, targets, blocks, carriers = _moved_blocks(self.schedule)
+        sizes = np.array(self.sizes, np.float64)[blocks]
+        return sources, targets, np.bincount(carriers, sizes, len(sources)).astype(np.int64)
+
+    @cached_property
+    def place_shapes(self) -> list[bytes]:
+        """By place, all that its share of the collective depends on except its number: how many messages of each size
+        it sends and receives, which of these are added, and which stay with their senders."""
+        kinds, sources, targets = _message_kinds(self.schedule, self.answer, len(self.messages))
+        *_, loads = self.message_table
+        sizes, number = np.unique(loads, return_inverse=True)
+        wide = KINDS_OF_MESSAGES * max(1, len(sizes))
+        found = np.zeros((len(self.members), 2 * wide), np.int64)
+        np.add.at(found, (sources, kinds * len(sizes) + number), 1)
+        np.add.at(found, (targets, wide + kinds * len(sizes) + number), 1)
+        return [sizes.tobytes() + b"|" + row.tobytes() for row in found]
 
     @cached_property
     def passes(self) -> frozenset[tuple[int, int]]:
@@ -91,15 +144,68 @@ class Exchange:
         return found
 
 
+# Exchanges of many sizes have one schedule. What follows from the schedule is kept once, as it has n² messages or more.
+@lru_cache(maxsize=64)
+def _find_partners(schedule: Schedule, members: tuple[int, ...]) -> list[tuple[set[int], set[int]]]:
+    """By place, the workers that it sends to, and those that it receives from."""
+    found: list[tuple[set[int], set[int]]] = [(set(), set()) for _ in members]
+    for m in schedule:
+        found[m.source][0].add(members[m.target])
+        found[m.target][1].add(members[m.source])
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sort_messages(schedule: Schedule, n: int) -> list[list[int]]:
+    """By place, the indices of the messages that it sends or receives."""
+    found: list[list[int]] = [[] for _ in range(n)]
+    for index, m in enumerate(schedule):
+        found[m.source].append(index)
+        found[m.target].append(index)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _find_staying(schedule: Schedule, answer: Schedule, count: int) -> frozenset[int]:
+    """The first ``count`` messages that may stay with their senders, where ``answer`` follows the schedule."""
+    return frozenset(i for i in returned_messages(schedule + answer) if i < count)
+
+
+@lru_cache(maxsize=64)
+def _message_kinds(schedule: Schedule, answer: Schedule, count: int) -> tuple[Numbers, Numbers, Numbers]:
+    """The kind, the source and the target of each message, in order. ``count`` as in ``_find_staying``."""
+    staying = _find_staying(schedule, answer, count)
+    found = [
+        (m.add + 2 * m.own + 4 * (len(m.blocks) > 1) + 8 * (i in staying), m.source, m.target)
+        for i, m in enumerate(schedule)
+    ]
+    kinds, sources, targets = np.array(found, np.int64).reshape(-1, 3).T.copy()
+    return kinds, sources, targets
+
+
+@lru_cache(maxsize=64)
+def _moved_blocks(schedule: Schedule) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The source and the target of every message; every block that they carry, and the message that carries it."""
+    sources, targets = np.array([(m.source, m.target) for m in schedule], np.int64).reshape(-1, 2).T.copy()
+    carried = [(b, i) for i, m in enumerate(schedule) for b in m.blocks]
+    blocks, carriers = np.array(carried, np.int64).reshape(-1, 2).T.copy()
+    return sources, targets, blocks, carriers
+
+
+@lru_cache(maxsize=KEPT)
 def plan_exchange(
-    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int
-) -> Exchange:
+    kind: str, members: tuple[int, ...], region: Region, blocks: Blocks, wanted: str, itemsize: int,
+    network: Network | None = None,
+) -> Exchange:  # fmt: skip
     """Choose the algorithm of a collective of ``kind``; ``wanted`` is an algorithm or "auto", ``itemsize`` in bytes.
 
-    ``blocks`` are given for an all-gather, a reduce-scatter and an all-to-all. For the others they are (), and
-    ``region`` is cut into as many blocks as the algorithm needs.
+    ``network`` is that of all workers, if it has hosts. ``blocks`` are given for an all-gather, a reduce-scatter and an
+    all-to-all. For the others they are (), and ``region`` is cut into as many blocks as the algorithm needs.
     """
     n = len(members)
     nbytes = tuple(0 if b is None else size(b) * itemsize for b in blocks) or (size(region) * itemsize,)
-    algorithm = choose_algorithm(kind, n, nbytes, wanted)
-    return Exchange(kind, algorithm, members, blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n)))
+    network = network and network.part(members)
+    algorithm = choose_algorithm(kind, n, nbytes, wanted, network)
+    found = blocks or cut_into_blocks(region, count_blocks(kind, algorithm, n))
+    paths = network.paths if network and algorithm == HIERARCHICAL else ()
+    return Exchange(kind, algorithm, members, found, paths=paths)

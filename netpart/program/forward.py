@@ -45,7 +45,7 @@ class ForwardCompiler:
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels = kernels
         self.orders = kept_orders(stages.graph.net, kernels, crossing_nodes(stages.graph))
-        self.exchanges = ExchangeFactory(parameters.partition.job)
+        self.exchanges = ExchangeFactory(parameters.partition.job, parameters.partition.workers)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
         self.started: dict[int, CollectiveStart] = {}

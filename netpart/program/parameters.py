@@ -32,7 +32,7 @@ class ParameterMemory:
         self.partition = partition
         self.worker = worker
         self.holdings = partition.holdings[worker]
-        self.buckets = [(b, bucket) for b, bucket in enumerate(partition.buckets) if worker in bucket.workers]
+        self.buckets = [(b, partition.buckets[b]) for b in partition.bucket_numbers(worker)]
         self.orders = [self.order(h) if kernels.weights_last else () for h in self.holdings]
         self.values = [
             memory.new(h.parameter.name, extent(h.box), FLOAT, FIXED, order)

@@ -46,7 +46,7 @@ class UpdateCompiler:
         self.parameters = parameters
         self.buckets = parameters.buckets
         self.holdings = parameters.holdings
-        self.exchanges = ExchangeFactory(partition.job)
+        self.exchanges = ExchangeFactory(partition.job, partition.workers)
         sharded = ((n, bucket.cells[0]) for n, bucket in self.buckets if bucket.sharded)
         self.shared = {parameters.holding(cell.parameter.name, cell.box): n for n, cell in sharded}
         self.gathers: list[CollectiveStart] = []

@@ -32,3 +32,22 @@ class LinkProto(_message.Message):
     overhead: float
     bandwidth: float
     def __init__(self, between: _Optional[_Iterable[str]] = ..., latency: _Optional[float] = ..., overhead: _Optional[float] = ..., bandwidth: _Optional[float] = ...) -> None: ...
+
+class HostProto(_message.Message):
+    __slots__ = ("name", "count", "workers", "level", "latency", "overhead", "bandwidth")
+    Extensions: _python_message._ExtensionDict
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_FIELD_NUMBER: _ClassVar[int]
+    OVERHEAD_FIELD_NUMBER: _ClassVar[int]
+    BANDWIDTH_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    count: int
+    workers: int
+    level: int
+    latency: float
+    overhead: float
+    bandwidth: float
+    def __init__(self, name: _Optional[str] = ..., count: _Optional[int] = ..., workers: _Optional[int] = ..., level: _Optional[int] = ..., latency: _Optional[float] = ..., overhead: _Optional[float] = ..., bandwidth: _Optional[float] = ...) -> None: ...

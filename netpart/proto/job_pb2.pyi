@@ -24,6 +24,7 @@ from netpart.proto.cut_pb2 import Remainder as Remainder
 from netpart.proto.cut_pb2 import Scheme as Scheme
 from netpart.proto.device_pb2 import DeviceProto as DeviceProto
 from netpart.proto.device_pb2 import LinkProto as LinkProto
+from netpart.proto.device_pb2 import HostProto as HostProto
 from netpart.proto.input_pb2 import StoreProto as StoreProto
 from netpart.proto.input_pb2 import SyntheticProto as SyntheticProto
 from netpart.proto.input_pb2 import TextProto as TextProto
@@ -404,12 +405,14 @@ class Collectives(_message.Message):
         TREE: _ClassVar[Collectives.Algorithm]
         DIRECT: _ClassVar[Collectives.Algorithm]
         NCCL: _ClassVar[Collectives.Algorithm]
+        HIERARCHICAL: _ClassVar[Collectives.Algorithm]
     AUTO: Collectives.Algorithm
     RING: Collectives.Algorithm
     DOUBLING: Collectives.Algorithm
     TREE: Collectives.Algorithm
     DIRECT: Collectives.Algorithm
     NCCL: Collectives.Algorithm
+    HIERARCHICAL: Collectives.Algorithm
     def __init__(self) -> None: ...
 
 class Sharding(_message.Message):
@@ -490,7 +493,7 @@ class LayerGroupProto(_message.Message):
     def __init__(self, layer: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ClusterProto(_message.Message):
-    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time", "device", "link", "staleness", "in_turns")
+    __slots__ = ("nworker_groups", "nserver_groups", "nworkers_per_group", "nservers_per_group", "nworkers_per_procs", "nservers_per_procs", "workspace", "server_worker_separate", "sync_freq", "start_port", "share_memory", "poll_time", "device", "link", "staleness", "in_turns", "host")
     Extensions: _python_message._ExtensionDict
     NWORKER_GROUPS_FIELD_NUMBER: _ClassVar[int]
     NSERVER_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -508,6 +511,7 @@ class ClusterProto(_message.Message):
     LINK_FIELD_NUMBER: _ClassVar[int]
     STALENESS_FIELD_NUMBER: _ClassVar[int]
     IN_TURNS_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
     nworker_groups: int
     nserver_groups: int
     nworkers_per_group: int
@@ -524,4 +528,5 @@ class ClusterProto(_message.Message):
     link: _containers.RepeatedCompositeFieldContainer[_device_pb2.LinkProto]
     staleness: int
     in_turns: bool
-    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ..., device: _Optional[_Iterable[_Union[_device_pb2.DeviceProto, _Mapping]]] = ..., link: _Optional[_Iterable[_Union[_device_pb2.LinkProto, _Mapping]]] = ..., staleness: _Optional[int] = ..., in_turns: bool = ...) -> None: ...
+    host: _containers.RepeatedCompositeFieldContainer[_device_pb2.HostProto]
+    def __init__(self, nworker_groups: _Optional[int] = ..., nserver_groups: _Optional[int] = ..., nworkers_per_group: _Optional[int] = ..., nservers_per_group: _Optional[int] = ..., nworkers_per_procs: _Optional[int] = ..., nservers_per_procs: _Optional[int] = ..., workspace: _Optional[str] = ..., server_worker_separate: bool = ..., sync_freq: _Optional[int] = ..., start_port: _Optional[int] = ..., share_memory: bool = ..., poll_time: _Optional[int] = ..., device: _Optional[_Iterable[_Union[_device_pb2.DeviceProto, _Mapping]]] = ..., link: _Optional[_Iterable[_Union[_device_pb2.LinkProto, _Mapping]]] = ..., staleness: _Optional[int] = ..., in_turns: bool = ..., host: _Optional[_Iterable[_Union[_device_pb2.HostProto, _Mapping]]] = ...) -> None: ...

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 WORKERS = 4096
 """Members of a run: the workers of all groups, and servers."""
+LEVELS = 16
+"""Levels of hosts, racks and so on."""
 MICRO_BATCHES = 1024
 """Micro-batches of a mini-batch. The length of every worker's schedule grows with them."""
 ROWS = 1 << 24
@@ -92,6 +94,9 @@ RANGES: dict[str, dict[str, Range]] = {
     **{block: {"batchsize": Range(1, ROWS)} for block in BATCHES},
     "DeviceProto": {"count": PARTS},
     "LinkProto": {"latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE},
+    "HostProto": {
+        "count": PARTS, "workers": PARTS, "level": Range(1, LEVELS), "latency": NOT_NEGATIVE, "overhead": NOT_NEGATIVE,
+    },
 }  # fmt: skip
 """Ranges by message and field. A field that is not here may have any finite number: layers and updaters check their own
 fields, as their ranges depend on other fields."""

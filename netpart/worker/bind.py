@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Op, op_scratch_bytes
 from netpart.program.instructions import (
     Accumulate,
     AddSquares,
@@ -30,7 +30,6 @@ from netpart.worker.machine import Machine
 from netpart.worker.memory_access import MemorySpan, memory_span
 from netpart.worker.message_binder import MessageBinder
 from netpart.worker.update_binder import UpdateBinder
-from netpart.worker.workspaces import op_scratch_bytes
 
 if TYPE_CHECKING:
     from netpart.transport.transport import Transport

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -51,8 +52,8 @@ class CollectiveProgress:
 
     ``local[b]`` is this member's input of block b. ``target[b]`` is where the result goes, or where it may be kept
     while it is forwarded. Either may be None, and both may be the same array. ``pack`` is flat memory for messages of
-    several blocks; ``verbs`` are the operations of the device on which all these arrays are. All arrays are bound here,
-    so a run allocates only small lists.
+    several blocks; ``verbs`` are the operations of the device on which all these arrays are. ``own`` are the indices of
+    the messages of ``me``, if they are known. All arrays are bound here, so a run allocates only small lists.
 
     The caller must finish sending one array before it asks for the next, and ask until no array is left: several blocks
     are packed only then. Messages are taken in the order of the schedule, so the order of the sums depends on nothing
@@ -62,7 +63,7 @@ class CollectiveProgress:
     def __init__(
         self, schedule: Schedule, me: int, sizes: Sequence[int], local: Sequence[OptionalArray],
         target: Sequence[OptionalArray],
-        pack: OptionalArray = None, verbs: Arrays = HOST,
+        pack: OptionalArray = None, verbs: Arrays = HOST, own: Sequence[int] | None = None,
     ) -> None:  # fmt: skip
         self._who = f"collective, member {me}"
         self._arrivals: list[MessageArrival] = []
@@ -74,7 +75,8 @@ class CollectiveProgress:
         self._verbs = verbs
         # The pass follows the schedule's order, so ``_touched`` holds the last arrival before each message that is
         # planned.
-        for index, message in enumerate(schedule):
+        for index in range(len(schedule)) if own is None else own:
+            message = schedule[index]
             if sum(sizes[b] for b in message.blocks) == 0:
                 continue
             if message.target == me:
@@ -85,6 +87,14 @@ class CollectiveProgress:
         moved = [b for b in kept if local[b] is not None and local[b] is not target[b]]
         self._own = [verbs.copy(target[b], local[b]).run for b in moved]
         self._at = -1
+
+    def omit_contents(self) -> None:
+        """Let messages come and go without moving what they carry: for simulations that compute nothing."""
+        self._own.clear()
+        for arrival in self._arrivals:
+            arrival.takes.clear()
+        for departure in chain.from_iterable(self._released):
+            departure.copies.clear()
 
     def _expect(self, index: int, message: BlockMessage, sizes: Sequence[int]) -> None:
         """Plan a message to come. The first addend of a block is added to this member's own input."""

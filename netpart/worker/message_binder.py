@@ -81,9 +81,12 @@ class MessageBinder:
             target,
             start.pack and self.arrays(start.pack),
             self.machine.kernels,
+            found.messages_by_place[place],
         )
         ranks = tuple(map(self.program.rank, found.members))
-        channels = {index: start.channel._replace(chunk=index) for index in range(len(found.schedule))}
+        # Calls of NCCL have marks on the first channel, whoever it belongs to.
+        named = range(len(found.schedule)) if found.algorithm == NCCL else found.messages_by_place[place]
+        channels = {index: start.channel._replace(chunk=index) for index in named}
         # Each message of a collective has a channel of its own, the chunk being its index in the schedule.
         running = RunningCollective(start.name, progress, channels, ranks, then, then)
         self.running[start.channel] = running

@@ -9,14 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.op import Array, Op
+from netpart.kernels.op import Array, Op, padded_bytes
 from netpart.worker.actions import Action, BoundProgram
 from netpart.worker.machine import ALIGN, Machine
-
-
-def op_scratch_bytes(op: Op) -> int:
-    """Bytes of the scratch of ``op``, padded."""
-    return sum(_padded_bytes(shape, dtype) for shape, dtype in op.scratch)
 
 
 def allot_workspaces(machine: Machine, phases: Collection[BoundProgram]) -> None:
@@ -51,8 +46,4 @@ def _workspace_slices(op: Op, workspace: Array) -> Iterator[Array]:
     for shape, dtype in op.scratch:
         count = prod(shape) * int(np.dtype(dtype).itemsize)
         yield workspace[start : start + count].view(dtype).reshape(shape)
-        start += _padded_bytes(shape, dtype)
-
-
-def _padded_bytes(shape: tuple[int, ...], dtype: Any) -> int:
-    return -(-prod(shape) * int(np.dtype(dtype).itemsize) // 64) * 64
+        start += padded_bytes(shape, dtype)

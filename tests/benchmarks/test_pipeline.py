@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.pipeline import Size, bubble, idle, job
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.measure.profile import ProfiledRun
 from netpart.measure.simulate import simulate_partition
 from netpart.plan.partition import partition_by_scheme

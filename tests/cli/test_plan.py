@@ -10,6 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from netpart.cli.proposals import shorten_plan_name
+from netpart.collectives.network import LinkCost
+from netpart.measure.other_load import OtherLoad
+from netpart.plan.price.net_profile import read_profile
+from netpart.plan.search.link_levels import LinkLevels
+from netpart.plan.search.pipeline_stages import search_pipeline
+from netpart.plan.timings.host_figures import HostFigures, write_host_figures
 from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
 from tests.plan.search.test_pipeline_stages import PROFILES
@@ -21,11 +27,54 @@ DEVICES = """cluster {
 """
 
 
+HOSTS = """cluster {
+  device { name: "gpu" count: 4 flops: 1e6 }
+  link { latency: 1e-6 overhead: 1e-6 bandwidth: 1e9 }
+  host { count: 2 workers: 2 bandwidth: 1e6 }
+}
+"""
+
+
 @pytest.fixture
 def devices(tmp_path: Path) -> Path:
     path = tmp_path / "devices.conf"
     path.write_text(DEVICES)
     return path
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host whose figures are known, and where nothing else runs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: 0.0)
+    link = LinkCost(1e-5, 1e-5, 1e9)
+    write_host_figures(HostFigures(5e10, 1e10, links={"shm": link, "zeromq": link}))
+
+
+def test_by_default_kernels_of_this_host_are_timed(
+    job: Path, netpart: Netpart, tmp_path: Path, calibrated: None
+) -> None:
+    first = json.loads(netpart("plan", job, "--workers", 2, "--json").out)
+    (timed,) = (path for path in (tmp_path / "cache/netpart/timings").iterdir() if not path.name.startswith("host"))
+    known = timed.read_text()
+    assert known.count("Convolution ") >= 6  # whole, in halves of rows and of channels: forward and a gradient each
+    again = json.loads(netpart("plan", job, "--workers", 2, "--json").out)
+    assert timed.read_text() == known
+    assert again == first
+    counted = json.loads(netpart("plan", job, "--workers", 2, "--by", "flops", "--json").out)
+    assert counted["plans"] != first["plans"]
+
+
+def test_the_link_of_the_job_is_used(job: Path, netpart: Netpart, calibrated: None) -> None:
+    job.write_text(job.read_text() + "cluster { nworkers_per_group: 2 link { latency: 3 bandwidth: 1e9 } }")
+    found = json.loads(netpart("plan", job, "--limit", 0, "--json").out)
+    assert max(plan["seconds"] for plan in found["plans"]) > 3
+
+
+def test_a_limit_of_no_time_estimates(job: Path, netpart: Netpart, calibrated: None) -> None:
+    answer = netpart("plan", job, "--workers", 2, "--limit", 0)
+    assert answer.code == 0
+    assert re.search(r"timed 0 kernel calls, estimated \d+ ", answer.err)
 
 
 def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart) -> None:
@@ -49,6 +98,17 @@ def test_the_table_has_every_planner(job: Path, devices: Path, netpart: Netpart)
 )
 def test_allocators_that_agree_share_their_objectives(names: str, told: str) -> None:
     assert shorten_plan_name(names) == told
+
+
+def test_a_plan_has_the_hosts_that_it_was_planned_for(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    """So a run chooses the collectives that were priced."""
+    devices, plan = tmp_path / "hosts.conf", tmp_path / "plan.conf"
+    devices.write_text(HOSTS)
+    answer = netpart("plan", job, "--devices", devices, "--limit", 1, "--take", "data", "-o", plan)
+    assert answer.code == 0, answer.err
+    cluster = read_job(plan).proto.cluster
+    assert [(host.count, host.workers, host.bandwidth) for host in cluster.host] == [(2, 2, 1e6)]
+    assert sum(device.count for device in cluster.device) == cluster.nworkers_per_group == 4
 
 
 def test_the_best_is_written_and_runs(job: Path, devices: Path, netpart: Netpart, tmp_path: Path) -> None:
@@ -150,6 +210,27 @@ def test_a_profile_is_planned_for(netpart: Netpart) -> None:
     assert json.loads(as_json.out)["plans"][0]["pipeline"]["seconds"] == pytest.approx(0.103833, abs=1e-6)
 
 
+def test_a_profile_is_planned_for_hosts_and_their_links(netpart: Netpart) -> None:
+    profile = PROFILES / "resnet18.txt"
+    answer = netpart("plan", "--profile", profile, "--levels", "2:10GB/s,2:1.25GB/s", "--json")
+    assert answer.code == 0
+    row = json.loads(answer.out)["plans"][0]
+    assert row["workers"] == [0, 1, 2, 3]
+    found = search_pipeline(read_profile(profile), LinkLevels((2, 2), (10e9, 1.25e9)))
+    assert row["pipeline"]["seconds"] == pytest.approx(found.seconds)
+
+
+def test_sizes_of_groups_are_tried(job: Path, netpart: Netpart, tmp_path: Path) -> None:
+    """Three layers on four devices: without groups there is no allocation."""
+    devices = tmp_path / "four.conf"
+    devices.write_text('cluster { device { name: "some" count: 4 flops: 1e6 } }')
+    plans = json.loads(netpart("plan", job, "--devices", devices, "--json").out)["plans"]
+    assert {plan["group"] for plan in plans if "makespan" in plan["name"] and "seconds" in plan} == {2}
+    assert " in groups of 2" in netpart("plan", job, "--devices", devices).out
+    alone = json.loads(netpart("plan", job, "--devices", devices, "--group", 1, "--json").out)["plans"]
+    assert {plan["group"] for plan in alone} == {1}
+
+
 def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_path: Path) -> None:
     devices = tmp_path / "devices.conf"
     asked = ("plan", "--profile", PROFILES / "vgg16.txt", "--devices", devices)
@@ -179,6 +260,8 @@ def test_a_profile_is_planned_for_the_memory_of_devices(netpart: Netpart, tmp_pa
         (["--profile", "x", "--group", "2"], "--group: expected a JOB, got a --profile"),
         (["--profile", "x", "-o", "y"], "--output: expected a JOB, got a --profile"),
         (["--profile", "x", "--bandwidth", "fast"], "expected a number and one of B/s, kB/s"),
+        (["--profile", "x", "--levels", "4"], "expected members and bandwidths, as in 8:10GB/s,4:1.25GB/s, got '4'"),
+        (["job.conf", "--levels", "4:1GB/s"], "--levels: expected a --profile, got a JOB"),
         (["--slack", "-1"], "expected a number of 0 or more, got '-1'"),
     ],
 )

@@ -44,6 +44,46 @@ def test_every_worker_has_a_speed_before_anything_is_measured(
     assert answer.err == "error: --speeds: expected 2 speeds above 0, one for each worker, got 1,1,1; list 2 of them\n"
 
 
+HOSTS = """cluster {
+  device { name: "a" count: 4 flops: 1e9 }
+  link { latency: 1e-6 overhead: 1e-6 bandwidth: 1e9 }
+  host { count: 2 workers: 2 bandwidth: %s }
+}"""
+
+
+def test_devices_have_speeds_links_and_hosts(netpart: Netpart, job: Path, tmp_path: Path) -> None:
+    """A run over slow cards takes longer, and chooses collectives for its hosts."""
+    seconds = []
+    for bandwidth in ("1e9", "1e5"):
+        devices = tmp_path / f"{bandwidth}.conf"
+        devices.write_text(HOSTS % bandwidth)
+        answer = netpart("simulate", job, "--workers", 4, "--steps", 2, "--by", "flops", "--devices", devices, "--json")
+        assert answer.code == 0, answer.err
+        seconds.append(json.loads(answer.out)["step_seconds"])
+    assert seconds[1] > 10 * seconds[0]
+
+
+def test_hosts_of_a_job_share_their_cards(netpart: Netpart, job: Path) -> None:
+    host = [f"--set=cluster.host[0].{field}" for field in ("workers=1", "count=2", "bandwidth=1e4")]
+    times = []
+    for options in ([], host):
+        answer = netpart("simulate", job, "--workers", 2, "--steps", 2, "--by", "flops", *LINK, *options, "--json")
+        assert answer.code == 0, answer.err
+        times.append(json.loads(answer.out)["step_seconds"])
+    assert times[1] > 10 * times[0]
+
+
+def test_devices_define_links_and_speeds(netpart: Netpart, job: Path, tmp_path: Path) -> None:
+    devices = tmp_path / "devices.conf"
+    devices.write_text(HOSTS % "1e9")
+    for option in (LINK, ("--speeds", "1,1")):
+        answer = netpart("simulate", job, "--workers", 2, "--devices", devices, *option)
+        assert answer.code == 2
+        assert f"{option[0]}: expected no --devices, which define it" in answer.err
+    answer = netpart("simulate", job, "--workers", 5, "--devices", devices)
+    assert "--workers: expected at most the 4 devices, got 5" in answer.err
+
+
 def test_counted_work_takes_the_same_every_time(netpart: Netpart, job: Path) -> None:
     options = "--workers", 2, "--stages", 2, "--schedule", "delayed", "--steps", 3, "--by", "flops", *LINK, "--json"
     answer = netpart("simulate", job, *options)

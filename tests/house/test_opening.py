@@ -20,6 +20,8 @@ OWN = {
     "kernels/cuda/choice_cache": "what it wrote itself",
     "kernels/cuda/device": "its own sources",
     "worker/memory_limit": "the kernel's files",
+    "plan/timings/timing_file": "the kernel's files",
+    "measure/other_load": "the kernel's files",
     "transport/mpi_world": "the kernel's files",
     "launch/control/cores": "the kernel's files",
     "launch/teams/mpi": "the kernel's files, and logs that it writes",

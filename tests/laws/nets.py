@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from netpart.graph.passes.update_sharding import whole_update_reason
 from netpart.layers.layer import Layer
 from netpart.layers.softmax_loss import SoftmaxLoss
-from netpart.proto.job_pb2 import JobProto, LayerProto, Phase
+from netpart.proto.job_pb2 import Collectives, JobProto, LayerProto, Phase
 from netpart.proto.updater_pb2 import ChangeMethod, UpdaterType
 from tests.laws.cases import ELEMENT_LOSSES
 from tests.laws.makers import (
@@ -56,6 +56,8 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     s.job.dtype, s.job.seed = JobProto.FLOAT64, s.number(0, 99)
     for path in ("bucket_bytes", "collectives"):
         s.choose("job", s.job, path)
+    if s.job.collectives == Collectives.HIERARCHICAL:
+        choose_hosts(s)
     data = rows(s)
     grow(s, s.number(1, 6) if spot is None else s.number(1, 3))
     finish(s, data)
@@ -70,6 +72,14 @@ def nets(draw: st.DrawFn, spot: Spot | None = None) -> Sketch:
     if s.chance(2):
         mark_recomputed(s)
     return s
+
+
+def choose_hosts(s: Sketch) -> None:
+    """Hosts of 1 or 2 workers, in racks of two hosts or in none: by the seed, so nothing else is drawn differently."""
+    inside = 1 + s.job.seed % 2
+    s.job.cluster.host.add(workers=inside, count=8, bandwidth=1e8)
+    if s.job.seed % 4 < 2:
+        s.job.cluster.host.add(workers=2 * inside, count=4, bandwidth=1e7, level=2)
 
 
 def by_weights(layer: Layer) -> bool:

@@ -7,10 +7,10 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost, Network, one_link_network
 from netpart.errors import ConfigError, TransportError
 from netpart.measure.simulate import PricedSimulation, Simulation, simulate_partition
-from netpart.measure.simulated_clocks import SimulatedClocks, simulated_transports
+from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedWires, simulated_transports
 from netpart.measure.timeline import STEP, TimelineEvent
 from netpart.program.instructions import Channel, Way
 from netpart.program.kernel_choice import job_kernel_class
@@ -18,6 +18,8 @@ from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import LENET, partition
 
 SLOW = LinkCost(latency=0.5, overhead=0.25, bandwidth=64.0)
+CARD = LinkCost(latency=2.0, overhead=0.0, bandwidth=16.0)
+HOSTS = Network(("worker",) * 4, SLOW, (), ((0,), (0,), (1,), (1,)), (CARD, CARD))
 CHANNEL = Channel(1, Way.FORWARD, 0, 0)
 FLOATS = np.arange(8, dtype=np.float64)
 
@@ -43,10 +45,21 @@ def test_a_simulation_by_flops_adds_what_nobody_computed_without_a_warning() -> 
     simulation.run(1)
 
 
+def test_a_simulation_by_flops_writes_to_no_array() -> None:
+    """So it takes no memory for them, with any number of workers: memory that is not written is not there."""
+    simulation = PricedSimulation(partition(LENET, 3), LinkCost(), [1e9] * 3)
+    for player in simulation.players:
+        player.machine.memory[...] = 0
+    simulation.run(2)
+    for player in simulation.players:
+        assert not player.machine.memory.any()
+        assert not any(array.any() for array in player.machine.fixed.values())
+
+
 def test_a_message_takes_what_the_link_says() -> None:
     """Sent at 0: 0.25 + 64 bytes / 64 by the sender, 0.5 on its way; the receiver has it after another 0.25."""
     clocks = SimulatedClocks([1.0, 1.0])
-    first, second = simulated_transports(clocks, SLOW)
+    first, second = simulated_transports(clocks, one_link_network(2, SLOW))
     second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
     readings: dict[str, float] = {}
 
@@ -73,7 +86,7 @@ def test_a_message_takes_what_the_link_says() -> None:
 
 def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
     clocks = SimulatedClocks([1.0, 1.0])
-    first, _ = simulated_transports(clocks, SLOW)
+    first, _ = simulated_transports(clocks, one_link_network(2, SLOW))
     clocks.end(1)
     first.send(CHANNEL, 0, 1, FLOATS)
     assert clocks.wakes[1] == float("inf")
@@ -82,7 +95,7 @@ def test_a_message_to_a_worker_at_its_end_takes_no_turn() -> None:
 
 def test_workers_that_wait_for_each_other_are_told() -> None:
     clocks = SimulatedClocks([1.0, 1.0])
-    ends = simulated_transports(clocks, SLOW)
+    ends = simulated_transports(clocks, one_link_network(2, SLOW))
     errors: list[str] = []
 
     def wait(rank: int) -> None:
@@ -127,7 +140,7 @@ def test_speeds_are_one_for_each_worker() -> None:
 
 def test_a_message_for_a_worker_that_has_ended_wakes_nobody() -> None:
     clocks = SimulatedClocks([1.0, 1.0])
-    first, second = simulated_transports(clocks, LinkCost())
+    first, second = simulated_transports(clocks, one_link_network(2))
     second.expect(CHANNEL, 0, FLOATS.shape, FLOATS.dtype)
     sent = list[float]()
 
@@ -145,3 +158,39 @@ def test_a_message_for_a_worker_that_has_ended_wakes_nobody() -> None:
     thread.join(60)
     assert len(sent) == 1
     assert clocks.wakes[1] == float("inf")
+
+
+def test_a_card_sends_and_receives_one_message_after_another() -> None:
+    """64 bytes: 1 s from a worker, 4 s through a card; 0.5 + 2 + 2 s in flight between hosts."""
+    wires = SimulatedWires(HOSTS)
+    assert wires.carry(0, 1, 64, 0.0) == pytest.approx(0.5 + 1)
+    assert wires.carry(0, 2, 64, 0.0) == pytest.approx(4 + 4.5)
+    assert wires.carry(1, 3, 64, 1.0) == pytest.approx(4 + 4 + 4.5)
+    # What comes the other way does not wait.
+    assert wires.carry(3, 0, 64, 0.0) == pytest.approx(4 + 4.5)
+
+
+def test_what_enters_a_worker_over_one_link_enters_in_turn() -> None:
+    wires = SimulatedWires(one_link_network(3, SLOW))
+    assert wires.carry(0, 2, 64, 0.0) == pytest.approx(1.5)
+    assert wires.carry(1, 2, 64, 0.0) == pytest.approx(2.5)
+
+
+def test_the_card_takes_what_is_sent_first_whoever_computes_first() -> None:
+    clocks = SimulatedClocks([1.0] * 4)
+    ends = simulated_transports(clocks, HOSTS)
+
+    def send(rank: int, seconds: float) -> None:
+        clocks.begin(rank)
+        clocks.stop(rank)
+        clocks.spend(rank, seconds)
+        ends[rank].send(CHANNEL, 0, rank + 2, FLOATS)
+        clocks.end(rank)
+
+    def idle(rank: int) -> None:
+        clocks.begin(rank)
+        clocks.end(rank)
+
+    # Worker 0 gets the first turn, and computes for 100 s before it sends.
+    play(clocks, lambda: send(0, 100.0), lambda: send(1, 1.0), lambda: idle(2), lambda: idle(3))
+    assert [ends[rank]._coming[0][0] for rank in (2, 3)] == pytest.approx([108.75, 9.75], abs=0.1)

@@ -36,6 +36,7 @@ BLOCKS = {
     "DataProto": "l.sharddata_conf.",
     "DeviceProto": "cluster.device[0].",
     "LinkProto": "cluster.link[0].",
+    "HostProto": "cluster.host[0].",
 }
 """How --set names the blocks of the table in LAYER."""
 LAYER = 'neuralnet { layer { name: "l" } }'

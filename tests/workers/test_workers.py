@@ -45,8 +45,9 @@ TESTED = {
     "rayjob.yaml",
     "mpi.hosts",
     "two-speeds.conf",
+    "v100.conf",
 }
-"""The last by tests/plan/price/test_devices.py and the page about planning."""
+"""The last two by tests/plan/price/test_devices.py, and the pages about planning and the use case."""
 
 
 @pytest.fixture

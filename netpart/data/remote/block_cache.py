@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from netpart.data.remote.url_path import UrlSettings
 from netpart.errors import FULL, DataError, os_error_text
+from netpart.resources import user_cache_folder
 
 BLOCK = 1 << 20
 """Bytes of a block; the last one of a file may be shorter."""
@@ -154,7 +155,7 @@ def _shared_cache(folder: Path, room: int) -> BlockCache:
 
 def _default_folder() -> Path:
     """The folder of the cache, if the job names none."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart", "data")
+    return user_cache_folder("data")
 
 
 def _checksum(content: bytes) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from netpart.graph.net import Net
 from netpart.graph.passes.cover import RegionCover
+from netpart.progress import track_items
 from netpart.spec import Placement, Region
 
 
@@ -50,7 +51,7 @@ def collect_demands(net: Net, placements: list[Placement], workers: int) -> Shar
     """Collect the demands of every shard on the shards of its sources, in net order."""
     answers = ShardDemands()
     covers: dict[tuple[int, int, int], RegionCover] = {}
-    for node in net.nodes:
+    for node in track_items(net.nodes, f"{net.phase} net: needs of layer", len(net.nodes)):
         placement = placements[node.index]
         outputs = len(node.layer.outputs)
         held = [node.layer.outputs_of(s.region) for s in placement.shards]

@@ -3,8 +3,9 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from netpart.box_index import BoxIndex, group_overlapping
 from netpart.spec import Region, hull, intersect, subtract
 
 
@@ -22,8 +23,14 @@ def disjoint_hulls(boxes: Iterable[Region]) -> list[Region]:
 
 def disjoint_cells(boxes: Iterable[Region]) -> list[Region]:
     """The coarsest common refinement of ``boxes``: every box is a union of cells."""
+    # Boxes that share nothing refine nothing of each other, so the groups are refined one by one.
+    return sorted(cell for group in group_overlapping(sorted(boxes)) for cell in _refine_boxes(group))
+
+
+def _refine_boxes(boxes: Sequence[Region]) -> list[Region]:
+    """The cells of ``boxes``, which are sorted."""
     cells: list[Region] = []
-    for box in sorted(boxes):
+    for box in boxes:
         fresh = [box]
         refined: list[Region] = []
         for cell in cells:
@@ -31,4 +38,16 @@ def disjoint_cells(boxes: Iterable[Region]) -> list[Region]:
             refined += [cell] if common is None else [common, *subtract(cell, common)]
             fresh = [piece for f in fresh for piece in subtract(f, cell)]
         cells = refined + fresh
-    return sorted(cells)
+    return cells
+
+
+class BoxHolders:
+    """The workers that hold a box, for the boxes ``held`` by each worker."""
+
+    def __init__(self, held: Mapping[int, Sequence[Region]]) -> None:
+        self.workers = [worker for worker, boxes in held.items() for _ in boxes]
+        self.index = BoxIndex([box for boxes in held.values() for box in boxes])
+
+    def find_holders(self, box: Region) -> tuple[int, ...]:
+        """The workers that hold all of ``box`` in one piece, in the order of ``held``."""
+        return tuple(dict.fromkeys(self.workers[i] for i in self.index.find_containing(box)))

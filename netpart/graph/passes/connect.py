@@ -17,6 +17,7 @@ from netpart.graph.net import Net, Node
 from netpart.graph.passes.ask import Demand, InputDemands, ShardDemands
 from netpart.graph.passes.live_parts import mark_live_parts
 from netpart.graph.passes.replica_gradients import GradientPlan
+from netpart.progress import track_items
 from netpart.spec import Placement, Region, contains, hull, remaining_boxes, size
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ def connect_parts(
     """Build the partitioned Graph; every part that waits for another worker reads a bridge of its own."""
     graph = Graph(net, workers, placements, full=plan.full, reduced=plan.reduced, agree=plan.agree)
     rewrite = GraphRewrite(graph, answers)
-    for node in net.nodes:
+    for node in track_items(net.nodes, f"{net.phase} net: layer", len(net.nodes)):
         rewrite.add_shards(node)
         rewrite.fan_out(node)
     mark_live_parts(graph)
@@ -43,6 +44,7 @@ class GraphRewrite:
         self.answers = answers
         self.names: set[str] = set()
         self.shards: list[list[Part]] = []
+        self.targets: dict[tuple[int, int, int], str] = {}
 
     def add(self, part: Part, feeds: list[PartInput]) -> Part:
         part.index = len(self.graph.parts)
@@ -105,6 +107,16 @@ class GraphRewrite:
     def gather_name(self, node: Node, j: int, k: int, kind: str) -> str:
         return f"{kind}-{self.shard_name(node, j)}" + (f"-{k}" if k else "")
 
+    def target_name(self, demand: Demand) -> str:
+        """The name of the part that reads ``demand``: the shard, or what joins the feeds of its input."""
+        key = demand.reader, demand.j, demand.k
+        if key not in self.targets:
+            reader = self.graph.net.nodes[demand.reader]
+            joins = len(self.answers.feeds[demand.reader][demand.j][demand.k]) > 1
+            named = self.gather_name(reader, demand.j, demand.k, self.join_kind(reader, demand.k)) if joins else ""
+            self.targets[key] = named or self.shard_name(reader, demand.j)
+        return self.targets[key]
+
     def arrive(self, demand: Demand) -> Part:
         """The part that supplies ``demand``; a BridgeDst is added to the order here, before its first reader."""
         part = demand.arrival
@@ -163,11 +175,7 @@ class GraphRewrite:
         reader."""
         first = group[0]
         gradient = any(d.gradient for d in group)
-        reader = self.graph.net.nodes[first.reader]
-        target = self.shard_name(reader, first.j)
-        if len(self.answers.feeds[first.reader][first.j][first.k]) > 1:
-            target = self.gather_name(reader, first.j, first.k, self.join_kind(reader, first.k))
-        name = self.unique(f"s-{out.name}-{target}")
+        name = self.unique(f"s-{out.name}-{self.target_name(first)}")
         sender = Part(BRIDGE_SRC, name, out.worker, out.node, box, output)
         from_output = output if out.kind == LAYER else 0
         self.add(sender, [PartInput(out, box, 0, from_output, gradient)])

@@ -3,6 +3,7 @@ D8)."""
 
 from __future__ import annotations
 
+from netpart.box_index import BoxIndex, are_boxes_disjoint
 from netpart.spec import Placement, Region, contains, intersect, size, subtract
 
 Supply = list[tuple[int, Region]]
@@ -16,6 +17,8 @@ class RegionCover:
         self.placement = placement
         self.regions = regions
         self.workers = workers
+        self.terms = [CoverTerm(placement, members, regions) for members in placement.terms.values()]
+        self.chooses = any(term.chooses for term in self.terms)
         self.seen: dict[tuple[Region, int], Supply] = {}
 
     def supply(self, need: Region, worker: int) -> Supply:
@@ -24,7 +27,8 @@ class RegionCover:
         Shards are preferred in this order: on the reader's own worker, holding all of the need, then replicas in
         rotation. Raises AssertionError if the placement does not cover the need: placements are checked before.
         """
-        key = (need, worker)
+        # Where no two shards hold the same, all readers of a region have the same suppliers.
+        key = (need, worker if self.chooses else -1)
         found = self.seen.get(key)
         if found is None:
             found = self.seen[key] = self.find(need, worker)
@@ -32,14 +36,14 @@ class RegionCover:
 
     def find(self, need: Region, worker: int) -> Supply:
         supply: Supply = []
-        for members in self.placement.terms.values():
-            supply += self.term(members, need, worker)
+        for term in self.terms:
+            supply += self.of_term(term, need, worker)
         return supply
 
-    def term(self, members: list[int], need: Region, worker: int) -> Supply:
+    def of_term(self, term: CoverTerm, need: Region, worker: int) -> Supply:
         taken: Supply = []
         rest = [need]
-        for i in self.order(members, need, worker):
+        for i in self.order(term, need, worker):
             boxes = [box for r in rest if (box := intersect(r, self.regions[i])) is not None]
             for box in boxes:
                 taken.append((i, box))
@@ -50,11 +54,13 @@ class RegionCover:
                 return sorted(taken, key=lambda t: t[1])
         raise AssertionError(f"{self.placement} does not cover {need}; {rest} is missing")
 
-    def order(self, members: list[int], need: Region, worker: int) -> list[int]:
+    def order(self, term: CoverTerm, need: Region, worker: int) -> list[int]:
         shards = self.placement.shards
-        if len(members) == 1:
-            return members
-        touching = [i for i in members if need == () or intersect(need, self.regions[i]) is not None]
+        # Such a shard is preferred to all others, so these need not be ranked: each of n readers looks at one replica.
+        own = (i for i in term.on_worker.get(worker, ()) if contains(self.regions[i], need))
+        if (first := next(own, None)) is not None:
+            return [first]
+        touching = [term.members[m] for m in term.index.find_touching(need)]
 
         def rank(i: int) -> tuple[bool, bool, int, int]:
             other = shards[i].worker
@@ -63,6 +69,20 @@ class RegionCover:
             return (other != worker, not contains(self.regions[i], need), (other - worker) % self.workers, i)
 
         return sorted(touching, key=rank)
+
+
+class CoverTerm:
+    """The shards of one term: their indices ``members`` in the placement, those ``on_worker``, and an index of their
+    regions. ``chooses``: some of these overlap, so that a reader has a choice of suppliers."""
+
+    def __init__(self, placement: Placement, members: list[int], regions: list[Region]) -> None:
+        self.members = members
+        held = [regions[i] for i in members]
+        self.index = BoxIndex(held)
+        self.chooses = not are_boxes_disjoint(held)
+        self.on_worker: dict[int, list[int]] = {}
+        for i in members:
+            self.on_worker.setdefault(placement.shards[i].worker, []).append(i)
 
 
 def covers_tensor(placement: Placement, spec_region: Region) -> bool:

@@ -18,10 +18,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise, product
 
+from netpart.box_index import BoxIndex
 from netpart.errors import ConfigError
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.layers.layer import Layer, LayerExpansion
-from netpart.spec import Placement, Region, Shard, contains
+from netpart.spec import Placement, Region, Shard
 
 
 def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[Placement]]:
@@ -106,9 +107,10 @@ def _inner_placement(placement: Placement, expansion: LayerExpansion) -> Placeme
     bounds = [sorted({bound for span in spans for bound in span}) for spans in axes]
     boxes: list[Region] = list(product(*(tuple(pairwise(b)) for b in bounds)))
     shards: dict[Shard, None] = {}
+    index = BoxIndex([shard.region for shard in placement.shards])
     for box in boxes:
         # Replicas hold the same box; only the first computes it, so that a Sum counts it once.
-        worker = next(s.worker for s in placement.shards if contains(s.region, box))
+        worker = placement.shards[index.find_containing(box)[0]].worker
         region, term = expansion.share(box)
         if all(lo < hi for lo, hi in region):
             shards[Shard(worker, region, term)] = None

@@ -6,6 +6,8 @@ and a drawing frame it. Bridges that match none of the ``patterns`` stay single 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from netpart.collectives.kinds import ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER, SUMMING
 from netpart.graph.graph import BRIDGE_DST, CONCATE, SUM, Collective, Graph, Part
 from netpart.graph.passes.patterns import Pattern, Readers, match_copy_pattern, match_sum_pattern
@@ -73,7 +75,7 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
     alike = alike and (
         # An exchange runs backward for all its members or not at all, so gradients must return over all bridges or
         # none.
-        one_way == {False} or all(_returns_all_gradients(r) for a in arrivals for r in readers.get(a.index, []))
+        one_way == {False} or all(map(_returns_all_gradients, _distinct_readers(arrivals, readers)))
     )
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
     if (
@@ -86,6 +88,11 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
     regions = {worker: graph.held_region(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}
     shape = match_sum_pattern(pairs, regions, readers) if addends else match_copy_pattern(pairs, regions, readers)
     return None if shape is None else _mark_collective(graph, arrivals, readers, *shape)
+
+
+def _distinct_readers(arrivals: list[Part], readers: Readers) -> Iterable[Part]:
+    """The parts that read some bridges, each once: one that joins n of them is looked at once."""
+    return {id(r): r for a in arrivals for r in readers.get(a.index, [])}.values()
 
 
 def _returns_all_gradients(reader: Part) -> bool:

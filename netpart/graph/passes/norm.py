@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from netpart.collectives import cut_into_blocks
 from netpart.graph.holdings import Holding, ParameterCell
 from netpart.graph.net import Parameter
-from netpart.graph.passes.cells import disjoint_cells
-from netpart.graph.passes.sum_gradients import cell_holders
+from netpart.graph.passes.cells import BoxHolders, disjoint_cells
 from netpart.spec import Region, size
 
 
@@ -44,8 +43,9 @@ def plan_gradient_norm(holdings: Sequence[Sequence[Holding]], trained: set[str])
 
 def assign_norm_cells(held: dict[int, list[Region]]) -> Iterator[tuple[int, Region]]:
     """(worker, box) pairs for one parameter of which every worker holds the boxes ``held``."""
+    holders = BoxHolders(held)
     for cell in disjoint_cells({box for boxes in held.values() for box in boxes}):
-        workers = cell_holders(held, cell)
+        workers = holders.find_holders(cell)
         # Not strict: a rank-0 parameter has no axis to cut, so the first worker counts all of it.
         for worker, box in zip(workers, cut_into_blocks(cell, len(workers)) if cell else [cell], strict=False):
             # A cell smaller than its number of holders leaves some of them without a share.

@@ -8,8 +8,10 @@ the readers add up what they receive: one piece each         reduce-scatter
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
+from netpart.box_index import are_boxes_disjoint
 from netpart.collectives.kinds import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -63,8 +65,7 @@ def _is_complete_exchange(pairs: Pairs, sources: Iterable[int], targets: list[in
 def _tile_hull(regions: Iterable[Region]) -> bool:
     """True if the regions are disjoint and fill their hull."""
     boxes = list(regions)
-    disjoint = not any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i])
-    return disjoint and sum(map(size, boxes)) == size(hull(boxes))
+    return sum(map(size, boxes)) == size(hull(boxes)) and are_boxes_disjoint(boxes)
 
 
 def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Pattern | None:
@@ -74,10 +75,17 @@ def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patte
     boxes = list(wanted.values())
     if others or set(pairs) != {(s, t) for s in regions for t in wanted if s != t}:
         return None
-    counts = {t: sum(u == t for _, u in pairs) for t in wanted}
-    # A bridge without a reader stands for itself, so that ``_is_total`` rejects it.
+    counts = Counter(t for _, t in pairs)
+    # A bridge without a reader stands for itself, so that it is rejected as no Sum.
     everyone = [(t, a, r) for (_, t), a in pairs.items() for r in readers.get(a.index, [a])]
-    if not all(_is_total(r, a, counts[t]) and (t not in regions or len(r.feeds) > counts[t]) for t, a, r in everyone):
+    # By identity, as the Sum of n addends reads n bridges: it is looked at once.
+    totals = {id(r): r for t, _, r in everyone if t not in regions or len(r.feeds) > counts[t]}
+    totals = {key: r for key, r in totals.items() if _is_sum_of_bridges(r, counts[r.worker])}
+    some = {key for key, r in totals.items() if len({f.gradient for f in r.feeds}) > 1}
+    # The gradient must return to all addends or to one.
+    if any(
+        id(r) not in totals or r.region != a.region or (id(r) in some and a.feeds[0].gradient) for _, a, r in everyone
+    ):
         return None
     if len(wanted) == 1:
         (root,) = wanted
@@ -86,21 +94,17 @@ def match_sum_pattern(pairs: Pairs, regions: Regions, readers: Readers) -> Patte
         return None
     if len(wanted) == len(regions) and all(box == whole for box in boxes):
         return ALL_REDUCE, tuple(regions), (), whole
-    if any(intersect(a, b) is not None for i, a in enumerate(boxes) for b in boxes[:i]):
+    if not are_boxes_disjoint(boxes):
         return None
     return REDUCE_SCATTER, tuple(regions), tuple(wanted.get(s) for s in regions), whole
 
 
-def _is_total(reader: Part, arrival: Part, count: int) -> bool:
-    """True if ``reader`` is a Sum of what ``count`` bridges bring and at most one addend of its own worker.
-
-    Each addend must come once and whole, and the gradient must return to all of them or to one.
-    """
-    back = {f.gradient for f in reader.feeds}
+def _is_sum_of_bridges(reader: Part, count: int) -> bool:
+    """True if ``reader`` is a Sum of what ``count`` bridges bring and at most one addend of its own worker, each of
+    which comes once and whole."""
     came = [f.part for f in reader.feeds if f.part.kind == BRIDGE_DST]
     return (
         reader.kind == SUM
         and len(set(map(id, came))) == len(came) == count >= len(reader.feeds) - 1
-        and all(f.region == reader.region == arrival.region for f in reader.feeds)
-        and (len(back) == 1 or not arrival.feeds[0].gradient)
+        and all(f.region == reader.region for f in reader.feeds)
     )

@@ -88,11 +88,11 @@ def _mute_reader_replicas(
         return
     senders: dict[ReaderKey, int] = {}
     for s, d in everyone:
-        shards = placements[d.reader].shards
-        members = placements[d.reader].classes[reader_class(placements, d)]
+        members = placements[d.reader].members_by_worker[reader_class(placements, d)]
         # A local member is preferred because its gradient need not cross workers. For a source with replicas all shards
         # must choose the same member: otherwise two replicas would receive the same gradient.
-        local = [j for j in members if shards[j].worker == placement.shards[s].worker] if own_worker else []
-        senders[s, d.reader, d.k, reader_class(placements, d), d.box] = (local or members)[0]
+        here = placement.shards[s].worker if own_worker else None
+        chosen = members[here] if here in members else next(iter(members.values()))
+        senders[s, d.reader, d.k, reader_class(placements, d), d.box] = chosen
     for s, d in everyone:
         d.gradient = senders[s, d.reader, d.k, reader_class(placements, d), d.box] == d.j

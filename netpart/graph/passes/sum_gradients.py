@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from netpart.box_index import BoxIndex
 from netpart.collectives.buckets import pack_buckets
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.graph.holdings import Bucket, Holding, ParameterCell, ReadyCell
 from netpart.graph.net import Net, Parameter
-from netpart.graph.passes.cells import disjoint_cells, disjoint_hulls
+from netpart.graph.passes.cells import BoxHolders, disjoint_cells, disjoint_hulls
 from netpart.graph.passes.update_sharding import NEVER, shard_weight_updates
-from netpart.spec import Region, contains, size
+from netpart.spec import Region, size
 
 Group = tuple[int, int, Region, Region | None, tuple[int, ...]]
 """(graph, node, region, term, slots): identifies what the replicas of one part compute together."""
@@ -121,7 +122,7 @@ def _parameter_use(graphs: Sequence[Graph], g: int, part: Part, slot: int, box: 
 def _needed_boxes(uses: list[ParameterUse]) -> dict[int, list[Region]]:
     """The boxes that each worker needs, workers in ascending order."""
     needed: dict[int, list[Region]] = {}
-    # The order of this dict is relied on: ``cell_holders`` iterates it and returns workers in ascending order.
+    # The order of this dict is relied on: ``BoxHolders`` iterates it and returns workers in ascending order.
     for u in sorted(uses, key=lambda u: u.part.worker):
         needed.setdefault(u.part.worker, []).append(u.box)
     return needed
@@ -168,15 +169,15 @@ def _mute_replica_gradients(summed: set[str], cells: dict[str, list[LocatedCell]
 def _locate_cells(parameter: Parameter, uses: list[ParameterUse], held: dict[int, list[Region]]) -> list[LocatedCell]:
     """The cells of one parameter."""
     boxes = {u.box for u in uses} | {box for of_worker in held.values() for box in of_worker}
+    # ``held`` has the workers in ascending order, and so have the cells.
+    holders = BoxHolders(held)
+    index = BoxIndex([u.box for u in uses])
     return [
-        LocatedCell(ParameterCell(parameter, box), cell_holders(held, box), [u for u in uses if contains(u.box, box)])
+        LocatedCell(
+            ParameterCell(parameter, box), holders.find_holders(box), [uses[i] for i in index.find_containing(box)]
+        )
         for box in disjoint_cells(boxes)
     ]
-
-
-def cell_holders(held: dict[int, list[Region]], box: Region) -> tuple[int, ...]:
-    """The workers that hold a cell, ascending if the keys of ``held`` are."""
-    return tuple(w for w, boxes in held.items() if any(contains(b, box) for b in boxes))
 
 
 def _is_whole_everywhere(cell: LocatedCell) -> bool:

@@ -43,7 +43,12 @@ class PlacedNet:
 def plan_totals(net: Net, placements: list[Placement], workers: int) -> PlacedNet:
     """Collect demands and plan gradients of ``net``, with a total after every layer where that sends fewer elements."""
     direct = _plan_placed_net(net, placements, workers)
-    able = [node.index for node in net.nodes if len(_addend_readers(net, placements, node)) >= FEWEST]
+    able = [
+        node.index
+        for node in net.nodes
+        # An all-reduce sends as few elements as a total can, so it needs no trial.
+        if len(_addend_readers(net, placements, node)) >= FEWEST and not _all_reduced_transfers(direct, node.index)
+    ]
     if not able:
         return direct
     # One trial with all candidates, then one plan with those that pay. Two plans are made, not one for each subset.
@@ -87,6 +92,11 @@ def _crossing_elements(found: PlacedNet, index: int) -> int:
         _, _, box, gradient = sent[0]
         return 2 * (len(found.placements[index].shards) - 1) * size(box) * (1 + gradient)
     return sum(size(box) * (1 + gradient) for _, _, box, gradient in sent)
+
+
+def _all_reduced_transfers(found: PlacedNet, index: int) -> bool:
+    """True if the addends of a node are all-reduced as they are."""
+    return _is_all_reduce(found.placements[index], list(_crossing_transfers(found, index)))
 
 
 CrossingTransfer = tuple[int, int, Region, bool]

@@ -82,5 +82,7 @@ def shard_weight_updates(ready: Iterable[ReadyCell], holdings: list[list[Holding
             found.add(cell)
             home.update(zip(keys, boxes, strict=True))
     for w, of_worker in enumerate(holdings):
-        of_worker[:] = [replace(h, part=home.get((w, h.parameter, h.box))) for h in of_worker]
+        of_worker[:] = [
+            replace(h, part=home[key]) if (key := (w, h.parameter, h.box)) in home else h for h in of_worker
+        ]
     return found

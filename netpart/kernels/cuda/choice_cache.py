@@ -10,12 +10,14 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import get_ident
 
+from netpart.resources import user_cache_folder
+
 
 class ChoiceCache:
     """Names by question, valid as long as ``versions`` (of libraries and devices) are the same."""
 
     def __init__(self, kind: str, versions: Sequence[str]) -> None:
-        self.folder = _cache_folder() / kind / _digest_name("\n".join(versions))
+        self.folder = user_cache_folder(kind) / _digest_name("\n".join(versions))
 
     def get(self, question: str) -> str | None:
         """The choice for ``question``; None if no choice was kept or its file cannot be read."""
@@ -41,11 +43,6 @@ class ChoiceCache:
 
     def __repr__(self) -> str:
         return f"Choices({self.folder})"
-
-
-def _cache_folder() -> Path:
-    """The folder of the user's caches: $XDG_CACHE_HOME/netpart, by default ~/.cache/netpart."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "netpart")
 
 
 def _digest_name(text: str) -> str:

@@ -71,7 +71,7 @@ def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
     with exit code 1.
     """
     invitation = replace(invitation, address=resolve_peer_address(invitation.address, "--join"))
-    given = checked_listen(invitation) if invitation.listen else ""
+    given = _checked_listen(invitation) if invitation.listen else ""
     say(f"joining {invitation.address}")
     if unknown := unknown_host_text(invitation.address):
         say(f"note: {unknown}; waiting up to {invitation.wait:g} s, as it may become known")
@@ -84,7 +84,7 @@ def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
     say(f"worker {rank}: finished")
 
 
-def checked_listen(invitation: Invitation) -> str:
+def _checked_listen(invitation: Invitation) -> str:
     """The address of ``invitation.listen`` with a numeric host.
 
     Raises ConfigError if this host cannot listen there, and for a loopback address if the run is not at one: then its

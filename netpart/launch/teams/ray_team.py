@@ -34,7 +34,7 @@ from netpart.launch.teams.open_seats import OpenSeats
 from netpart.launch.teams.ray_cluster import RayCluster, actor_end_text
 from netpart.launch.teams.ray_seat import RaySeat
 from netpart.launch.teams.team import TeamPlan
-from netpart.plan.price.worker_memory import forecast_memory
+from netpart.plan.price.worker_memory import LinkMemory, forecast_memory
 from netpart.resources import installed_version
 from netpart.units import ranges_text
 
@@ -198,7 +198,7 @@ def worker_bundles(partition: Partition, threads: int, seal: SealChoice = UNSEAL
         if place not in (AUTO, CPU, CUDA):
             hint = "Ray gives each worker a GPU of its own: use --device cuda"
             raise ConfigError("--device", "cuda, cpu or auto with --launcher ray", place, hint)
-    memory = forecast_memory(partition, slots=False, opens=seal.cipher == AES_GCM)
+    memory = forecast_memory(partition, LinkMemory(slots=False, opens=seal.cipher == AES_GCM))
     devices = assign_devices(places, partition.cluster)
     return [worker_bundle(threads, device == CUDA, memory[rank]) for rank, device in enumerate(devices)]
 

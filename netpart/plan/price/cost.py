@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -13,9 +13,9 @@ from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
 from netpart.layers.part import Cost
-from netpart.plan.price.ledger import LedgerEntry
+from netpart.plan.price.ledger import LedgerFlow
 from netpart.program.buffers import item_size
-from netpart.program.instructions import Way
+from netpart.program.instructions import Channel, Way
 from netpart.proto.element import float_size
 from netpart.spec import FLOAT, Shape, extent, size
 
@@ -33,23 +33,31 @@ def part_cost(graph: Graph, part: Part) -> Cost:
     return replace(cost, inputs=inputs, params=cost.params if any(part.trains) else 0)
 
 
-def traffic_by_layer(partition: Partition, entries: Sequence[LedgerEntry]) -> Counter[str]:
+def traffic_by_layer(partition: Partition, flows: Iterable[LedgerFlow]) -> Counter[str]:
     """Bytes of one training step by layer.
 
     A bridge or a sum over replicas counts for the layer whose output it carries, a bucket for the layers whose
     parameters it contains, and the gradient norm for the first trained layer.
     """
+    bytes_of = Counter[Channel]()
+    for flow in flows:
+        bytes_of[flow.channel] += flow.nbytes
+    return share_channel_bytes(partition, bytes_of)
+
+
+def share_channel_bytes(partition: Partition, bytes_of: Mapping[Channel, int]) -> Counter[str]:
+    """The bytes of each channel, by layer as in ``traffic_by_layer``."""
     found = Counter[str]()
     buckets = Counter[int]()
     owners = owner_names(partition)
-    for entry in entries:
-        if entry.channel.way in (Way.BUCKET, Way.VALUES):
-            buckets[entry.channel.edge] += entry.nbytes
-        elif entry.channel.way == Way.NORM:
-            found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += entry.nbytes
+    for channel, nbytes in bytes_of.items():
+        if channel.way in (Way.BUCKET, Way.VALUES):
+            buckets[channel.edge] += nbytes
+        elif channel.way == Way.NORM:
+            found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += nbytes
         else:
-            graph = partition.phases["train"][entry.channel.micro].graph
-            found[graph.net.nodes[graph.parts[entry.channel.edge].node].name] += entry.nbytes
+            graph = partition.phases["train"][channel.micro].graph
+            found[graph.net.nodes[graph.parts[channel.edge].node].name] += nbytes
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:

@@ -1,23 +1,22 @@
-"""Devices: the speed and the memory of each worker, and the links between workers."""
+"""Devices: the speed and the memory of each worker, the links between workers, and the hosts that they are in."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.cluster_network import device_names, host_paths, read_network, refuse_zero
+from netpart.collectives.network import HostPath, LinkCost, Network, Pair
 from netpart.errors import ConfigError, FieldPath
 from netpart.proto.job_pb2 import ClusterProto
 from netpart.proto.reader import read_job
 from netpart.units import plural_text
-
-Pair = frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,13 @@ class DeviceSpec:
 @dataclass(frozen=True)
 class Devices:
     """A device per worker. ``links`` holds the links between two device names, or within one; ``link`` is used for all
-    others."""
+    others. ``paths`` are the hosts of each worker and ``hosts`` their ports, as in ``Network``."""
 
     devices: tuple[DeviceSpec, ...]
     link: LinkCost = field(default_factory=LinkCost)
     links: dict[Pair, LinkCost] = field(default_factory=dict)
+    paths: tuple[HostPath, ...] = ()
+    hosts: tuple[LinkCost, ...] = ()
 
     def __len__(self) -> int:
         return len(self.devices)
@@ -51,27 +52,27 @@ class Devices:
         """Work per second of each worker."""
         return [device.speed for device in self.devices]
 
+    @cached_property
+    def network(self) -> Network:
+        """The network of all workers."""
+        names = tuple(device.name for device in self.devices)
+        return Network(names, self.link, tuple(self.links.items()), self.paths, self.hosts)
+
     def between(self, workers: Iterable[int]) -> LinkCost:
-        """The worst latency, overhead and bandwidth of all links between ``workers``."""
-        # Two workers with devices of one name form a pair of that name with itself, which is a link within the name.
-        names = [self.devices[w].name for w in sorted(set(workers))]
-        found = [self.links.get(frozenset(pair), self.link) for pair in combinations(names, 2)] or [self.link]
-        return LinkCost(
-            max(link.latency for link in found),
-            max(link.overhead for link in found),
-            min(link.bandwidth for link in found),
-        )
+        """The worst latency, overhead and bandwidth of all messages between ``workers``."""
+        return self.network.among(workers)
 
     def first(self, workers: int) -> Devices:
         """The devices of the first ``workers`` workers; raises ConfigError if there are fewer."""
         if workers > len(self):
             hint = "name more devices, or plan for fewer --workers"
             raise ConfigError("--workers", f"at most the {plural_text(len(self), 'device')}", str(workers), hint)
-        return replace(self, devices=self.devices[:workers])
+        return replace(self, devices=self.devices[:workers], paths=self.paths[:workers])
 
     def of(self, workers: Sequence[int]) -> Devices:
         """The devices of ``workers``."""
-        return replace(self, devices=tuple(self.devices[worker] for worker in workers))
+        paths = tuple(self.paths[worker] for worker in workers) if self.paths else ()
+        return replace(self, devices=tuple(self.devices[worker] for worker in workers), paths=paths)
 
     def relative(self) -> Devices:
         """The devices with speeds as multiples of the fastest, for work that is measured in seconds of the fastest."""
@@ -90,36 +91,22 @@ def read_devices(path: Path) -> Devices:
 
 
 def devices_of_cluster(cluster: ClusterProto) -> Devices:
-    """The devices and links of a cluster; raises ConfigError, with its place, for invalid values."""
+    """The devices, links and hosts of a cluster; raises ConfigError, with its place, for invalid values."""
     found: list[DeviceSpec] = []
     for i, proto in enumerate(cluster.device):
         at: FieldPath = ("cluster", "device", i)
-        _check_positive(proto.name or f"device {i}", "flops", proto.flops, at)
-        _check_positive(proto.name or f"device {i}", "count", proto.count, at)
+        refuse_zero(proto.name or f"device {i}", "flops", proto.flops, at)
+        refuse_zero(proto.name or f"device {i}", "count", proto.count, at)
         memory = proto.memory if proto.HasField("memory") else float("inf")
         found += [DeviceSpec(proto.name or f"device {i}", proto.flops, memory)] * proto.count
-    links = dict(_named_links(cluster, {device.name for device in found}))
-    return Devices(tuple(found), links.pop(frozenset(), LinkCost()), links)
+    network = read_network(cluster, device_names(cluster))
+    return Devices(tuple(found), network.link, dict(network.links), network.paths, network.hosts)
 
 
-def _named_links(cluster: ClusterProto, names: set[str]) -> Iterator[tuple[Pair, LinkCost]]:
-    """The links by the device names that they connect; the empty set is the default link."""
-    for i, proto in enumerate(cluster.link):
-        at: FieldPath = ("cluster", "link", i)
-        unknown = [name for name in proto.between if name not in names]
-        if unknown or len(proto.between) > 2:
-            got = ", ".join(unknown or proto.between)
-            hint = f"the devices are {', '.join(sorted(names))}"
-            raise ConfigError("link", "the names of one or two devices", got, hint, at=(*at, "between"))
-        _check_positive("link", "bandwidth", proto.bandwidth, at)
-        yield frozenset(proto.between), LinkCost(proto.latency, proto.overhead, proto.bandwidth)
-
-
-def _check_positive(who: str, name: str, value: float, at: FieldPath) -> None:
-    """Raise ConfigError for a number that is not above 0."""
-    # Not ``value <= 0``, which is False for NaN.
-    if not value > 0:
-        raise ConfigError(who, f"{name} above 0", f"{value:g}", f"write for example {name}: 1e9", at=(*at, name))
+def devices_in_hosts(devices: Devices, cluster: ClusterProto) -> Devices:
+    """``devices`` in the hosts of ``cluster``, if it has any."""
+    paths, hosts = host_paths(cluster, len(devices))
+    return replace(devices, paths=paths, hosts=hosts)
 
 
 def equal_devices(

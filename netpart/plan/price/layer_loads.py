@@ -7,8 +7,10 @@ from dataclasses import replace
 from math import prod
 
 from netpart.graph.build import type_name
+from netpart.graph.graph import LAYER, Graph
 from netpart.graph.net import Net, Node
 from netpart.plan.price.net_profile import LayerProfile, NetProfile
+from netpart.plan.price.part_prices import PartPrices
 from netpart.program.buffers import item_size
 from netpart.spec import size
 
@@ -47,6 +49,16 @@ def measured_profile(profile: NetProfile, seconds: Seconds, speed: float) -> Net
     layers = [
         replace(layer, forward=seconds[layer.name][0] * speed, backward=seconds[layer.name][1] * speed)
         for layer in profile.layers
+    ]
+    return replace(profile, layers=tuple(layers))
+
+
+def priced_profile(profile: NetProfile, prices: PartPrices, uncut: Graph) -> NetProfile:
+    """``profile`` with the work that ``prices`` give the layers of the ``uncut`` net."""
+    parts = ((uncut.net.nodes[part.node].name, part) for part in uncut.parts if part.kind == LAYER)
+    works = {name: prices.part_work(uncut, part) for name, part in parts}
+    layers = [
+        replace(each, forward=works[each.name].forward, backward=works[each.name].backward) for each in profile.layers
     ]
     return replace(profile, layers=tuple(layers))
 

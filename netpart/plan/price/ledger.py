@@ -27,33 +27,94 @@ from netpart.spec import INT, extent, size, whole_region
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """Bytes that cross from ``source`` to ``target`` on one channel in one step."""
+    """Bytes that cross from ``source`` to ``target`` on one channel in one step; of a collective, these ``blocks``."""
 
     name: str
     channel: Channel
     source: int
     target: int
     nbytes: int
+    blocks: tuple[int, ...] = ()
+
+    @property
+    def sent(self) -> dict[int, int]:
+        """Bytes that each worker sends."""
+        return {self.source: self.nbytes}
+
+    @property
+    def received(self) -> dict[int, int]:
+        """Bytes that each worker receives."""
+        return {self.target: self.nbytes}
+
+    def entries(self) -> Iterator[LedgerEntry]:
+        """The entry itself."""
+        yield self
+
+
+@dataclass(frozen=True)
+class LedgerExchange:
+    """All messages of one collective, of ``width`` bytes an element. There are n² of them for n members, so they are
+    listed only on request."""
+
+    name: str
+    channel: Channel
+    exchange: Exchange
+    width: int
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of all messages."""
+        return sum(self.sent.values())
+
+    @property
+    def sent(self) -> dict[int, int]:
+        """Bytes that each member sends."""
+        return {worker: elements * self.width for worker, elements in self.exchange.traffic[0].items()}
+
+    @property
+    def received(self) -> dict[int, int]:
+        """Bytes that each member receives."""
+        return {worker: elements * self.width for worker, elements in self.exchange.traffic[1].items()}
+
+    def entries(self) -> Iterator[LedgerEntry]:
+        """An entry for every message."""
+        found = self.exchange
+        for index, m in enumerate(found.schedule):
+            channel = self.channel._replace(chunk=index)
+            nbytes = found.elements(m.blocks) * self.width
+            # In a swap both members send their own addends at once: these blocks wait for nothing.
+            blocks = () if m.own else m.blocks
+            yield LedgerEntry(self.name, channel, found.members[m.source], found.members[m.target], nbytes, blocks)
+
+
+LedgerFlow = LedgerEntry | LedgerExchange
+"""One message, or those of one collective."""
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All entries of one phase."""
+    """All messages of one phase."""
 
     phase: str
-    entries: tuple[LedgerEntry, ...]
+    flows: tuple[LedgerFlow, ...]
+
+    @cached_property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """Every single message."""
+        return tuple(entry for flow in self.flows for entry in flow.entries())
 
     @cached_property
     def total(self) -> int:
         """Bytes sent between all workers."""
-        return sum(e.nbytes for e in self.entries)
+        return sum(flow.nbytes for flow in self.flows)
 
     @cached_property
     def sent(self) -> Counter[int]:
         """Bytes sent by each worker."""
         found = Counter[int]()
-        for entry in self.entries:
-            found[entry.source] += entry.nbytes
+        for flow in self.flows:
+            for worker, nbytes in flow.sent.items():
+                found[worker] += nbytes
         return found
 
     def by_channel(self, worker: int) -> dict[Channel, int]:
@@ -66,9 +127,9 @@ class Ledger:
 
 def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -> Ledger:
     """The messages of one step (one mini-batch) of ``phase`` within ``group``, and to and from servers, in bytes."""
-    exchanges = ExchangeFactory(partition.job)
+    exchanges = ExchangeFactory(partition.job, partition.workers)
     code = PHASE_CODES[phase]
-    entries: list[LedgerEntry] = []
+    entries: list[LedgerFlow] = []
     for m, micro in enumerate(partition.phases[phase]):
         entries += _bridge_entries(micro.graph, m, code, exchanges.width)
         entries += _collective_entries(micro.graph, m, code, exchanges)
@@ -77,7 +138,7 @@ def compute_ledger(partition: Partition, phase: str = "train", group: int = 0) -
     if phase == "train":
         for b, bucket in enumerate(partition.buckets):
             for way, found in exchanges.of_bucket(bucket).items():
-                entries += _exchange_entries(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width)
+                entries.append(LedgerExchange(f"bucket {b}", Channel(code, way, 0, b), found, exchanges.width))
         entries += _norm_entries(partition, code, exchanges)
         entries += push_entries(partition, group, exchanges.width)
         entries += pull_entries(partition, group, exchanges.width)
@@ -99,20 +160,18 @@ def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterato
             yield LedgerEntry(bridge.target.name, forward._replace(way=Way.BACKWARD), target, source, nbytes)
 
 
-def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
+def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerFlow]:
     """Both directions of every collective."""
     for found in graph.collectives:
         width = 4 if found.dtype == INT else exchanges.width
         channel = Channel(phase, Way.FORWARD, micro, found.first)
-        yield from _exchange_entries(f"{found.kind} {found.name}", channel, exchanges.of_collective(found), width)
+        yield LedgerExchange(f"{found.kind} {found.name}", channel, exchanges.of_collective(found), width)
         if found.backward and phase == PHASE_CODES["train"]:
             back = exchanges.of_collective(found, backward=True)
-            yield from _exchange_entries(
-                f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width
-            )
+            yield LedgerExchange(f"{back.kind} d({found.name})", channel._replace(way=Way.BACKWARD), back, width)
 
 
-def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
+def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerFlow]:
     """The all-reduces that complete the partial gradients of replicas."""
     for part in graph.parts:
         # Every member lists all members; only the first one is counted.
@@ -120,16 +179,15 @@ def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFa
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
             region = whole_region(extent(part.region))
-            yield from _exchange_entries(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+            yield LedgerExchange(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
 
 
-def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerEntry]:
+def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerFlow]:
     """The messages that sum the squared norm of the gradient over all workers, if it is clipped."""
     if partition.norm is not None:
         found = exchanges.summed(partition.norm.workers, ((0, 1),), NORM_DTYPE)
-        yield from _exchange_entries(
-            "norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, item_size(NORM_DTYPE, 0)
-        )
+        width = item_size(NORM_DTYPE, 0)
+        yield LedgerExchange("norm of the gradient", Channel(phase, Way.NORM, 0, 0), found, width)
 
 
 def push_entries(partition: Partition, group: int, width: int) -> Iterator[LedgerEntry]:
@@ -161,14 +219,5 @@ def average_entries(partition: Partition, number: int, width: int) -> Iterator[L
     cluster = partition.cluster
     if cluster.averages:
         elements = sum(size(holding.box) for holding in partition.holdings[number])
-        yield from _exchange_entries(
-            "average of the groups", AVERAGE, averaging_exchange(cluster, number, elements, width), width
-        )
-
-
-def _exchange_entries(name: str, channel: Channel, found: Exchange, width: int) -> Iterator[LedgerEntry]:
-    """An entry for every message of a collective."""
-    for index, m in enumerate(found.schedule):
-        source = found.members[m.source]
-        target = found.members[m.target]
-        yield LedgerEntry(name, channel._replace(chunk=index), source, target, found.elements(m.blocks) * width)
+        found = averaging_exchange(cluster, number, elements, width)
+        yield from LedgerExchange("average of the groups", AVERAGE, found, width).entries()

@@ -21,21 +21,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 from typing import NamedTuple
 
 from netpart.choices import DELAYED
-from netpart.collectives.price import schedule_seconds as price_of
-from netpart.collectives.schedule import BlockMessage
 from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
 from netpart.graph.recomputed import recomputed_nodes
-from netpart.plan.price.cost import part_cost
 from netpart.plan.price.devices import Devices
-from netpart.plan.price.ledger import LedgerEntry, compute_ledger
-from netpart.program.compile import compile_worker
+from netpart.plan.price.ledger import LedgerFlow, compute_ledger
+from netpart.plan.price.part_prices import CountedPrices, PartPrices
+from netpart.plan.price.transfers import (
+    connected_by_flows,
+    flow_arrivals,
+    flow_handling,
+    flow_ports,
+)
+from netpart.plan.price.worker_memory import model_workers
 from netpart.program.instructions import Way
-from netpart.program.kernel_choice import job_kernel_class
-from netpart.program.messages.wire_memory import wire_bytes
 from netpart.program.schedules.schedule import schedule_order
 from netpart.program.schedules.stages import StageGraph
 from netpart.proto.element import float_size
@@ -47,6 +50,8 @@ Key = tuple[int, int]
 Work = defaultdict[Key, float]
 """Seconds of each key."""
 
+NORM = -1
+"""The number of the gradient norm's sum among those of buckets."""
 SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
 """Messages that carry gradients of parameters, updated values, or the gradient norm."""
 
@@ -60,33 +65,49 @@ class StepPrediction:
     busy: tuple[float, ...]
 
 
-def predict_step(partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None) -> StepPrediction:
+def predict_step(
+    partition: Partition, devices: Devices, rates: Mapping[str, float] | None = None, prices: PartPrices | None = None
+) -> StepPrediction:
     """Predict a training step of ``partition`` with worker w on device w.
 
-    ``rates`` has, by layer, the work per counted FLOP if that is not 1 (``layer_loads.work_rates``).
+    ``prices`` are those of the parts; by default counted FLOPs, of which ``rates`` has by layer the work of each if
+    that is not 1 (``layer_loads.work_rates``).
     """
+    prices = prices or CountedPrices(rates)
     micros = partition.phases["train"]
-    entries = compute_ledger(partition).entries
+    flows = compute_ledger(partition).flows
     # One micro-batch is timed; the others enter through the pace of the busiest worker.
-    first = [e for e in entries if e.channel.way not in SUMS and e.channel.micro == 0]
+    first = [e for e in flows if e.channel.way not in SUMS and e.channel.micro == 0]
     again = recomputed_nodes(micros[0].graph.net, partition.job.neuralnet)
-    *work, later = _computing_seconds(micros[0].graph, devices, rates or {}, again)
+    *work, later = _computing_seconds(micros[0].graph, devices, prices, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
     forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
     backward = _pass_seconds(micros[0].graph, work[1], later, moves[1], reverse=True)
-    computing = [sum(s for part in work for (_, w), s in part.items() if w == worker) for worker in range(len(devices))]
-    paces = [seconds + handled for seconds, handled in zip(computing, _handling_seconds(first, devices), strict=True)]
-    sums = [e for e in entries if e.channel.way in SUMS]
-    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(_streaming_seconds(partition, sums, devices))
+    computing = _worker_seconds(work, len(devices))
+    # The ports of hosts have a pace too: a port passes one message after another.
+    paces = [flow_ports(first, devices), *map(add, computing, flow_handling(first, devices))]
+    sums = [e for e in flows if e.channel.way in SUMS]
+    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(
+        _ending_seconds(partition, sums, devices, prices)
+    )
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if schedule_order(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
-    return StepPrediction(taken, sum(e.nbytes for e in entries), tuple(s * len(micros) for s in computing))
+    return StepPrediction(taken, sum(e.nbytes for e in flows), tuple(s * len(micros) for s in computing))
+
+
+def _worker_seconds(work: Iterable[Work], workers: int) -> list[float]:
+    """Seconds that each worker computes."""
+    found = [0.0] * workers
+    for part in work:
+        for (_, worker), seconds in part.items():
+            found[worker] += seconds
+    return found
 
 
 def _computing_seconds(
-    graph: Graph, devices: Devices, rates: Mapping[str, float], again: Collection[int]
+    graph: Graph, devices: Devices, prices: PartPrices, again: Collection[int]
 ) -> tuple[Work, Work, Work]:
     """Seconds by layer and worker: of forward, of backward, and of the part of backward after the gradient of the input
     has been sent. Backward of the nodes in ``again`` starts with another forward pass."""
@@ -95,45 +116,41 @@ def _computing_seconds(
     later = Work(float)
     for part in graph.parts:
         if part.kind == LAYER:
-            node = graph.net.nodes[part.node]
-            cost = part_cost(graph, part)
+            work = prices.part_work(graph, part)
             key = (part.node, part.worker)
-            rate = rates.get(node.name, 1.0) / devices.devices[part.worker].speed
-            forward[key] += cost.forward * rate
-            backward[key] += (cost.backward + cost.forward * (part.live and part.node in again)) * rate
-            later[key] += cost.params * rate * (node.layer.splits_backward and any(cost.inputs))
+            speed = devices.devices[part.worker].speed
+            forward[key] += work.forward / speed
+            backward[key] += (work.backward + work.forward * (part.live and part.node in again)) / speed
+            later[key] += work.later / speed
     return forward, backward, later
 
 
 class LayerTransfer(NamedTuple):
-    """Seconds that a layer's output, or its gradient, is in flight, and the seconds that it keeps each worker busy."""
+    """The transfer of a layer's output, or its gradient. By worker: the seconds until the last message to it has
+    arrived, the seconds that messages keep it busy, and the workers that it exchanges any with. ``ready`` keeps, by
+    layer and such workers, when the last of these is done."""
 
-    seconds: float
-    handled: tuple[float, ...]
+    arrivals: Sequence[float]
+    handled: Sequence[float]
+    peers: Mapping[int, set[int]]
+    ready: dict[tuple[int, int], float]
 
 
-def _transfers_by_layer(graph: Graph, entries: Sequence[LedgerEntry], devices: Devices) -> dict[int, LayerTransfer]:
+def _transfers_by_layer(graph: Graph, flows: Sequence[LedgerFlow], devices: Devices) -> dict[int, LayerTransfer]:
     """The transfer of each layer that sends anything."""
-    found: dict[int, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        found[graph.parts[entry.channel.edge].node].append(entry)
+    found: dict[int, list[LedgerFlow]] = defaultdict(list)
+    for flow in flows:
+        found[graph.parts[flow.channel.edge].node].append(flow)
     return {node: _time_transfer(of_node, devices) for node, of_node in found.items()}
 
 
-def _time_transfer(entries: Sequence[LedgerEntry], devices: Devices) -> LayerTransfer:
-    """The transfer for ``entries``. No worker is busy for longer than it lasts: it receives messages while others
+def _time_transfer(flows: Sequence[LedgerFlow], devices: Devices) -> LayerTransfer:
+    """The transfer for ``flows``. No worker is busy for longer than it lasts: it receives messages while others
     leave."""
-    seconds = _delivery_seconds(entries, devices)
-    return LayerTransfer(seconds, tuple(min(seconds, busy) for busy in _handling_seconds(entries, devices)))
-
-
-def _delivery_seconds(entries: Sequence[LedgerEntry], devices: Devices) -> float:
-    """Seconds until the last message has arrived, sent in order over the slowest link among the workers."""
-    workers = sorted({w for e in entries for w in (e.source, e.target)})
-    # A schedule numbers its members from 0.
-    place = {w: i for i, w in enumerate(workers)}
-    schedule = tuple(BlockMessage(place[e.source], place[e.target], (i,)) for i, e in enumerate(entries))
-    return price_of(schedule, [e.nbytes for e in entries], len(workers), devices.between(workers))
+    arrivals = flow_arrivals(flows, devices)
+    most = max(arrivals)
+    handled = [min(most, busy) for busy in flow_handling(flows, devices)]
+    return LayerTransfer(arrivals, handled, connected_by_flows(flows), {})
 
 
 def _pass_seconds(
@@ -161,54 +178,69 @@ def _pass_seconds(
 def _arrival_seconds(
     graph: Graph, done: Mapping[Key, float], moves: Mapping[int, LayerTransfer], moved: int, source: int, worker: int
 ) -> float:
-    """The time at which the result of ``source`` is on ``worker``: at once if local, or at the end of the transfer
-    ``moved``."""
-    if moved in moves:
-        return max(done[source, w] for w in graph.placements[source].workers) + moves[moved].seconds
-    return max((done[source, w] for w in graph.placements[source].workers if w == worker), default=0.0)
+    """The time at which the result of ``source`` is on ``worker``: at once if local, or when the messages of the
+    transfer ``moved`` have come, which leave when all workers that take part in it are done."""
+    if moved in moves and (arrival := moves[moved].arrivals[worker]):
+        return _last_done(graph, done, moves[moved], source, worker) + arrival
+    return done.get((source, worker), 0.0)
 
 
-def _handling_seconds(entries: Iterable[LedgerEntry], devices: Devices) -> list[float]:
-    """Seconds that messages keep each worker busy, as sender or receiver."""
-    found = [0.0] * len(devices)
-    sent: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for entry in entries:
-        sent[entry.source, entry.target].append(entry.nbytes)
-    for pair, sizes in sent.items():
-        link = devices.between(pair)
-        for worker in pair:
-            found[worker] += len(sizes) * link.overhead + sum(sizes) / link.bandwidth
+def _last_done(graph: Graph, done: Mapping[Key, float], move: LayerTransfer, source: int, worker: int) -> float:
+    """The time at which the last of the workers that ``move`` connects with ``worker`` has the result of ``source``."""
+    peers = move.peers[worker]
+    key = source, id(peers)  # connected workers have one set in common
+    if key not in move.ready:
+        move.ready[key] = max((done[source, w] for w in graph.placements[source].workers if w in peers), default=0.0)
+    return move.ready[key]
+
+
+def _unhidden_seconds(flows: Sequence[LedgerFlow], backward: float, devices: Devices) -> float:
+    """Seconds that the sums of gradients continue after backward has ended."""
+    of_sum: dict[int, list[LedgerFlow]] = defaultdict(list)
+    for flow in flows:
+        of_sum[NORM if flow.channel.way == Way.NORM else flow.channel.edge].append(flow)
+    # The norm is summed when all gradients are.
+    norm = max(flow_arrivals(of_sum.pop(NORM, []), devices))
+    # Sums of the same workers follow one another. Those of others do not wait for them, but may share their ports.
+    groups = connected_by_flows(flows)
+    chains: dict[int, list[list[LedgerFlow]]] = defaultdict(list)
+    for found in of_sum.values():
+        chains[min(groups[next(iter(found[0].sent))])].append(found)
+    each = (sum(max(flow_arrivals(found, devices)) for found in chain) for chain in chains.values())
+    taken = max([flow_ports(flows, devices), *each])
+    # The last sums can only start when backward ends; the earlier ones overlap with it.
+    last = max(flow_arrivals([flow for chain in chains.values() for flow in chain[-1]], devices))
+    return max(last, taken - backward) + norm
+
+
+def _ending_seconds(
+    partition: Partition, sums: Iterable[LedgerFlow], devices: Devices, prices: PartPrices
+) -> list[float]:
+    """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
+    width = float_size(partition.job)
+    moved = [0] * len(devices)
+    for flow in sums:
+        for bytes_of in (flow.sent, flow.received):
+            for worker, nbytes in bytes_of.items():
+                # Adding a block reads two arrays and writes one.
+                moved[worker] += 3 * nbytes
+    found = [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+    for worker, device in enumerate(devices.devices[: partition.workers]):
+        work = prices.update_work(partition, worker)
+        streamed = _updated_bytes(partition, worker, width) / device.streaming
+        found[worker] += (streamed if work is None else work / device.speed) + prices.step_work() / device.speed
     return found
 
 
-def _unhidden_seconds(entries: Sequence[LedgerEntry], backward: float, devices: Devices) -> float:
-    """Seconds that the sums of gradients continue after backward has ended."""
-    of_sum: dict[tuple[bool, int], list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        of_sum[entry.channel.way == Way.NORM, entry.channel.edge].append(entry)
-    each = [_delivery_seconds(found, devices) for found in of_sum.values()]
-    # The last sum can only start when backward ends; the earlier ones overlap with it.
-    return max(each[-1], sum(each) - backward) if each else 0.0
-
-
-def _streaming_seconds(partition: Partition, sums: Iterable[LedgerEntry], devices: Devices) -> list[float]:
-    """Seconds in which each worker updates parameters, and copies and adds the gradients of others."""
-    width = float_size(partition.job)
+def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
+    """Bytes that a worker reads and writes in its updates: value, gradient and states, and all but the gradient."""
     slots = len(build_updater(partition.job.updater).states)
-    moved = [0] * len(devices)
-    for worker, holdings in enumerate(partition.holdings[: len(devices)]):
-        updated = sum(size(h.home) for h in holdings if h.parameter.name in partition.trained)
-        moved[worker] += updated * width * (3 + 2 * slots)  # reads value, gradient and states; writes all but that
-    for entry in sums:
-        for worker in (entry.source, entry.target):
-            # Adding a block reads two arrays and writes one.
-            moved[worker] += 3 * entry.nbytes
-    return [nbytes / device.streaming for nbytes, device in zip(moved, devices.devices, strict=True)]
+    updated = sum(size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained)
+    return updated * width * (3 + 2 * slots)
 
 
 def predict_memory(partition: Partition) -> tuple[int, ...]:
-    """Bytes of each worker: the memory that its compiled program allocates, and its messages in flight."""
+    """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
+    messages in flight."""
     slots = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
-    programs = [compile_worker(partition, worker, slots, kernels=kernels) for worker in range(partition.workers)]
-    return tuple(program.total_bytes + wire_bytes(program, slots=True) for program in programs)
+    return tuple(model.memory for model in model_workers(partition, slots))

@@ -2,36 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
+from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.program.messages.wire_memory import opened_bytes, wire_bytes
 from netpart.program.program import WorkerProgram
 from netpart.program.server import compile_server
+from netpart.program.worker_shape import WorkerShape, find_equal_workers
+from netpart.progress import track_items
+from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import build_updater
 
 
-def program_memory(program: WorkerProgram, slots: bool = True, opens: bool = False) -> int:
-    """Bytes of the buffers of a worker, and of messages in flight. The workspace of kernels is not counted.
+class LinkMemory(NamedTuple):
+    """For what a transport takes memory: ``slots`` of each channel, or frames; ``opens``: frames that are decrypted."""
 
-    ``slots`` and ``opens`` are those of the transport: memory for each channel, and for frames that are decrypted.
-    """
-    return program.total_bytes + wire_bytes(program, slots) + (opened_bytes(program) if opens else 0)
+    slots: bool
+    opens: bool
 
 
-def forecast_memory(partition: Partition, slots: bool = True, opens: bool = False) -> list[int]:
+SHARED_MEMORY = LinkMemory(slots=True, opens=False)
+"""That of workers on one host."""
+
+
+def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
+    """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, and of messages in flight."""
+    messages = wire_bytes(program, links.slots) + (opened_bytes(program) if links.opens else 0)
+    return program.total_bytes + workspace_bytes(program, job) + messages
+
+
+@dataclass(frozen=True)
+class ModelledWorker:
+    """A worker by its ``shape``; the first worker of this shape, its ``model``, with its compiled ``program``; and the
+    bytes of ``memory`` that each of them takes."""
+
+    shape: WorkerShape
+    model: WorkerShape
+    program: WorkerProgram
+    memory: int
+
+    def match_parts(self, graph: Graph) -> dict[int, Part]:
+        """The parts of the worker in ``graph``, by the index of the part of its model that has the same place."""
+        pairs = zip(self.model.parts[id(graph)], self.shape.parts[id(graph)], strict=True)
+        return {ours.index: theirs for ours, theirs in pairs}
+
+
+def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_MEMORY) -> Iterator[ModelledWorker]:
+    """All workers of a group, in order; of those of equal shape only the first is compiled."""
+    kernels = job_kernel_class(partition.job)
+    known: dict[Hashable, ModelledWorker] = {}
+    count = partition.workers - partition.servers
+    for shape in track_items(find_equal_workers(partition, kernels), "worker", count):
+        first = known.get(shape.key)
+        if first is None:
+            program = compile_worker(partition, shape.worker, slots, kernels=kernels)
+            memory = program_memory(program, partition.job, links)
+            first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
+        yield replace(first, shape=shape)
+
+
+def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> list[int]:
     """The memory of every rank of a run, in bytes: of the workers of all groups, then of the servers.
 
     A worker's is what `netpart check` shows for shared memory, except with servers: then those keep the updater's
-    state. Of another transport, ``slots`` and ``opens`` are those of ``program_memory``.
+    state. ``links`` are those of another transport.
     """
-    states = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
-    own = 0 if partition.servers else states
-    numbers = range(partition.workers - partition.servers)
-    programs = [compile_worker(partition, number, own, kernels=kernels) for number in numbers]
-    servers = range(len(numbers), partition.workers)
-    programs += [compile_server(partition, number, states) for number in servers]
-    found = [program_memory(program, slots, opens) for program in programs]
+    slots = len(build_updater(partition.job.updater).states)
+    found = [model.memory for model in model_workers(partition, 0 if partition.servers else slots, links)]
+    servers = range(len(found), partition.workers)
+    found += [program_memory(compile_server(partition, number, slots), partition.job, links) for number in servers]
     cluster = partition.cluster
     return [found[cluster.number_in_group(rank)] for rank in range(cluster.size)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netpart.graph.graph import LAYER
@@ -14,9 +14,10 @@ from netpart.plan.price.cost import (
     parameter_elements,
     part_cost,
     partition_itemsize,
-    traffic_by_layer,
+    share_channel_bytes,
 )
-from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.plan.price.ledger import compute_ledger
+from netpart.program.instructions import Channel
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.spec import Region, Shard
 from netpart.updaters import build_updater
@@ -103,17 +104,24 @@ def sum_by_worker(counts: Counter[Key]) -> Counter[int]:
 
 def _exchanged_bytes(partition: Partition) -> tuple[Counter[Key], Counter[Key]]:
     """Bytes received and sent, by layer and worker."""
-    received = Counter[Key]()
-    sent = Counter[Key]()
-    incoming = defaultdict[int, list[LedgerEntry]](list)
-    outgoing = defaultdict[int, list[LedgerEntry]](list)
-    for entry in compute_ledger(partition).entries:
-        incoming[entry.target].append(entry)
-        outgoing[entry.source].append(entry)
-    for counts, of_worker in ((received, incoming), (sent, outgoing)):
-        for worker, entries in of_worker.items():
-            counts.update({(name, worker): nbytes for name, nbytes in traffic_by_layer(partition, entries).items()})
+    flows = compute_ledger(partition).flows
+    received = _bytes_by_worker(partition, ((flow.channel, flow.received) for flow in flows))
+    sent = _bytes_by_worker(partition, ((flow.channel, flow.sent) for flow in flows))
     return received, sent
+
+
+def _bytes_by_worker(partition: Partition, flows: Iterable[tuple[Channel, Mapping[int, int]]]) -> Counter[Key]:
+    """Bytes by layer and worker, from those of each channel by worker."""
+    of_worker: dict[int, Counter[Channel]] = defaultdict(Counter)
+    for channel, bytes_of in flows:
+        for worker, nbytes in bytes_of.items():
+            if nbytes:
+                of_worker[worker][channel] += nbytes
+    found = Counter[Key]()
+    for worker, channels in of_worker.items():
+        shared = share_channel_bytes(partition, channels)
+        found.update({(name, worker): nbytes for name, nbytes in shared.items()})
+    return found
 
 
 def region_text(region: Region, whole: Region) -> str:

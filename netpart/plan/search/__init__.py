@@ -1,3 +1,3 @@
 """Search for the best cut."""
 
-__all__ = ["pipelines", "planners", "portfolio", "proposal", "task"]
+__all__ = ["link_levels", "pipelines", "planners", "portfolio", "proposal", "task"]

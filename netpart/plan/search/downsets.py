@@ -12,7 +12,7 @@ import numpy as np
 
 from netpart.plan.price.net_profile import Floats, NetProfile
 
-MOST = 1500
+MOST_CUTS = 1500
 """If a net has more cuts than this, only those between two consecutive layers of its order are considered."""
 
 Members = np.ndarray[Any, np.dtype[np.bool_]]
@@ -23,7 +23,7 @@ class Downsets:
     """Down-sets by increasing size: ``members[c, l]`` is True if c contains layer l.
 
     Per down-set: work, bytes of parameters, bytes of outputs, and bytes of those outputs that are read outside it
-    (``crossing``). ``all`` is False if there were more than MOST.
+    (``crossing``). ``all`` is False if there were too many.
     """
 
     members: Members
@@ -44,38 +44,59 @@ class Downsets:
         return np.asarray(outside & ~outside.T)
 
 
-def find_downsets(profile: NetProfile) -> Downsets:
-    """Every down-set of ``profile``, from the empty one to all layers; for nets with too many, the prefixes of the
-    order."""
+def find_downsets(profile: NetProfile, most: int = MOST_CUTS) -> Downsets:
+    """Every down-set of ``profile``, from the empty one to all layers; for nets with more than ``most``, the prefixes
+    of the order.
+
+    A layer that costs nothing and reads nothing is in a down-set if a reader of it is: it can be anywhere.
+    """
     count = len(profile.layers)
-    found = _enumerate_downsets(profile)
+    free = _free_layers(profile)
+    found = _enumerate_downsets(profile, free, most)
     complete = found is not None
     masks = [0, *(found if found is not None else ((1 << i) - 1 for i in range(1, count + 1)))]
+    masks = [_add_free_layers(profile, free, mask) for mask in masks] if complete else masks
     members = np.array([[mask >> i & 1 for i in range(count)] for mask in masks], dtype=bool)
     work = np.array([layer.work for layer in profile.layers])
     parameters = np.array([layer.parameters for layer in profile.layers])
-    crossing = members & np.array([[_is_read_outside(profile, i, mask) for i in range(count)] for mask in masks])
+    reads = np.zeros((count, count), np.float32)  # [reader, layer that it reads]
+    reads[[target for _, target in profile.edges], [source for source, _ in profile.edges]] = 1
+    # A matrix product counts the readers of each layer outside each down-set.
+    crossing = members & ((~members).astype(np.float32) @ reads > 0)
     activation = np.array([layer.activation for layer in profile.layers])
     held = members @ work, members @ parameters, members @ activation
     return Downsets(members, *held, crossing @ activation, complete)
 
 
-def _enumerate_downsets(profile: NetProfile) -> list[int] | None:
-    """All down-sets except the empty one as bit masks, smaller ones first; None if there are more than MOST."""
-    needs = [sum(1 << s for s in set(sources)) for sources in profile.sources]
+def _free_layers(profile: NetProfile) -> list[int]:
+    """The layers, from last to first, that cost nothing and read none but such layers, and that others read."""
+    found: list[int] = []
+    for i, layer in enumerate(profile.layers):
+        costs = layer.work or layer.activation or layer.parameters
+        if not costs and profile.readers[i] and set(profile.sources[i]) <= set(found):
+            found.insert(0, i)
+    return found
+
+
+def _add_free_layers(profile: NetProfile, free: list[int], mask: int) -> int:
+    """``mask`` with the ``free`` layers that its layers read."""
+    for i in free:
+        mask |= any(mask >> reader & 1 for reader in profile.readers[i]) << i
+    return mask
+
+
+def _enumerate_downsets(profile: NetProfile, free: list[int], most: int) -> list[int] | None:
+    """All down-sets of the layers that are not ``free``, except the empty one, as bit masks, smaller ones first; None
+    if there are more than ``most``."""
+    given = sum(1 << i for i in free)
+    needs = [(i, sum(1 << s for s in set(sources)) & ~given) for i, sources in enumerate(profile.sources)]
+    needs = [(i, need) for i, need in needs if not given >> i & 1]
     level, found = {0}, list[int]()
     while level:
         # Level k holds the down-sets with k layers. Each comes from one of level k - 1 by a layer with all its sources
         # inside; a set removes duplicates.
-        level = {
-            mask | 1 << i for mask in level for i, need in enumerate(needs) if not mask >> i & 1 and mask & need == need
-        }
+        level = {mask | 1 << i for mask in level for i, need in needs if not mask >> i & 1 and mask & need == need}
         found += sorted(level)
-        if len(found) > MOST:
+        if len(found) > most:
             return None
     return found
-
-
-def _is_read_outside(profile: NetProfile, layer: int, mask: int) -> bool:
-    """True if a layer that is not in ``mask`` reads ``layer``."""
-    return any(not mask >> reader & 1 for reader in profile.readers[layer])

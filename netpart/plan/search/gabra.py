@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from time import process_time
 
 import numpy as np
 
@@ -40,22 +42,24 @@ class EvolutionResult:
 
 def run_gabra(
     problem: Knapsacks, seed: int = 1, generations: int = GENERATIONS, population: int = POPULATION,
-    known: Sequence[Plan] = (),
+    known: Sequence[Plan] = (), limit: float = inf,
 ) -> EvolutionResult:  # fmt: skip
     """The best legal plan of ``generations`` generations; the same seed gives the same plan.
 
     The first population contains ``known``, which are legal plans, and random plans. The run ends early with a plan
-    that reaches its bounds. Raises ConfigError for a problem that obviously has no legal plan, NetpartError if none was
-    found.
+    that reaches its bounds, and with the best one so far after ``limit`` seconds. These are seconds of the processor:
+    other work on the machine does not change the plan. Raises ConfigError for a problem that obviously has no
+    legal plan, NetpartError if none was found.
     """
     problem.check()
+    until = process_time() + limit
     random = np.random.default_rng(seed)
     # 1  evaluate c_ij = p_i / d_j: problem.fitness has them, summed up device by device
     # 2  set t = 0
     best = list[float]()
     mean = list[float]()
     # 3  initialise P(t) with random allocations that exceed no capacity
-    members = _first_population(problem, random, population, known)
+    members = _first_population(problem, random, population, known, until)
     # 4  evaluate P(t)
     fitness = [problem.fitness(member) for member in members]
     # 5  find Z*, the fittest
@@ -64,10 +68,10 @@ def run_gabra(
     for _ in range(generations):
         best.append(problem.value(fittest))
         mean.append(float(np.mean([problem.value(member) for member in members])))
-        if problem.is_perfect(fittest):
+        if problem.is_perfect(fittest) or process_time() >= until:
             break
         # 7-12  breed an offspring; ignore it if P(t) has it
-        mutant = _breed_offspring(problem, members, fitness, random)
+        mutant = _breed_offspring(problem, members, fitness, random, until)
         if mutant is None:
             continue
         # 13-14  evaluate it, and let it replace the least fit
@@ -83,8 +87,9 @@ def run_gabra(
 
 
 def _breed_offspring(
-    problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator
-) -> Plan | None:
+    problem: Knapsacks, members: list[Plan], fitness: list[tuple[float, float]], random: np.random.Generator,
+    until: float,
+) -> Plan | None:  # fmt: skip
     """A legal plan made of two of ``members`` and not among them; None if this attempt gives none."""
     # 7  select two parents
     parents = select_parent(members, fitness, random), select_parent(members, fitness, random)
@@ -93,18 +98,21 @@ def _breed_offspring(
     # 9  mutate the offspring
     mutant = repair_plan(problem, invert_genes(offspring, random), random)
     # 10-12  ignore it if P(t) has it
-    if mutant is None or _contains_plan(members, mutant := improve_plan(problem, mutant)):
+    if mutant is None or _contains_plan(members, mutant := improve_plan(problem, mutant, until=until)):
         return None
     return mutant
 
 
-def _first_population(problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan]) -> list[Plan]:
-    """``known`` and legal plans near random ones; raises NetpartError if no legal plan is found."""
+def _first_population(
+    problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan], until: float
+) -> list[Plan]:
+    """``known`` and legal plans near random ones; raises NetpartError if no legal plan is found. No plan is added after
+    ``until``, unless there is none yet."""
     partitions = len(problem.loads)
     devices = len(problem.capacities)
     found = list(known)
     for _ in range(size * TRIES):
-        if len(found) >= size:
+        if len(found) >= size or (found and process_time() >= until):
             break
         plan = repair_plan(problem, random.integers(devices, size=partitions), random)
         if plan is not None:

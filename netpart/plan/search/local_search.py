@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,13 @@ MOST = 1000
 """Limit of exchanges for one plan; far more than were ever needed."""
 
 
-def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "") -> Plan:
-    """``plan``, which must be legal, after exchanges that improve it, until none does; it stays legal."""
+def improve_plan(problem: Knapsacks, plan: Plan, objective: str = "", until: float = inf) -> Plan:
+    """``plan``, which must be legal, after exchanges that improve it, until none does or the clock (``process_time``)
+    is at ``until``; it stays legal."""
     plan = plan.copy()
     for _ in range(MOST):
+        if process_time() >= until:
+            break
         found = _best_exchange(problem, plan, objective or problem.objective)
         if found is None:
             break

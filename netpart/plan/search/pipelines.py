@@ -14,18 +14,13 @@ from math import inf
 from netpart.errors import MemoryRefused
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.pipeline_stages import (
-    MemoryBudget,
-    Pipeline,
-    PipelineStage,
-    best_pipeline,
-    data_parallel_seconds,
-    stage_bytes,
-)
+from netpart.plan.search.link_levels import LinkLevels, flat_levels
+from netpart.plan.search.pipeline_stages import Pipeline, PipelineStage, data_parallel_seconds, search_pipeline
+from netpart.plan.search.stage_search import MemoryBudget
 from netpart.units import bytes_text
 
-PipelineMaker = Callable[[NetProfile, int, float, MemoryBudget], Pipeline]
-"""Makes a plan for a number of equal workers, links of a bandwidth in bytes per second, and the room of a worker."""
+PipelineMaker = Callable[[NetProfile, LinkLevels, MemoryBudget], Pipeline]
+"""Makes a plan for equal workers, by their levels of links, and the room of a worker."""
 
 
 Workers = tuple[int, ...]
@@ -56,8 +51,11 @@ class PipelineRow:
         return self.pipeline.seconds
 
 
-def plan_pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> list[PipelineRow]:
-    """Every plan for ``profile``, whose figures are those of the fastest device, sorted by time.
+def plan_pipelines(
+    profile: NetProfile, devices: Devices, states: int = 1, levels: LinkLevels | None = None
+) -> list[PipelineRow]:
+    """Every plan for ``profile``, whose figures are those of the fastest device, sorted by time. With ``levels`` the
+    devices are equal, and their links are those of the levels.
 
     On ties the simplest plan comes first; plans that fit no device come last. All devices of a plan count as the
     slowest of them, with the room of the smallest: replicas of a stage, and stages, run at its pace. The updater keeps
@@ -68,10 +66,10 @@ def plan_pipelines(profile: NetProfile, devices: Devices, states: int = 1) -> li
     plans: dict[str, tuple[PipelineMaker, list[Workers]]] = {
         "one worker": (_on_one_worker, single),
         "data": (_data_parallel, some),
-        "straight stages": (partial(best_pipeline, straight=True), some),
-        "stages": (best_pipeline, some),
+        "straight stages": (partial(search_pipeline, straight=True), some),
+        "stages": (search_pipeline, some),
     }
-    rows = [_fastest_row(name, made, profile, devices, ways, states) for name, (made, ways) in plans.items()]
+    rows = [_fastest_row(name, made, profile, devices, ways, states, levels) for name, (made, ways) in plans.items()]
     return sorted(rows, key=lambda row: row.seconds)
 
 
@@ -82,19 +80,21 @@ def _device_subsets(devices: Devices) -> Iterator[Workers]:
 
 
 def _fastest_row(
-    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, ways: list[Workers], states: int
-) -> PipelineRow:
+    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, ways: list[Workers], states: int,
+    levels: LinkLevels | None,
+) -> PipelineRow:  # fmt: skip
     """The fastest plan that ``made`` makes for one of the subsets in ``ways``, on ties the first.
 
     If no subset has room, the refusal for the last subset, which has the most room.
     """
-    rows = [_pipeline_row(name, made, profile, devices, workers, states) for workers in ways]
+    rows = [_pipeline_row(name, made, profile, devices, workers, states, levels) for workers in ways]
     return min((row for row in rows if not row.refused), key=lambda row: row.seconds, default=rows[-1])
 
 
 def _pipeline_row(
-    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, workers: Workers, states: int
-) -> PipelineRow:
+    name: str, made: PipelineMaker, profile: NetProfile, devices: Devices, workers: Workers, states: int,
+    levels: LinkLevels | None,
+) -> PipelineRow:  # fmt: skip
     """The row of one plan, with the seconds of the slowest device."""
     fast = max(devices.speeds)
     least = min(devices.devices[w].memory for w in workers)
@@ -103,28 +103,31 @@ def _pipeline_row(
     try:
         # The profile is in seconds of the fastest device. Scaling the bandwidth instead of the work keeps their ratio,
         # and the result is scaled back below.
-        found = made(profile, len(workers), devices.between(workers).bandwidth / slowest, MemoryBudget(least, states))
+        links = levels or flat_levels(len(workers), devices.between(workers).bandwidth / slowest)
+        found = made(profile, links, MemoryBudget(least, states))
     except MemoryRefused as error:
         return PipelineRow(name, refused=str(error))
     timed = Pipeline(found.stages, found.seconds / slowest)
     held = pipeline_memory(profile, found, states)
     gap = timed.seconds / bound - 1
-    return PipelineRow(name, timed, gap, _pipeline_bytes(profile, found), held, workers[: found.workers])
+    used = tuple(workers[worker] for worker in found.workers)
+    return PipelineRow(name, timed, gap, _pipeline_bytes(profile, found), held, used)
 
 
-def _on_one_worker(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
+def _on_one_worker(profile: NetProfile, levels: LinkLevels, room: MemoryBudget) -> Pipeline:
     """All layers on one worker."""
     return _one_stage(profile, 1, profile.work, room)
 
 
-def _data_parallel(profile: NetProfile, workers: int, bandwidth: float, room: MemoryBudget) -> Pipeline:
+def _data_parallel(profile: NetProfile, levels: LinkLevels, room: MemoryBudget) -> Pipeline:
     """One stage with all workers as replicas."""
-    return _one_stage(profile, workers, data_parallel_seconds(profile, workers, bandwidth), room)
+    return _one_stage(profile, levels.workers, data_parallel_seconds(profile, levels), room)
 
 
 def _one_stage(profile: NetProfile, replicas: int, seconds: float, room: MemoryBudget) -> Pipeline:
     """A single stage; raises MemoryRefused if its replicas exceed their room."""
-    found = Pipeline((PipelineStage(tuple(range(len(profile.layers))), replicas),), seconds)
+    stage = PipelineStage(tuple(range(len(profile.layers))), replicas, tuple(range(replicas)))
+    found = Pipeline((stage,), seconds)
     if (needed := max(pipeline_memory(profile, found, room.states))) > room.nbytes:
         raise MemoryRefused(f"needs {bytes_text(needed)} on each worker, which has {bytes_text(room.nbytes)}")
     return found
@@ -145,11 +148,12 @@ def _stage_parameters(profile: NetProfile, stage: PipelineStage) -> float:
 
 
 def pipeline_memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
-    """Bytes of each worker, by the formula M of ``netpart.plan.search.pipeline_stages``."""
-    found: list[float] = []
+    """Bytes of each worker that the pipeline uses, by the formula M of ``netpart.plan.search.pipeline_stages``."""
+    found: dict[int, float] = {}
     for k, stage in enumerate(pipeline.stages):
         workers = sum(later.replicas for later in pipeline.stages[k:])
         activations = sum(profile.layers[i].activation for i in stage.layers)
-        need = stage_bytes(_stage_parameters(profile, stage), activations, stage.replicas, workers, states)
-        found += [need] * stage.replicas
-    return tuple(found)
+        parameters = _stage_parameters(profile, stage)
+        need = MemoryBudget(inf, states).needed(parameters, activations, stage.replicas, workers)
+        found |= dict.fromkeys(stage.workers, need)
+    return tuple(found[worker] for worker in sorted(found))

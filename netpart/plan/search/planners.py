@@ -20,8 +20,10 @@ from netpart.plan.search.local_search import improve_plan
 from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
 
-VARIANTS = 32
-"""Limit of the blocks after which a change of the cut is tried."""
+VARIANTS, FEWEST_VARIANTS = 32, 4
+"""Limits of the blocks after which a change of the cut is tried: for up to CROWD workers, and for many."""
+CROWD = 16
+"""Workers for which all variants are tried."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class PlannedLayout:
 
     ``pipelined``: it is a pipeline, which needs micro-batches to be busy. ``plan`` is the group of devices of each
     block, if the planner placed blocks. One of ``variants`` is used instead if it is predicted to be faster, or if only
-    it fits the devices. ``workers`` are the workers of the task that it was made for.
+    it fits the devices. ``workers`` are the workers of the task that it was made for, ``group`` its group.
     """
 
     scheme: Scheme
@@ -38,6 +40,7 @@ class PlannedLayout:
     plan: Plan | None = None
     variants: tuple[Scheme, ...] = ()
     workers: tuple[int, ...] = ()
+    group: int = 1
 
     def on(self, workers: tuple[int, ...]) -> PlannedLayout:
         """The same layout with ``workers`` in place of workers 0, 1, ..."""
@@ -74,10 +77,16 @@ def _plan_hybrid(name: str, task: PlanningTask) -> PlannedLayout:
     """The registered scheme ``name``; in variants the layers before some block are cut on the batch instead."""
     names = [layer.name for layer in task.profile.layers]
     starts = [block.layers.start for block in group_layers(task.profile)][1:]
-    # Every k-th bound, rounded up, so that there are at most VARIANTS of them.
-    some = starts[:: -(-len(starts) // VARIANTS)] if starts else []
+    # Every k-th bound, rounded up, so that there are at most this number of them.
+    some = starts[:: -(-len(starts) // _most_variants(len(task.devices)))] if starts else []
     scheme = SCHEMES.get(name)
     return PlannedLayout(scheme, variants=tuple(hybrid_scheme(frozenset(names[:start]), scheme) for start in some))
+
+
+def _most_variants(workers: int) -> int:
+    """The most variants of a hybrid that are tried for this number of workers."""
+    # A rewrite has up to a bridge for each pair of workers, so the time for all variants stays about the same.
+    return max(FEWEST_VARIANTS, VARIANTS * CROWD**2 // max(workers, CROWD) ** 2)
 
 
 def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
@@ -90,11 +99,11 @@ def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
     bandwidth = task.devices.between(range(len(task.devices))).bandwidth
     found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight=straight)
     order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
-    of_layer: dict[str, tuple[int, ...]] = {}
-    for stage in found.stages:
-        workers = tuple(sorted(order[: stage.replicas]))
-        order = order[stage.replicas :]
-        of_layer |= {layers[i].name: workers for i in stage.layers}
+    of_layer = {
+        layers[i].name: tuple(sorted(order[worker] for worker in stage.workers))
+        for stage in found.stages
+        for i in stage.layers
+    }
     return PlannedLayout(scheme_from_workers(of_layer), len(found.stages) > 1)
 
 
@@ -125,6 +134,12 @@ def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
 
 
 ONE, DATA = "one worker", "data"
+ALLOCATORS: dict[str, Planner] = {
+    f"{name} {objective}": partial(planner, objective)
+    for objective in (PROFIT, MAKESPAN)
+    for name, planner in {"greedy": _plan_by_greedy, "gabra": _plan_by_gabra, "exact": _plan_by_exact}.items()
+}
+"""Planners that place blocks on groups of devices."""
 
 for _name, _planner in {
     ONE: _plan_one_worker,
@@ -139,10 +154,6 @@ for _name, _planner in {
     "data then column-row": partial(_plan_hybrid, "COLUMN_ROW"),
     "stages": _plan_stages,
     "straight stages": partial(_plan_stages, straight=True),
-    **{
-        f"{name} {objective}": partial(planner, objective)
-        for objective in (PROFIT, MAKESPAN)
-        for name, planner in {"greedy": _plan_by_greedy, "gabra": _plan_by_gabra, "exact": _plan_by_exact}.items()
-    },
+    **ALLOCATORS,
 }.items():
     PLANNERS.add(_name)(_planner)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from operator import itemgetter
+from time import process_time
 from typing import Any
 
 from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
@@ -17,9 +18,10 @@ from netpart.graph.partition import Partition
 from netpart.graph.recomputed import layers_recomputed
 from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
-from netpart.plan.search.planners import DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, PlannedLayout, Planner
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -29,6 +31,7 @@ from netpart.plan.search.proposal import (
     row_objective,
 )
 from netpart.plan.search.task import PlanningTask
+from netpart.progress import report_progress
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
@@ -37,19 +40,23 @@ from netpart.units import bytes_text
 AS_WRITTEN = "as written"
 MICRO_BATCH_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of micro-batches that are tried for a pipeline, unless one is given."""
+GROUP_PROOFS = 16
+"""EXACT has this fraction of its time for each objective, when other groups of devices are tried."""
 
 
 class Portfolio:
-    """All proposals for ``job`` by ``task``. ``rates`` as in ``predict_step``. ``micro_batches`` is the number for
-    pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches."""
+    """All proposals for ``job`` by ``task``. ``rates`` and ``prices`` as in ``predict_step``. ``micro_batches`` is the
+    number for pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches.
+    Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows."""
 
     def __init__(
-        self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None
-    ) -> None:
+        self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None,
+        groups: Sequence[int] = (), prices: PartPrices | None = None,
+    ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
         self.task = task
-        self.rates = rates or {}
+        self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
@@ -60,8 +67,8 @@ class Portfolio:
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         # Kept by workers, as planners share the results that a task caches.
-        self.tasks = {tuple(range(len(task.devices))): task}
-        self.proposals = merge_proposals(self.propose())
+        self.tasks = {(tuple(range(len(task.devices))), task.group): task}
+        self.proposals = merge_proposals(self.regroup(list(self.propose()), groups))
 
     @property
     def rows(self) -> list[ProposalRow]:
@@ -104,7 +111,7 @@ class Portfolio:
         layout = min(layouts, key=itemgetter(0), default=(0.0, None))[1]
         if layout is None or layout.plan is None:
             return None
-        groups = self.task_of(layout.workers).groups
+        groups = self.task_of(layout.workers, layout.group).groups
         return [tuple(layout.workers[device] for device in groups[group]) for group in layout.plan]
 
     def propose(self) -> Iterator[Proposal]:
@@ -113,17 +120,31 @@ class Portfolio:
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
             cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
-        for name, planner in PLANNERS.items():
+        planners = PLANNERS.items()
+        for number, (name, planner) in enumerate(planners, start=1):
+            report_progress(f"plan {number} of {len(planners)}: {name}")
             yield self.planned(name, planner)
 
-    def planned(self, name: str, planner: Planner) -> Proposal:
+    def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
+        """``proposals``, with that for the best size of the groups of devices for each allocator."""
+        found = {p.row.name: p for p in proposals}
+        # Of the processor, so that the table does not depend on other load of the machine.
+        ends = process_time() + self.task.limit
+        for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
+            # What a proposal costs is not known before: the last one may end after the limit.
+            if process_time() < ends:
+                pair = found[name], self.planned(name, PLANNERS.get(name), group)
+                found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.seconds))
+        return list(found.values())
+
+    def planned(self, name: str, planner: Planner, group: int | None = None) -> Proposal:
         """The proposal of a planner for all devices. If some lack room for it and others have more, the planner is
         asked again for the others, and that proposal is used if it fits."""
         workers = tuple(range(len(self.task.devices)))
-        first = found = self.proposed(name, planner, workers)
+        first = found = self.proposed(name, planner, workers, group)
         while found.row.refused and (roomier := self.roomier(found.row, workers)):
             workers = roomier
-            found = self.proposed(name, planner, roomier)
+            found = self.proposed(name, planner, roomier, group)
         return first if found.row.refused else found
 
     def roomier(self, row: ProposalRow, workers: tuple[int, ...]) -> tuple[int, ...]:
@@ -135,19 +156,24 @@ class Portfolio:
         more = lacking and max(have[w] for w in workers) > max(have[w] for w in lacking)
         return rest if more and 1 < len(rest) < len(workers) else ()
 
-    def proposed(self, name: str, planner: Planner, workers: tuple[int, ...]) -> Proposal:
-        """The proposal of a planner for the devices of ``workers``."""
+    def proposed(self, name: str, planner: Planner, workers: tuple[int, ...], group: int | None = None) -> Proposal:
+        """The proposal of a planner for the devices of ``workers``, in groups of ``group`` (None: as in the task)."""
+        task = self.task_of(workers, group or self.task.group)
         try:
-            layout = planner(self.task_of(workers))
+            layout = planner(task)
         except NetpartError as error:
             return Proposal(ProposalRow(name, refused=str(error)), self.job)
-        return self.proposal(name, layout.on(workers))
+        return self.proposal(name, replace(layout.on(workers), group=task.group))
 
-    def task_of(self, workers: tuple[int, ...]) -> PlanningTask:
-        """The task for the devices of ``workers``."""
-        if workers not in self.tasks:
-            self.tasks[workers] = replace(self.task, devices=self.task.devices.of(workers))
-        return self.tasks[workers]
+    def task_of(self, workers: tuple[int, ...], group: int) -> PlanningTask:
+        """The task for the devices of ``workers``, in groups of ``group``."""
+        key = workers, group
+        if key not in self.tasks:
+            # Proofs for other groups share the time that one proof may take.
+            limit = self.task.limit / (1 if group == self.task.group else GROUP_PROOFS)
+            devices = self.task.devices.of(workers)
+            self.tasks[key] = replace(self.task, devices=devices, group=group, limit=limit)
+        return self.tasks[key]
 
     def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest combination of variant and micro-batches that fits the devices; if none fits, the fastest that
@@ -175,7 +201,7 @@ class Portfolio:
             found = cut()
         except ConfigError as error:
             return Proposal(ProposalRow(name, refused=str(job.explain(error))), job)
-        predicted = predict_step(found, self.task.devices, self.rates)
+        predicted = predict_step(found, self.task.devices, prices=self.prices)
         gap = predicted.seconds / self.bound - 1
         micro_batches = len(found.phases["train"])
         recompute = any(layers_recomputed(found.job.neuralnet))
@@ -208,8 +234,8 @@ class Portfolio:
         """Both objectives of an allocation of blocks, with the gaps to their best known bounds."""
         if layout.plan is None:
             return {}
-        found = dict[str, Any]()
-        task = self.task_of(layout.workers)
+        found: dict[str, Any] = {"group": layout.group}
+        task = self.task_of(layout.workers, layout.group)
         for objective in OBJECTIVES:
             problem = task.problem(objective)
             value = problem.value(layout.plan)

@@ -23,7 +23,8 @@ class ProposalRow:
 
     ``gap`` is that to the lower bound of the seconds. ``recompute``: some layers are recomputed, as there is no room to
     keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
-    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound.
+    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound, on groups of ``group``
+    devices that share rows.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ProposalRow:
     refused: str = ""
     profit: tuple[float, float] | None = None
     makespan: tuple[float, float] | None = None
+    group: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,13 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 def _best_figures(first: ProposalRow, second: ProposalRow) -> dict[str, Any]:
     """The objectives of an allocation, from two rows of the same plan: those with the smaller (proved) gap."""
-    return {
+    found: dict[str, Any] = {
         objective: min(
             filter(None, (getattr(first, objective), getattr(second, objective))), key=lambda v: v[1], default=None
         )
         for objective in OBJECTIVES
     }
+    return found | {"group": max(first.group, second.group)}
 
 
 def row_objective(row: ProposalRow, objective: str) -> float:

@@ -25,8 +25,9 @@ class PlanningTask:
     """The input of planners: the layers and their work, and the devices.
 
     ``count`` is the number of blocks (None: as the net has them). ``slack`` is how far a device's capacity exceeds its
-    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT may take. Allocators
-    place blocks on groups of ``group`` devices, which share the rows of a block.
+    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT, and that
+    GABRA, may take for each objective. Allocators place blocks on groups of ``group`` devices, which share the rows of
+    a block.
     """
 
     profile: NetProfile
@@ -74,7 +75,10 @@ class PlanningTask:
     def evolutions(self) -> dict[str, EvolutionResult]:
         """The result of GABRA for each objective."""
         problems = map(self.problem, OBJECTIVES)
-        return {problem.objective: run_gabra(problem, self.seed, known=[self.start[1]]) for problem in problems}
+        return {
+            problem.objective: run_gabra(problem, self.seed, known=[self.start[1]], limit=self.limit)
+            for problem in problems
+        }
 
     @cached_property
     def proofs(self) -> dict[str, ProvedPlan]:

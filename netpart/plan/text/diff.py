@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from netpart.graph.net import Node
 from netpart.graph.partition import Partition
-from netpart.plan.price.ledger import LedgerEntry, compute_ledger
+from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.worker_shares import shards_text
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.plan_table import tabulate_partition
@@ -127,11 +127,11 @@ def _measure_changes(before: Partition, after: Partition) -> Iterator[MeasureCha
 def _bytes_by_kind(partition: Partition) -> Counter[str]:
     """Bytes of a training step by kind of message."""
     found = Counter[str]()
-    for entry in compute_ledger(partition).entries:
+    for entry in compute_ledger(partition).flows:
         found[message_kind(entry)] += entry.nbytes
     return found
 
 
-def message_kind(entry: LedgerEntry) -> str:
+def message_kind(entry: LedgerFlow) -> str:
     """The kind of payload of a message."""
     return KINDS[entry.channel.way]

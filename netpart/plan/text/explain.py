@@ -87,7 +87,7 @@ def _explain_shard(around: HelperNeighbours, part: Part) -> ShardExplanation:
 
 def _moved_by_kind(partition: Partition, name: str) -> dict[str, int]:
     """Bytes of a step that carry a layer's output, its gradient and those of its parameters, by kind."""
-    entries = compute_ledger(partition).entries
+    entries = compute_ledger(partition).flows
     graph = partition.graph
     node = graph.net.by_name[name]
     # The inner layer and the totals that the rewrite inserted for this layer count as its own traffic.

@@ -111,7 +111,7 @@ def _collective_sentence(found: Collective) -> str:
 def _crossing_bytes(partition: Partition) -> tuple[Counter[str], Counter[str]]:
     """Bytes of a step, forward and backward, by the name of the collective, or of the receiving half of a bridge."""
     found = {Way.FORWARD: Counter[str](), Way.BACKWARD: Counter[str]()}
-    for entry in compute_ledger(partition).entries:
+    for entry in compute_ledger(partition).flows:
         if entry.channel.way in found:
             part = partition.phases["train"][entry.channel.micro].graph.parts[entry.channel.edge]
             name = _collective_sentence(part.collective) if part.collective else part.name

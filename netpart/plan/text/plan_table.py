@@ -12,15 +12,14 @@ from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.plan.price.cost import part_cost, traffic_by_layer
 from netpart.plan.price.ledger import compute_ledger
-from netpart.plan.price.worker_memory import program_memory
+from netpart.plan.price.worker_memory import ModelledWorker, model_workers
 from netpart.plan.price.worker_shares import flops_and_memory, sum_by_layer, sum_by_worker
 from netpart.plan.text.cut_text import cut_text
-from netpart.program.compile import compile_worker
-from netpart.program.kernel_choice import choose_job_kernels, job_kernel_class
+from netpart.program.kernel_choice import choose_job_kernels
 from netpart.program.messages.communication import Phases, list_communications
 from netpart.program.messages.deadlock_check import check_deadlocks
+from netpart.program.messages.translate_channels import translate_communications
 from netpart.program.passes.recompute import repeated_forwards
-from netpart.program.program import WorkerProgram
 from netpart.spec import Shape, size
 from netpart.updaters import build_updater
 
@@ -54,9 +53,8 @@ class LayerRow:
 class WorkerRow:
     """One worker: its layer parts, the parameters that it holds, FLOPs and bytes sent per step, and its memory.
 
-    ``memory`` is the bytes of its buffers and of messages in flight; a run needs a little more, for the workspace of
-    its kernels. ``version_bytes`` of it are the ``versions`` of parameters, except the newest, that are kept for
-    mini-batches in flight.
+    ``memory`` is the bytes of its buffers, of the workspace of its kernels and of messages in flight. ``version_bytes``
+    of it are the ``versions`` of parameters, except the newest, that are kept for mini-batches in flight.
     """
 
     worker: int
@@ -109,22 +107,24 @@ def tabulate_partition(partition: Partition) -> PlanTable:
     Raises ConfigError for an invalid updater, ProgramRefused for workers that would never finish.
     """
     slots = len(build_updater(partition.job.updater).states)
-    kernels = job_kernel_class(partition.job)
     counts = flops_and_memory(partition)
     again = Counter[str]()
     moves = compute_ledger(partition)
     flops = sum_by_worker(counts[0] + counts[1])
     workers = list[WorkerRow]()
     communications = list[Phases]()
-    for worker in range(partition.workers):
-        program = compile_worker(partition, worker, slots, kernels=kernels)
-        more = _count_recomputed(partition, program)
-        workers.append(_worker_row(partition, program, moves.sent[worker], flops[worker] + more.total()))
-        communications.append(list_communications(program))
+    spoken: dict[int, Phases] = {}
+    for each in model_workers(partition, slots):
+        worker = each.shape.worker
+        more = _count_recomputed(partition, each)
+        workers.append(_worker_row(partition, each, moves.sent[worker], flops[worker] + more.total()))
+        if each.model.worker not in spoken:
+            spoken[worker] = list_communications(each.program, shared=True)
+        communications.append(translate_communications(spoken[each.model.worker], each.model, each.shape))
         again += more
     check_deadlocks(communications)
     forward, backward, memory = map(sum_by_layer, counts)
-    bytes_of = traffic_by_layer(partition, moves.entries)
+    bytes_of = traffic_by_layer(partition, moves.flows)
     net = partition.graph.net
     micros = partition.phases["train"]
     layers = [
@@ -157,22 +157,24 @@ def _layer_row(graph: Graph, node: Node, forward: int, backward: int, moved: int
     )  # fmt: skip
 
 
-def _count_recomputed(partition: Partition, program: WorkerProgram) -> Counter[str]:
+def _count_recomputed(partition: Partition, worker: ModelledWorker) -> Counter[str]:
     """FLOPs that one worker recomputes in a step, by layer."""
     found = Counter[str]()
     micros = partition.phases["train"]
-    for call in repeated_forwards(program.phases["train"].instructions):
+    calls = list(repeated_forwards(worker.program.phases["train"].instructions))
+    parts = {id(m.graph): worker.match_parts(m.graph) for m in micros} if calls else {}
+    for call in calls:
         graph = micros[call.micro].graph
-        part = graph.parts[call.part]
+        part = parts[id(graph)][call.part]
         found[graph.net.nodes[part.node].name] += part_cost(graph, part).forward
     return found
 
 
-def _worker_row(partition: Partition, program: WorkerProgram, sent: int, flops: int) -> WorkerRow:
-    """The row of one worker; its memory is what its compiled programs allocate, and shared memory."""
-    worker = program.worker
+def _worker_row(partition: Partition, found: ModelledWorker, sent: int, flops: int) -> WorkerRow:
+    """The row of one worker; its memory is what its compiled programs allocate, with the workspace of
+    their kernels, and shared memory."""
+    worker = found.shape.worker
     parts = sum(part.kind == LAYER for part in partition.graph.parts_of_worker(worker))
     parameters = sum(size(holding.box) for holding in partition.holdings[worker])
-    memory = program_memory(program)
-    versions = program.versions, program.version_bytes
-    return WorkerRow(worker, parts, parameters, flops, sent, memory, *versions)
+    versions = found.program.versions, found.program.version_bytes
+    return WorkerRow(worker, parts, parameters, flops, sent, found.memory, *versions)

@@ -1,3 +1,3 @@
 """Messages between workers: their pairs, memory, order and checks for deadlock."""
 
-__all__ = ["communication", "deadlock_check", "wire_memory"]
+__all__ = ["communication", "deadlock_check", "translate_channels", "wire_memory"]

@@ -41,7 +41,8 @@ class Leg(NamedTuple):
 class Communication(NamedTuple):
     """One communicating instruction. ``legs`` are a START's; ``name`` is that of the helper, collective or bucket.
 
-    A RECEIVE takes place ``lag`` steps after the send of its message.
+    A RECEIVE takes place ``lag`` steps after the send of its message. A START has its ``exchange`` instead of legs if
+    all workers are checked in one process: n members have n² legs or more, and one exchange.
     """
 
     verb: MessageVerb
@@ -52,9 +53,20 @@ class Communication(NamedTuple):
     dtype: str = ""
     legs: tuple[Leg, ...] = ()
     lag: int = 0
+    exchange: Exchange | None = None
 
     def __str__(self) -> str:
         return f"{PHRASES[self.verb]} {self.name}"
+
+    def receivers(self, worker: int) -> set[int]:
+        """The workers to which a START of ``worker`` sends."""
+        if self.exchange is not None:
+            return self.exchange.receivers(worker)
+        return {leg.peer for leg in self.legs if leg.sent}
+
+    def legs_of(self, worker: int) -> tuple[Leg, ...]:
+        """The messages of a START of ``worker``."""
+        return self.legs if self.exchange is None else exchange_legs(self.exchange, self.exchange.place(worker))
 
 
 PHRASES = ("send", "receive", "start", "wait for")
@@ -63,13 +75,14 @@ Phases = dict[str, list[Communication]]
 """The communications of one worker, by phase, in order."""
 
 
-def list_communications(program: WorkerProgram) -> Phases:
+def list_communications(program: WorkerProgram, shared: bool = False) -> Phases:
     """The communicating instructions of every phase of ``program``, in order.
 
-    A server has those of a step of each group instead of phases: "group 0", ...
+    A server has those of a step of each group instead of phases: "group 0", ... ``shared``: those of a collective have
+    its exchange instead of legs.
     """
     if UPDATE not in program.phases:
-        return {phase: list(_phase_communications(program, phase)) for phase in program.phases}
+        return {phase: list(_phase_communications(program, phase, shared)) for phase in program.phases}
     groups = range((len(program.phases) - 1) // 2)  # besides UPDATE, each group has a push and a pull phase
     return {
         server_group_phase(group): [
@@ -80,8 +93,8 @@ def list_communications(program: WorkerProgram) -> Phases:
     }
 
 
-def _phase_communications(program: WorkerProgram, phase: str) -> Iterator[Communication]:
-    """The communicating instructions of one phase."""
+def _phase_communications(program: WorkerProgram, phase: str, shared: bool = False) -> Iterator[Communication]:
+    """The communicating instructions of one phase; ``shared`` as in ``list_communications``."""
     buckets = _flat_buffer_contents(program)
     for i in program.phases[phase].in_turn:
         match i:
@@ -96,9 +109,10 @@ def _phase_communications(program: WorkerProgram, phase: str) -> Iterator[Commun
             case CollectiveStart(exchange=exchange, channel=channel):
                 kind = _type_name(program, i.dtype)
                 name = _describe_collective(i, buckets)
-                yield Communication(
-                    MessageVerb.START, name, channel, -1, (sum(exchange.sizes),), kind, _member_legs(i, program.worker)
-                )
+                legs = () if shared else _member_legs(i, program.worker)
+                whole = exchange if shared else None
+                shape = (sum(exchange.sizes),)
+                yield Communication(MessageVerb.START, name, channel, -1, shape, kind, legs, exchange=whole)
             case CollectiveWait(start):
                 yield Communication(MessageVerb.WAIT, _describe_collective(start, buckets), start.channel)
 
@@ -118,11 +132,12 @@ def _member_legs(start: CollectiveStart, worker: int) -> tuple[Leg, ...]:
 def exchange_legs(exchange: Exchange, place: int) -> tuple[Leg, ...]:
     """The messages of one place. Cached: the collectives of a Program have few different sizes."""
     found, members = [], exchange.members
-    for index, m in enumerate(exchange.schedule):
+    for index in exchange.messages_by_place[place]:
+        m = exchange.schedule[index]
         elements = exchange.elements(m.blocks)
         if m.source == place:
             found.append(Leg(index, members[m.target], elements, 0))
-        elif m.target == place:
+        else:
             found.append(Leg(index, members[m.source], 0, elements))
     return tuple(found)
 

@@ -79,7 +79,7 @@ class DeadlockCheck:
     def acts_of(self, worker: int, announced: list[Communication]) -> Iterator[CounterAction]:
         """The actions of one step of a worker."""
         sent = {c.peer for c in announced if c.verb == MessageVerb.SEND}
-        sent |= {leg.peer for c in announced for leg in c.legs if leg.sent}
+        sent = sent.union(*(c.receivers(worker) for c in announced if c.verb == MessageVerb.START))
         yield from (CounterAction(reader, 1, AHEAD, "the start of the step") for reader in sorted(sent))
         for c in announced:
             if c.verb == MessageVerb.RECEIVE:

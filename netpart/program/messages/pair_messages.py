@@ -90,9 +90,18 @@ def _disagreeing_members(announced: Sequence[list[Communication]]) -> Iterator[s
             if (c.shape, c.dtype) != (first.shape, first.dtype):
                 has = f"of which worker {members[0][0]} has {_describe_content(first)}"
                 yield f"worker {worker}: {_describe_communication(c)}, {has}"
-        wrong = _broken_leg(tuple((worker, c.legs) for worker, c in members))
-        if wrong:
-            yield f"{_describe_communication(first)}: {wrong}"
+        if not _share_exchange(members):
+            wrong = _broken_leg(tuple((worker, c.legs_of(worker)) for worker, c in members))
+            if wrong:
+                yield f"{_describe_communication(first)}: {wrong}"
+
+
+def _share_exchange(members: Sequence[tuple[int, Communication]]) -> bool:
+    """True if all members, and no others, start one exchange: both ends of its messages come from one schedule."""
+    shared = members[0][1].exchange
+    if shared is None or any(c.exchange is not shared for _, c in members):
+        return False
+    return sorted(worker for worker, _ in members) == sorted(shared.members)
 
 
 def started_collectives(announced: Sequence[list[Communication]]) -> dict[Channel, list[tuple[int, Communication]]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from netpart.collectives.kinds import ALL_REDUCE, SWAP
+from netpart.collectives.schedule import BlockMessage
 from netpart.program.buffers import FIXED, View, is_contiguous, item_size
 from netpart.program.exchange import Exchange
 from netpart.program.instructions import CollectiveStart, Receive, Send, Way
@@ -49,7 +50,7 @@ def _slot_bytes(program: WorkerProgram, phase: Program) -> int:
         place = start.exchange.place(program.worker)
         elsewhere = {index for index, _ in peer_written_messages(program, start)}
         elsewhere |= start.exchange.staying if program.kernels.runs_on == "cpu" else set()  # a GPU has slots of its own
-        arriving = (i for i, m in enumerate(start.exchange.messages) if m.target == place and i not in elsewhere)
+        arriving = (i for i, m in _own_messages(start, place) if m.target == place and i not in elsewhere)
         total += most * sum(_message_bytes(program, start, index) for index in arriving)
         kept = dict(staying_messages(program, start)).keys() - dict(peer_read_messages(program, start)).keys()
         total += sum(_message_bytes(program, start, index) for index in kept)
@@ -66,7 +67,8 @@ def mapped_bytes(program: WorkerProgram) -> int:
         for start in phase.collectives:
             found = start.exchange
             place = start.exchange.place(program.worker)
-            there = {i for i, m in enumerate(found.messages) if (m.target if i in found.staying else m.source) == place}
+            own = _own_messages(start, place)
+            there = {i for i, m in own if (m.target if i in found.staying else m.source) == place}
             most = messages_ahead(found, start.channel.way)
             total += most * sum(_message_bytes(program, start, index) for index in there)
     return total
@@ -77,8 +79,8 @@ def _sent_sizes(program: WorkerProgram, phase: Program) -> set[int]:
     sizes = {_view_bytes(program, i.source) for i in phase.instructions if isinstance(i, Send)}
     for start in phase.collectives:
         place = start.exchange.place(program.worker)
-        messages = start.exchange.messages
-        sizes |= {_message_bytes(program, start, index) for index, m in enumerate(messages) if m.source == place}
+        own = _own_messages(start, place)
+        sizes |= {_message_bytes(program, start, index) for index, m in own if m.source == place}
     return sizes
 
 
@@ -112,7 +114,7 @@ def _received_bytes(program: WorkerProgram, phase: Program, spare: int = 0) -> i
     for start in phase.collectives:
         most = messages_ahead(start.exchange, start.channel.way)
         place = start.exchange.place(program.worker)
-        coming = (index for index, m in enumerate(start.exchange.messages) if m.target == place)
+        coming = (index for index, m in _own_messages(start, place) if m.target == place)
         total += (most + spare) * sum(_message_bytes(program, start, index) for index in coming)
     return total
 
@@ -129,7 +131,7 @@ def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Ite
     place = start.exchange.place(program.worker)
     if found.kind != ALL_REDUCE and not _is_second_half(program, start):
         return
-    for index, m in enumerate(found.messages):
+    for index, m in _own_messages(start, place):
         blocks = [b for b in m.blocks if found.sizes[b]]
         view = start.target[blocks[0]] if len(blocks) == 1 and m.target == place and not m.add else None
         if view is not None and _is_permanent_run(program, view):
@@ -153,11 +155,16 @@ def staying_messages(program: WorkerProgram, start: CollectiveStart) -> Iterator
     """(message, destination of its sum) of what this worker sends and keeps, there or in a slot, until it was read."""
     found = start.exchange
     place = start.exchange.place(program.worker)
-    for index in sorted(found.staying):
-        message = found.schedule[index]
+    for index, message in _own_messages(start, place):
         view = start.target[message.blocks[0]]
-        if message.source == place and view is not None:
+        if index in found.staying and message.source == place and view is not None:
             yield index, view
+
+
+def _own_messages(start: CollectiveStart, place: int) -> Iterator[tuple[int, BlockMessage]]:
+    """The messages of one place that need a transport's memory, with their indices: of n members' n², about 2 n."""
+    found = start.exchange
+    yield from ((index, found.schedule[index]) for index in found.messages_by_place[place] if found.messages)
 
 
 def _is_second_half(program: WorkerProgram, start: CollectiveStart) -> bool:

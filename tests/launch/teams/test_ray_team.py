@@ -20,7 +20,7 @@ from netpart.launch.teams import ray_team
 from netpart.launch.teams.exit_status import was_killed
 from netpart.launch.teams.team import TeamPlan
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.worker_memory import forecast_memory
+from netpart.plan.price.worker_memory import LinkMemory, forecast_memory
 from netpart.proto.control_pb2 import JoinProto
 from netpart.proto.reader import read_job
 from netpart.resources import installed_version
@@ -105,7 +105,7 @@ def cluster(team: ray_team.RayTeam) -> StandIn:
 
 def test_it_reserves_what_check_forecasts(team: ray_team.RayTeam, cluster: StandIn, said: list[str]) -> None:
     assert team.plan.partition is not None
-    memory = forecast_memory(team.plan.partition, slots=False, opens=True)
+    memory = forecast_memory(team.plan.partition, LinkMemory(slots=False, opens=True))
     assert cluster.reserved == [*({"CPU": 2.0, "memory": n} for n in memory), ClusterPlacement("spread", 7)]
     assert said == [f"the coordinator listens at {CONTROL}; workers 0, 2 on node a; worker 1 on node b"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.errors import ConfigError
 from netpart.plan.price.devices import devices_of_cluster, equal_devices, measure_devices, read_devices
 from netpart.proto.reader import read_job_text

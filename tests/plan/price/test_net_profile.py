@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.errors import ConfigError
 from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.net_profile import read_profile
@@ -103,7 +103,7 @@ def test_a_profile_has_its_table(tmp_path: Path) -> None:
     assert rows["stages"].pipeline.replicas == "7-1"
     assert rows["one worker"].seconds == pytest.approx(profile.work)
     assert rows["data"].moved == pytest.approx(2 * 7 * sum(layer.parameters for layer in profile.layers))
-    assert [len(row.memory) for row in rows.values()] == [row.pipeline.workers for row in rows.values()]
+    assert [len(row.memory) for row in rows.values()] == [len(row.workers) for row in rows.values()]
     assert all(row.gap >= 0 for row in rows.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netpart.collectives.price import LinkCost
+from netpart.collectives.network import LinkCost
 from netpart.families import SCHEMES
 from netpart.graph.graph import LAYER
 from netpart.graph.partition import Partition

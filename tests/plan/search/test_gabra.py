@@ -75,3 +75,12 @@ def test_no_allocation_is_an_error_that_says_so() -> None:
     problem = Knapsacks(np.array([3.0, 3.0, 3.0]), np.array([5.0, 5.0]), np.array([1.0, 1.0]))
     with pytest.raises(NetpartError, match="within capacities, found none"):
         run_gabra(problem, population=10)
+
+
+def test_a_time_limit_ends_it_with_the_best_plan_so_far() -> None:
+    problem = instance(4)
+    none, some = (run_gabra(problem, generations=10**9, limit=limit) for limit in (0.0, 0.2))
+    assert len(none.best) == 1
+    assert 1 < len(some.best) < 10**9
+    assert problem.is_legal(none.plan)
+    assert problem.fitness(some.plan) >= problem.fitness(none.plan)

@@ -1,0 +1,94 @@
+"""Time and memory of the verbs that only plan, for 64 to 1 024 workers.
+
+    python -m benchmarks.scale                     the whole table; benchmarks/results/scale.json
+    python -m benchmarks.scale --workers 64 --verbs check,partition --nets alexnet
+
+Each cell is a process of its own: a verb on a net of the zoo, cut by a scheme. ``seconds`` are processor time, which
+excludes other work on the machine; ``load`` is how many processes competed for its cores. A cell that takes more than
+--limit seconds of wall-clock time is ended, and has no figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import CORES, write_report
+from benchmarks.rows import RESULTS as FOLDER
+
+NETS = {
+    "alexnet": "alexnet/alexnet", "vgg16": "vgg/vgg16", "resnet18": "resnet/resnet18", "resnet50": "resnet/resnet50",
+    "gpt2": "gpt/gpt2", "vit": "vit/vit-b16", "unet2d": "unet/unet2d", "unet3d": "unet/unet3d",
+}  # fmt: skip
+VERBS = {
+    "check": ("check", "--scheme", "data"), "partition": ("partition", "--scheme", "data"), "plan": ("plan",),
+    "simulate": ("simulate", "--scheme", "data", "--by", "flops", "--steps", "1", "--link", "50e-6,1e9"),
+}  # fmt: skip
+WORKERS = (64, 256, 1024)
+LIMITS = {64: 10.0, 256: 60.0, 1024: 300.0}
+"""Goals, in seconds."""
+COLUMNS = ("verb", "net", "workers", "seconds", "wall_seconds", "mib", "load", "within")
+GRAPHS = Path(__file__).resolve().parents[1] / "graphs"
+
+
+def measure_verb(verb: str, net: str, workers: int, limit: float) -> dict[str, Any]:
+    """Seconds and MiB of one verb on one net."""
+    row: dict[str, Any] = {"verb": verb, "net": net, "workers": workers, "load": round(os.getloadavg()[0] / CORES, 1)}
+    command = [sys.executable, "-m", "benchmarks.scale", "--one", verb, net, str(workers)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
+    except subprocess.TimeoutExpired:
+        return row | {"within": False, "ended_after": limit}
+    except subprocess.CalledProcessError as error:
+        return row | {"within": False, "error": error.stderr.strip().splitlines()[-1][-200:]}
+    figures: dict[str, Any] = json.loads(done.stderr.strip().splitlines()[-1])
+    return row | figures | {"within": figures["seconds"] <= LIMITS.get(workers, limit) and figures["mib"] <= 4096}
+
+
+def run_one(verb: str, net: str, workers: str) -> int:
+    """Run a verb in this process, and write its figures as JSON to the last line of stderr."""
+    from time import perf_counter, process_time
+
+    from netpart.cli.main import main as run_netpart
+
+    began = perf_counter()
+    name, *options = VERBS[verb]
+    code = run_netpart([name, str(GRAPHS / f"{NETS[net]}.conf"), "--workers", workers, *options])
+    if code:
+        return code
+    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    times = {"seconds": round(process_time(), 1), "wall_seconds": round(perf_counter() - began, 1)}
+    print(json.dumps(times | {"mib": round(mib)}), file=sys.stderr)
+    return 0
+
+
+def main() -> int:
+    """Measure, print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--one", nargs=3)
+    parser.add_argument("--verbs", default=",".join(VERBS))
+    parser.add_argument("--nets", default=",".join(NETS))
+    parser.add_argument("--workers", default=",".join(map(str, WORKERS)))
+    parser.add_argument("--limit", type=float, default=300.0)
+    parser.add_argument("--output", type=Path, default=FOLDER / "scale.json")
+    args = parser.parse_args()
+    if args.one:
+        return run_one(*args.one)
+    rows: list[dict[str, Any]] = []
+    print(" ".join(f"{column:>12}" for column in COLUMNS))
+    for workers, verb, net in product(map(int, args.workers.split(",")), args.verbs.split(","), args.nets.split(",")):
+        rows.append(measure_verb(verb, net, workers, args.limit))
+        print(" ".join(f"{rows[-1].get(column, '-')!s:>12}" for column in COLUMNS), flush=True)
+        write_report(args.output, ("netpart",), {"cores": CORES, "rows": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

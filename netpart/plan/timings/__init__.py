@@ -1,0 +1,8 @@
+"""Measured seconds on this host: of a layer's kernels by the shape of a part, of updates, and the host's figures."""
+
+__all__ = [
+    "host_figures",
+    "kernel_times",
+    "part_call",
+    "part_question",
+]

@@ -1,0 +1,57 @@
+"""Seconds of a kernel call: the median of a few, with the caches in the state in which a step leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from statistics import median
+from time import perf_counter_ns, thread_time_ns
+
+import numpy as np
+
+from netpart.kernels.op import Array, Op
+
+SWEPT = 4 << 20
+"""Bytes that are written before each timed call: more than a core's own caches hold, so that what a call reads comes
+from where it is after the other layers of a step."""
+RECENT = 1 << 20
+"""Bytes of an array that stay in a core's own caches after it was made."""
+TIMED_SECONDS = 0.02
+"""Seconds for which a call is timed: a short one is repeated more often."""
+LEAST, MOST = 3, 15
+"""The numbers of timed calls."""
+
+
+def time_op(op: Op, recent: Iterable[Array], threads: int) -> float:
+    """The median seconds of ``op``; ``recent`` are the arrays that the call before it has just made.
+
+    A call on one thread is timed in seconds of this thread, which other processes do not lengthen as long as they leave
+    it a share of the memory's bandwidth.
+    """
+    clock = thread_time_ns if threads == 1 else perf_counter_ns
+    scratch = [np.empty(shape, dtype) for shape, dtype in op.scratch]
+    small = [array for array in recent if array is not None and array.nbytes <= RECENT]
+    first = _timed_call(op, scratch, clock)  # the first one may compile, and touches memory for the first time
+    count = max(LEAST, min(MOST, int(TIMED_SECONDS / max(first, 1e-9))))
+    return median(_swept_call(op, scratch, small, clock) for _ in range(count))
+
+
+def _swept_call(op: Op, scratch: list[Array], recent: list[Array], clock: Callable[[], int]) -> float:
+    """The seconds of one call after other data have passed through the caches."""
+    memory = _swept_memory()
+    np.add(memory, 1, out=memory)
+    for array in recent:
+        array.max(initial=0)
+    return _timed_call(op, scratch, clock)
+
+
+def _timed_call(op: Op, scratch: list[Array], clock: Callable[[], int]) -> float:
+    began = clock()
+    op.run(*scratch)
+    return (clock() - began) * 1e-9
+
+
+@cache
+def _swept_memory() -> Array:
+    """Memory that is written between timed calls."""
+    return np.zeros(SWEPT // 8, np.int64)

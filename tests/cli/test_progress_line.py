@@ -1,0 +1,67 @@
+"""The progress line: on a terminal after some seconds, gone at the end, and never in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netpart.cli import progress_line
+from netpart.cli.progress_line import CLEAR, ProgressLine, show_progress
+
+JOB = str(Path(__file__).parents[2] / "graphs/mnist/conv.conf")
+QUICK = """
+import sys
+from netpart.cli import progress_line
+from netpart.cli.main import main
+progress_line.SILENT, progress_line.EVERY = 0.0, 0.01
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_verb_on_a_terminal_shows_what_it_is_at() -> None:
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-c", QUICK, "check", JOB, "--workers", "8", "--scheme", "data"]
+    with subprocess.Popen(command, stderr=terminal, stdout=subprocess.PIPE) as process:
+        os.close(terminal)
+        assert process.stdout is not None
+        table = process.stdout.read()
+        shown = read_terminal(master)
+    assert process.returncode == 0
+    assert b"of 8" in shown
+    assert b" s  " in shown
+    assert shown.rstrip().endswith(CLEAR.strip().encode()), "the line is gone at the end"
+    assert b"conv1" in table
+    assert b"\x1b" not in table
+
+
+def test_a_verb_in_a_pipe_shows_nothing() -> None:
+    command = [sys.executable, "-c", QUICK, "check", JOB, "--workers", "8", "--scheme", "data"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stderr == b""
+
+
+def test_short_work_shows_nothing_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(ProgressLine, "_write", lambda _, text: written.append(text))
+    with show_progress("something"):
+        pass
+    assert progress_line.SILENT == 2.0
+    assert written == []
+
+
+def read_terminal(master: int) -> bytes:
+    """All that was written to a terminal whose other end is closed."""
+    found = b""
+    try:
+        while piece := os.read(master, 1 << 16):
+            found += piece
+    except OSError:  # Linux reports the closed end as an error
+        pass
+    os.close(master)
+    return found

@@ -1,0 +1,90 @@
+"""Calibration: what other work disturbs is measured again, and never kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netpart.collectives.network import LinkCost
+from netpart.measure import host_calibration
+from netpart.measure.core_speeds import measure_core_speeds
+from netpart.measure.host_calibration import TRIES, host_figures, kept_link, measure_undisturbed
+from netpart.measure.instruction_seconds import measure_instructions
+from netpart.measure.other_load import OtherLoad
+from netpart.plan.timings.host_figures import HostFigures, read_host_figures
+
+FIGURES = HostFigures(5e10, 1e10, 1.1, 1.8)
+LINK = LinkCost(1e-5, 2e-6, 5e9)
+
+
+@pytest.fixture
+def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The cores that others use, one number for each measurement; 0 when there is none left."""
+    found = list[float]()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: found[0] if found else 0.0)
+    monkeypatch.setattr(host_calibration, "_measure_cores", lambda: FIGURES)
+    monkeypatch.setattr(host_calibration, "measure_link", lambda transport: LINK)
+    return found
+
+
+def test_quiet_figures_are_kept(loads: list[float]) -> None:
+    notes = list[str]()
+    assert host_figures(notes.append) == FIGURES == read_host_figures()
+    assert len(notes) == 1
+    assert host_figures(notes.append) == FIGURES
+    assert len(notes) == 1
+
+
+def test_disturbed_figures_are_not(loads: list[float]) -> None:
+    loads.append(1.0)
+    notes = list[str]()
+    assert host_figures(notes.append) == FIGURES
+    assert read_host_figures() is None
+    assert "other processes used 1.00 cores" in notes[-1]
+
+
+def test_a_link_is_kept_by_its_transport(loads: list[float]) -> None:
+    notes = list[str]()
+    assert kept_link(notes.append, "zeromq") == LINK
+    found = read_host_figures()
+    assert found is not None
+    assert found.links == {"zeromq": LINK}
+    count = len(notes)
+    assert kept_link(notes.append, "zeromq") == LINK
+    assert len(notes) == count
+
+
+def test_the_least_disturbed_of_several_is_used(loads: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    used = iter([0.9, 0.4, 0.7])
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
+    numbers = iter(range(10))
+    assert measure_undisturbed(lambda: next(numbers), lambda line: None, "it") == (1, False)
+    assert next(numbers) == TRIES
+
+
+def test_it_ends_when_the_host_is_quiet(loads: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    used = iter([0.9, 0.01, 0.7])
+    monkeypatch.setattr(OtherLoad, "cores", lambda self: next(used))
+    assert measure_undisturbed(lambda: "it", lambda line: None, "it") == ("it", True)
+    assert next(used) == 0.7
+
+
+def test_this_process_is_no_other_load() -> None:
+    load = OtherLoad()
+    total = sum(i * i for i in range(1 << 20))
+    assert total > 0
+    assert load.cores() >= 0.0
+
+
+@pytest.mark.slow
+def test_cores_and_instructions_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("netpart.measure.core_speeds.ROUNDS", 1)
+    found = measure_core_speeds(2)
+    assert found.speed > 1e8
+    assert found.streaming > 1e8
+    assert found.products_slow >= 1 <= found.streams_slow
+    instruction, step = measure_instructions()
+    assert 1e-8 <= instruction < 1e-3
+    assert 1e-8 <= step < 1e-1
