@@ -119,7 +119,7 @@ class Coordinator:
         try:
             return bind_socket(self.socket, address)
         except zmq.ZMQError as error:
-            raise usable_address_error("coordinator", address, error.errno, str(error)) from None
+            raise usable_address_error("coordinator", address, error.errno, os.strerror(error.errno or 0)) from None
 
     def lead(self, team: Team, control: str) -> None:
         """Start the team, serve it, and dismiss it."""

@@ -165,15 +165,21 @@ def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invita
                 f"{invitation.address}: expected a coordinator with this token, got one that does not accept it; {hint}"
             )
         if monotonic() > until:
-            hint = unknown_host_text(invitation.address)
-            hint = hint or "is the run started, with --listen at this address, and can this host reach it?"
-            raise NetpartError(
-                f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
-            )
+            raise _silence_error(invitation)
     answer = unpack_message(door.recv_multipart())
     if answer.WhichOneof("message") != "joined":
         raise GarbledMessage(f"{invitation.address}: expected an answer, got another message")
     return answer.joined
+
+
+def _silence_error(invitation: Invitation) -> NetpartError:
+    """The error for a run that does not answer in time, or whose host is not known."""
+    unknown = unknown_host_text(invitation.address)
+    hint = "is the run started, with --listen at this address, and can this host reach it?"
+    return NetpartError(
+        f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none;"
+        f" {f'{unknown}; check its name' if unknown else hint}"
+    )
 
 
 def _own_address(address: str) -> str:

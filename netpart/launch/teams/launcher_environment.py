@@ -129,7 +129,11 @@ def require_launched_rank(environment: Mapping[str, str]) -> LaunchedRank:
     if adopted is None:
         raise _unlaunched_error(environment)
     if not adopted.meet:
-        what = "an address of the host of rank 0, tcp://HOST:PORT" if adopted.source == MEET else "a port of that host"
+        what = (
+            "an address of the host of rank 0, tcp://HOST:PORT"
+            if adopted.source == MEET
+            else "a free port of the host of rank 0"
+        )
         hint = f"set it to {what}, the same for all"
         raise ConfigError("--launcher env", f"{adopted.source} in the environment", "none", hint)
     host_and_port(adopted.meet, adopted.source)

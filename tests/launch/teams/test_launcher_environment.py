@@ -75,7 +75,7 @@ def test_one_of_many_needs_a_launcher_and_a_place_to_meet() -> None:
         ),
         (
             {"MASTER_PORT": None},
-            "--launcher env: expected MASTER_PORT in the environment, got none; set it to a port of",
+            "--launcher env: expected MASTER_PORT in the environment, got none; set it to a free",
         ),
         ({"MASTER_PORT": "99999"}, "MASTER_PORT: expected a port from 1 to 65535, got 99999 in tcp://10.0.0.9:99999"),
     ],
