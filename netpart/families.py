@@ -84,6 +84,7 @@ SCHEMES: Registry[Scheme] = Registry(
         "DATA": "netpart.plan.schemes.data:data_parallel_scheme",
         "ONE_WEIRD_TRICK": "netpart.plan.schemes.one_weird_trick:one_weird_trick",
         "PIPELINE": "netpart.plan.schemes.pipeline:pipeline_scheme",
+        "OPTIMAL": "netpart.plan.optimal.optimal_scheme:optimal_scheme",
     },
 )
 """Functions that place all layers of a net, by the job's ``scheme``; those of packages by the job's ``user_scheme``."""

@@ -6,6 +6,7 @@ import argparse
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netpart.choices import AUTO, COLLECTIVES, DTYPES, KERNELS, PRECISIONS, SCHEDULES, SHARDING
@@ -20,6 +21,7 @@ LONGEST = 20
 CUT = (
     "workers",
     "scheme",
+    "devices",
     "override",
     "stages",
     "replicas",
@@ -78,9 +80,11 @@ def parse_seconds(text: str) -> float:
     return value
 
 
-def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> None:
-    """Add JOB and the options that define how it is read and cut; ``computes``: also those of kernels and the seed."""
+def add_job_options(parser: argparse.ArgumentParser, computes: bool = True, devices: bool = True) -> None:
+    """Add JOB and the options that define how it is read and cut; ``computes``: also those of kernels and the seed,
+    ``devices``: also that of a file of devices, which the verb then does not add itself."""
     add_uncut_job_options(parser, computes=computes)
+    parser.set_defaults(adopts_devices=True)
     parser.add_argument(
         "--workers", type=parse_workers, metavar="N", help="cut the net over N workers (default: the job's)"
     )
@@ -88,6 +92,11 @@ def add_job_options(parser: argparse.ArgumentParser, computes: bool = True) -> N
         "--scheme", metavar="NAME", help="cut and place all layers by one rule, e.g. altsplit (default: the job's)"
     )
     add_override_option(parser)
+    if devices:
+        parser.add_argument(
+            "--devices", type=Path, metavar="FILE",
+            help="file with devices, links and hosts, for --scheme optimal (default: the job's)",
+        )  # fmt: skip
     parser.add_argument(
         "--stages", type=parse_workers, metavar="K", help="run a pipeline of K stages (--scheme pipeline)"
     )
@@ -190,6 +199,10 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     named = {name: value.upper() for name in NAMED if (value := getattr(args, name)) is not None}
     # A field given as None counts as unset, and MergeFrom only copies fields that are set.
     job.proto.MergeFrom(JobProto(seed=_check_seed(args.seed), **named))
+    if getattr(args, "adopts_devices", False) and args.devices is not None:
+        from netpart.cli.devices import adopt_devices
+
+        job = args.loaded = adopt_devices(job, args.devices)
     if provide:
         from netpart.cli.provide import provide_data as make_missing
 

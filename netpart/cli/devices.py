@@ -52,14 +52,19 @@ def named_devices(args: argparse.Namespace, workers: int | None, otherwise: Devi
 
 def adopt_hosts(job: Job, path: Path | None) -> Job:
     """``job`` with the devices, links and hosts of the file ``path``, if that has hosts: collectives depend on them."""
+    from netpart.proto.reader import read_job
+
+    return job if path is None or not read_job(path).proto.cluster.host else adopt_devices(job, path)
+
+
+def adopt_devices(job: Job, path: Path) -> Job:
+    """``job`` with the devices, links and hosts of the file ``path``."""
     from dataclasses import replace
 
     from netpart.proto.job_pb2 import JobProto
     from netpart.proto.reader import read_job
 
-    cluster = read_job(path).proto.cluster if path else None
-    if cluster is None or not cluster.host:
-        return job
+    cluster = read_job(path).proto.cluster
     proto = JobProto()
     proto.CopyFrom(job.proto)
     for name in ("device", "link", "host"):

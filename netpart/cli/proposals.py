@@ -54,9 +54,23 @@ def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective:
     able = [row for row in portfolio.rows if not row.refused]
     devices = len(portfolio.task.devices)
     TextTable(PLANS, [_proposal_cells(row, row is best, devices) for row in able]).print()
-    print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}")
+    print(f"\n{FOOTNOTE}{AGAIN if any(row.recompute for row in able) else ''}{_proof_text(able)}")
     if refused := _refusal_lines(portfolio):
         print("\n".join(["", *refused]))
+
+
+def _proof_text(rows: list[Proposed]) -> str:
+    """What is proved of the best plan, as a sentence; "" if nothing is."""
+    from netpart.units import seconds_text
+
+    proof = next((row.proof for row in rows if row.proof), None)
+    if proof is None:
+        return ""
+    what = "no placement of the layers takes less than" if proof.proved else "the search expects no less than"
+    return (
+        f"\nOptimal: if all workers wait for each other after every layer, {what}\n{seconds_text(proof.bound)}; the"
+        f" best plan of the search takes {proof.gap:.2%} more."
+    )
 
 
 def _refusal_lines(portfolio: Portfolio) -> list[str]:

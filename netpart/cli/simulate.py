@@ -23,7 +23,7 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
     from netpart.cli.threads import ALL, add_threads_option
 
     parser: argparse.ArgumentParser = subparsers.add_parser("simulate", help=HELP, description=HELP, epilog=EPILOG)
-    add_job_options(parser)
+    add_job_options(parser, devices=False)
     parser.add_argument("--steps", type=parse_positive, default=5, metavar="K", help="measured steps (default: 5)")
     parser.add_argument(
         "--link", type=_parse_link, metavar="SECONDS,BYTES/S",

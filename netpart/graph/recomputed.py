@@ -16,9 +16,14 @@ def layers_recomputed(conf: NetProto) -> tuple[bool, ...]:
 
 
 def recomputed_nodes(net: Net, conf: NetProto) -> frozenset[int]:
-    """The indices of the nodes of ``net`` that are recomputed; an inserted node as the layer it was inserted for."""
+    """The indices of the nodes of ``net`` that are recomputed; an inserted node as the layer it was inserted for.
+
+    A node that is in no job, such as the score that Grad-CAM reads, does as the net says.
+    """
     wanted = layers_recomputed(conf)
-    return frozenset(node.index for node in net.nodes if wanted[int(node.at[2])])
+    return frozenset(
+        node.index for node in net.nodes if (wanted[int(node.at[2])] if len(node.at) > 2 else conf.recompute)
+    )
 
 
 def clear_recomputation(conf: NetProto) -> None:

@@ -16,6 +16,7 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.place import layer_batch_rows, place_node, place_record_sources
 from netpart.graph.passes.placer import CutFallback
 from netpart.graph.scheme import AS_WRITTEN, is_cut_by_user, override_cuts, refuse_stages, scheme_name, set_scheme
+from netpart.plan.optimal.optimal_scheme import optimal_scheme, optimal_scheme_of_job
 from netpart.plan.schemes.pipeline import balance_stages, pipeline_scheme, scheme_from_stages
 from netpart.plan.schemes.placing import Scheme
 from netpart.proto.job_pb2 import JobProto
@@ -41,6 +42,9 @@ def partition_by_scheme(
     if found is pipeline_scheme:  # stages come from the training net, and hold in all phases
         stages, share = _stages_and_replicas(job, workers)
         found = scheme_from_stages(balance_stages(build_net(job, "train", folder), stages), share)
+    if found is optimal_scheme:  # the price of a step, and the devices, are of the job
+        found = optimal_scheme_of_job(job, workers, folder)
+        share = 1  # workers may be idle on purpose
     return partition_by_callable(found, job, workers, folder, name, phases, share)
 
 

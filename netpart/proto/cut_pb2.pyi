@@ -25,6 +25,7 @@ class Scheme(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DATA: _ClassVar[Scheme]
     ONE_WEIRD_TRICK: _ClassVar[Scheme]
     PIPELINE: _ClassVar[Scheme]
+    OPTIMAL: _ClassVar[Scheme]
 LAST: Remainder
 SPREAD: Remainder
 AS_WRITTEN: Scheme
@@ -36,6 +37,7 @@ COLUMN_ROW: Scheme
 DATA: Scheme
 ONE_WEIRD_TRICK: Scheme
 PIPELINE: Scheme
+OPTIMAL: Scheme
 
 class CutProto(_message.Message):
     __slots__ = ("axis", "over", "parts", "sizes", "location", "phase")

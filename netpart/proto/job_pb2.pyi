@@ -111,6 +111,7 @@ COLUMN_ROW: _cut_pb2.Scheme
 DATA: _cut_pb2.Scheme
 ONE_WEIRD_TRICK: _cut_pb2.Scheme
 PIPELINE: _cut_pb2.Scheme
+OPTIMAL: _cut_pb2.Scheme
 kUnrollOneToOne: _layer_pb2.UnrollConnType
 kUnrollOneToAll: _layer_pb2.UnrollConnType
 kUnrollFirstToLast: _layer_pb2.UnrollConnType

@@ -58,7 +58,7 @@ def test_a_scheme_places_all_layers(job: Path, netpart: Netpart) -> None:
 def test_an_unknown_scheme_is_refused(job: Path, netpart: Netpart) -> None:
     answer = netpart("draw", job, "--scheme", "navie")
     assert answer.code == 2
-    assert answer.err.startswith("error: --scheme: expected a known scheme, got 'navie'; did you mean naive? (all 8: ")
+    assert answer.err.startswith("error: --scheme: expected a known scheme, got 'navie'; did you mean naive? (all 9: ")
 
 
 def test_a_schedule_is_drawn_as_svg(netpart: Netpart, job: Path, tmp_path: Path) -> None:

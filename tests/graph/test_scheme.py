@@ -17,10 +17,10 @@ def test_every_scheme_of_the_language_can_be_carried_out() -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("foo", "--scheme: expected a known scheme, got 'foo'; all 8: altsplit, column-row,"),
-        ("colum-row", "got 'colum-row'; did you mean column-row? (all 8: altsplit, column-row,"),
-        ("ddp", "got 'ddp'; it is data (all 8: "),
-        ("megatron", "got 'megatron'; it is column-row (all 8: "),
+        ("foo", "--scheme: expected a known scheme, got 'foo'; all 9: altsplit, column-row,"),
+        ("colum-row", "got 'colum-row'; did you mean column-row? (all 9: altsplit, column-row,"),
+        ("ddp", "got 'ddp'; it is data (all 9: "),
+        ("megatron", "got 'megatron'; it is column-row (all 9: "),
     ],
 )
 def test_an_unknown_scheme_is_quoted_as_it_was_typed(typed: str, said: str) -> None:

@@ -99,8 +99,8 @@ LARGE: list[Widths] = [
 ]  # fmt: skip
 WORKERS = (2, 3, 4)
 NAMES = SCHEMES.names()
-TABLE = [name for name in NAMES if name != "PIPELINE"]
-"""Schemes whose bytes and calls follow from the widths alone; where a pipeline is cut depends on the work."""
+TABLE = [name for name in NAMES if name not in ("PIPELINE", "OPTIMAL")]
+"""Schemes whose bytes and calls follow from the widths alone; PIPELINE and OPTIMAL depend on the work."""
 
 
 def cells(shapes: list[Widths]) -> list[tuple[str, Widths, int]]:
@@ -265,7 +265,7 @@ CUTS = {
 }
 
 
-@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize("scheme", CUTS)
 def test_what_a_scheme_makes_of_convolutions(scheme: str) -> None:
     found = partition_by_scheme(convolutions(), 2, scheme=scheme)
     assert [text_of(found, name) for name in ("data", "conv", "norm", "fc1", "loss")] == CUTS[scheme]
@@ -331,7 +331,10 @@ ROWS_OF_THE_PAGE = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", PAGE, flags=re.MU
 
 
 def test_the_page_has_every_scheme() -> None:
-    assert sorted(name for name, _ in ROWS_OF_THE_PAGE) == sorted(NAMES)
+    assert sorted(name for name, _ in ROWS_OF_THE_PAGE) == sorted(
+        {*NAMES} - {"OPTIMAL"}
+    )  # its bytes depend on the host
+    assert "`OPTIMAL`" in PAGE
 
 
 @pytest.mark.parametrize(("scheme", "nbytes"), ROWS_OF_THE_PAGE)

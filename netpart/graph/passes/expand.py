@@ -37,7 +37,7 @@ def expand_cut_layers(net: Net, placements: list[Placement]) -> tuple[Net, list[
         placement = placements[node.index]
         expansions = _needed_expansions(net, node, placement)
         cut += [node.index] * len(expansions)
-        found += [*(_inner_placement(placement, expansion) for expansion in expansions), placement]
+        found += [*(inner_placement(placement, expansion) for expansion in expansions), placement]
     return (expand_nodes(net, cut), found) if cut else (net, placements)
 
 
@@ -101,7 +101,7 @@ def _layer_expansion(net: Net, layer: Layer) -> LayerExpansion:
     return layer.expansion(name)
 
 
-def _inner_placement(placement: Placement, expansion: LayerExpansion) -> Placement:
+def inner_placement(placement: Placement, expansion: LayerExpansion) -> Placement:
     """Placement of the inner layer: every box between the bounds of all parts, on the first worker that holds it."""
     axes = zip(*(shard.region for shard in placement.shards), strict=True)
     bounds = [sorted({bound for span in spans for bound in span}) for spans in axes]

@@ -10,6 +10,7 @@ __all__ = [
     "net_profile",
     "part_prices",
     "predict",
+    "transfers",
     "worker_memory",
     "worker_shares",
 ]

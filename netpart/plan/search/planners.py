@@ -9,7 +9,11 @@ from functools import partial
 import numpy as np
 
 from netpart.choices import MAKESPAN, PROFIT
+from netpart.errors import NetpartError
 from netpart.families import PLANNERS, SCHEMES
+from netpart.plan.optimal.chosen_scheme import scheme_from_choices
+from netpart.plan.optimal.plan_prices import PricedJob
+from netpart.plan.optimal.search_plans import PlanSearch
 from netpart.plan.schemes.data import data_parallel_by_speed
 from netpart.plan.schemes.hybrid import hybrid_scheme
 from netpart.plan.schemes.on_workers import restrict_scheme, scheme_from_workers
@@ -20,10 +24,22 @@ from netpart.plan.search.local_search import improve_plan
 from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
 
+FEW_PLANS = 4
+"""Plans of the search of which the fastest that fits is proposed."""
 VARIANTS, FEWEST_VARIANTS = 32, 4
 """Limits of the blocks after which a change of the cut is tried: for up to CROWD workers, and for many."""
 CROWD = 16
 """Workers for which all variants are tried."""
+
+
+@dataclass(frozen=True)
+class PlanProof:
+    """What is proved of a plan: no placement takes less than ``bound`` seconds if all workers wait for each other after
+    every layer; ``gap`` is the distance of the best plan to it. ``proved``: it holds for all choices of the net."""
+
+    bound: float
+    gap: float
+    proved: bool
 
 
 @dataclass(frozen=True)
@@ -32,7 +48,8 @@ class PlannedLayout:
 
     ``pipelined``: it is a pipeline, which needs micro-batches to be busy. ``plan`` is the group of devices of each
     block, if the planner placed blocks. One of ``variants`` is used instead if it is predicted to be faster, or if only
-    it fits the devices. ``workers`` are the workers of the task that it was made for, ``group`` its group.
+    it fits the devices. ``workers`` are the workers of the task that it was made for, ``group`` its group. ``proof`` is
+    the bound of a planner that has one.
     """
 
     scheme: Scheme
@@ -41,6 +58,7 @@ class PlannedLayout:
     variants: tuple[Scheme, ...] = ()
     workers: tuple[int, ...] = ()
     group: int = 1
+    proof: PlanProof | None = None
 
     def on(self, workers: tuple[int, ...]) -> PlannedLayout:
         """The same layout with ``workers`` in place of workers 0, 1, ..."""
@@ -133,7 +151,17 @@ def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
     return PlannedLayout(scheme_from_workers(of_layer), True, plan)
 
 
-ONE, DATA = "one worker", "data"
+def _plan_optimal(task: PlanningTask) -> PlannedLayout:
+    """OPTIMAL for the job of the task; variants are the next best plans."""
+    if task.job is None:
+        raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
+    found = PlanSearch(PricedJob(task.job.proto, task.job.folder, task.devices, task.rates), task.limit)
+    schemes = [scheme_from_choices(plan.choices) for plan in found.best_plans(FEW_PLANS)]
+    proof = PlanProof(found.bound, found.gap, found.proved)
+    return PlannedLayout(schemes[0], variants=tuple(schemes[1:]), proof=proof)
+
+
+ONE, DATA, OPTIMAL = "one worker", "data", "optimal"
 ALLOCATORS: dict[str, Planner] = {
     f"{name} {objective}": partial(planner, objective)
     for objective in (PROFIT, MAKESPAN)
@@ -148,10 +176,11 @@ for _name, _planner in {
     **{
         name.lower().replace("_", "-"): partial(_plan_by_scheme, name)
         for name in SCHEMES.names()
-        if name not in ("SEQUENTIAL", "DATA", "PIPELINE")
+        if name not in ("SEQUENTIAL", "DATA", "PIPELINE", "OPTIMAL")
     },
     "data then gather-scatter": partial(_plan_hybrid, "GATHER_SCATTER"),
     "data then column-row": partial(_plan_hybrid, "COLUMN_ROW"),
+    OPTIMAL: _plan_optimal,
     "stages": _plan_stages,
     "straight stages": partial(_plan_stages, straight=True),
     **ALLOCATORS,

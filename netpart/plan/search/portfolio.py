@@ -18,10 +18,11 @@ from netpart.graph.partition import Partition
 from netpart.graph.recomputed import layers_recomputed
 from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
+from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.schemes.placing import Scheme
-from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, OPTIMAL, PlannedLayout, Planner
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -32,6 +33,7 @@ from netpart.plan.search.proposal import (
 )
 from netpart.plan.search.task import PlanningTask
 from netpart.progress import report_progress
+from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
 from netpart.proto.writer import CUT
@@ -55,9 +57,10 @@ class Portfolio:
     ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
-        self.task = task
         self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
+        counted = profile_net(net, float_size(job.proto))
+        self.task = replace(task, job=self.job, rates=rates or work_rates(counted, task.profile))
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
         # Batch norm normalises each micro-batch by itself, so another number of them would change the result of
@@ -67,8 +70,8 @@ class Portfolio:
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         # Kept by workers, as planners share the results that a task caches.
-        self.tasks = {(tuple(range(len(task.devices))), task.group): task}
-        self.proposals = merge_proposals(self.regroup(list(self.propose()), groups))
+        self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
+        self.proposals = merge_proposals(_adopt_faster(self.regroup(list(self.propose()), groups)))
 
     @property
     def rows(self) -> list[ProposalRow]:
@@ -187,7 +190,8 @@ class Portfolio:
         again = (self.laid_out(name, *way, again=True) for way in cut)
         found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
         found = found or self.fitted(tried[0][0])
-        return replace(found, row=replace(found.row, **self.allocation(layout)), layout=layout)
+        row = replace(found.row, proof=layout.proof, **self.allocation(layout))
+        return replace(found, row=row, layout=layout)
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
         """Cut the job by ``scheme`` with this number of micro-batches; ``again`` recomputes activations."""
@@ -241,6 +245,17 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
+
+
+def _adopt_faster(proposals: list[Proposal]) -> list[Proposal]:
+    """``proposals``, with the fastest of all others as OPTIMAL where that one is slower, or does not fit."""
+    able = [p for p in proposals if not p.row.refused]
+    best = min(able, key=lambda p: p.row.seconds, default=None)
+    if best is None or best.row.name == OPTIMAL:
+        return proposals
+    own = next(p for p in proposals if p.row.name == OPTIMAL)
+    adopted = replace(best, row=replace(best.row, name=OPTIMAL, proof=own.row.proof))
+    return [adopted if p is own else p for p in proposals]
 
 
 def _clear_plan_fields(job: Job) -> Job:

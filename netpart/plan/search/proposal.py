@@ -9,7 +9,7 @@ from typing import Any
 from netpart.choices import OBJECTIVES, PROFIT, SECONDS
 from netpart.graph.partition import Partition
 from netpart.graph.recomputed import layers_recomputed
-from netpart.plan.search.planners import PlannedLayout
+from netpart.plan.search.planners import PlannedLayout, PlanProof
 from netpart.proto.reader import Job
 from netpart.spec import Placement
 
@@ -24,7 +24,7 @@ class ProposalRow:
     ``gap`` is that to the lower bound of the seconds. ``recompute``: some layers are recomputed, as there is no room to
     keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
     ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound, on groups of ``group``
-    devices that share rows.
+    devices that share rows. ``proof`` is what a planner of whole steps proved.
     """
 
     name: str
@@ -39,6 +39,7 @@ class ProposalRow:
     profit: tuple[float, float] | None = None
     makespan: tuple[float, float] | None = None
     group: int = 1
+    proof: PlanProof | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,12 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
         alike = placement_key(p.partition) if p.partition else p.row.name
         if alike in found:
             old = found[alike]
-            row = replace(old.row, name=f"{old.row.name}, {p.row.name}", **_best_figures(old.row, p.row))
+            row = replace(
+                old.row,
+                name=f"{old.row.name}, {p.row.name}",
+                proof=old.row.proof or p.row.proof,
+                **_best_figures(old.row, p.row),
+            )
             allocated = p.layout is not None and p.layout.plan is not None
             found[alike] = replace(old, row=row, layout=p.layout if allocated else old.layout)
         else:

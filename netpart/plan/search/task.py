@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from netpart.choices import OBJECTIVES
@@ -15,6 +16,7 @@ from netpart.plan.search.gabra import EvolutionResult, run_gabra
 from netpart.plan.search.greedy import allocate_greedily
 from netpart.plan.search.knapsacks import Knapsacks, Plan, make_knapsacks
 from netpart.plan.search.local_search import improve_plan
+from netpart.proto.reader import Job
 
 SLACKS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 """Slacks of the capacities that are tried in this order if none is given."""
@@ -25,9 +27,10 @@ class PlanningTask:
     """The input of planners: the layers and their work, and the devices.
 
     ``count`` is the number of blocks (None: as the net has them). ``slack`` is how far a device's capacity exceeds its
-    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT, and that
-    GABRA, may take for each objective. Allocators place blocks on groups of ``group`` devices, which share the rows of
-    a block.
+    fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT, and that GABRA, may take
+    for each objective, and OPTIMAL in all. Allocators place blocks on groups of ``group`` devices, which share the rows
+    of a block. ``job`` is what is planned, without cuts, and ``rates`` are as in ``predict_step``; allocators need
+    neither.
     """
 
     profile: NetProfile
@@ -37,6 +40,8 @@ class PlanningTask:
     seed: int = 1
     limit: float = 5.0
     group: int = 1
+    job: Job | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def blocks(self) -> list[LayerBlock]:

@@ -6,9 +6,10 @@ import pytest
 
 from netpart.graph.partition import Partition, partition_job
 from netpart.plan.price.ledger import compute_ledger
+from netpart.plan.price.worker_memory import program_memory
 from netpart.plan.text.plan_table import LayerRow, PlanTable, tabulate_partition
 from netpart.program.compile import compile_worker
-from netpart.program.messages.wire_memory import wire_bytes
+from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.reader import read_job, read_job_text
 from netpart.resources import zoo_folder
 
@@ -113,8 +114,9 @@ def test_shared_parameters_count_once() -> None:
 def test_workers_need_what_their_programs_need(name: str, workers: int) -> None:
     partition = zoo(name, workers)
     table = tabulate_partition(partition)
-    programs = [compile_worker(partition, w, 1) for w in range(workers)]
-    assert [w.memory for w in table.workers] == [p.total_bytes + wire_bytes(p, slots=True) for p in programs]
+    kernels = job_kernel_class(partition.job)
+    programs = [compile_worker(partition, w, 1, kernels=kernels) for w in range(workers)]
+    assert [w.memory for w in table.workers] == [program_memory(program, partition.job) for program in programs]
     assert sum(w.sent for w in table.workers) == sum(e.nbytes for e in compute_ledger(partition).entries) == table.moved
     assert table.parameters == sum(size_of(p.spec.shape) for p in partition.parameters)
 

@@ -1,0 +1,59 @@
+"""OPTIMAL: the scheme that the search finds for the devices of the job, or for as many like this host's workers."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+from netpart.collectives.price import LinkCost
+from netpart.graph.net import Net
+from netpart.kernels.reference import Kernels
+from netpart.plan.optimal.chosen_scheme import scheme_from_choices
+from netpart.plan.optimal.layer_prices import PriceSetting
+from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.plan_prices import PricedJob
+from netpart.plan.optimal.plan_space import PlanSpace
+from netpart.plan.optimal.search_plans import PlanSearch
+from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
+from netpart.plan.schemes.placing import Scheme
+from netpart.proto.job_pb2 import JobProto
+from netpart.spec import Placement
+
+LIMIT = 20.0
+"""Seconds after which the scheme is the best plan found so far."""
+NOMINAL = 5e10
+"""FLOPs per second of a worker where only a net is known."""
+
+
+def optimal_scheme(net: Net, workers: int) -> list[Placement]:
+    """The cut of ``net`` alone that is optimal by the tables, on equal workers with the usual links.
+
+    ``optimal_scheme_of_job`` knows more, and is what a job with the scheme OPTIMAL gets.
+    """
+    devices = equal_devices(workers, NOMINAL, link=LinkCost())
+    setting = PriceSetting(devices, LinkPrices(devices), {}, 4, 1, 1 << 62, False, Kernels)
+    space = PlanSpace(net, setting)
+    return scheme_from_choices(space.plan_choices(space.bound(1.0).assignment))(net, workers)
+
+
+def optimal_scheme_of_job(job: JobProto, workers: int, folder: Path | None) -> Scheme:
+    """The scheme of the fastest plan that is found for ``job`` within LIMIT seconds.
+
+    Raises ConfigError if the job has fewer devices than ``workers``.
+    """
+    return _search_scheme(job.SerializeToString(deterministic=True), workers, folder)
+
+
+@lru_cache(maxsize=8)
+def _search_scheme(job: bytes, workers: int, folder: Path | None) -> Scheme:
+    """Do ``optimal_scheme_of_job``, once for each job: a verb may partition it several times."""
+    proto = JobProto.FromString(job)
+    own = devices_of_cluster(proto.cluster).first(workers) if proto.cluster.device else _host_devices(workers)
+    found = PlanSearch(PricedJob(proto, folder, own, {}), LIMIT)
+    return scheme_from_choices(found.best_plans(1)[0].choices)
+
+
+@cache
+def _host_devices(workers: int) -> Devices:
+    """Workers of this host, measured once, so that one process makes one plan."""
+    return measure_devices(workers)
