@@ -228,6 +228,13 @@ class TrainingDiverged(NetpartError):
         super().__init__(f"{where}: expected {expected}, got {got}: it diverged; {hint}")
 
 
+class ThreadLeft(NetpartError):
+    """A library that did not answer in time: a thread that waits in it is left, and may keep the process from ending.
+
+    The command line ends its process at once.
+    """
+
+
 class WorkerFailed(NetpartError):
     """A worker that died, hung or raised; names the worker, layer and step and quotes the end of its log."""
 

@@ -48,11 +48,12 @@ class Registry(Generic[T]):
 
         return file
 
-    def get(self, name: str, *, who: str = "", at: FieldPath | None = None) -> T:
+    def get(self, name: str, *, who: str = "", at: FieldPath | None = None, also: tuple[str, ...] = ()) -> T:
         """Return the member called ``name``.
 
         Raises ConfigError with the nearest names, or with all names if they are few. Raises it too for a package whose
-        member cannot be imported. ``who`` is the layer or field that asks, ``at`` its path in the job.
+        member cannot be imported. ``who`` is the layer or field that asks, ``at`` its path in the job, ``also`` what it
+        takes in place of a member.
         """
         offered = self._offered  # first, as it raises for a name that is taken twice, whatever was asked for before
         if name in self._known:
@@ -62,7 +63,7 @@ class Registry(Generic[T]):
         if name in offered:
             return self._file(name, self._load(offered[name]))
         got = repr(name) if name else "none"
-        raise ConfigError(who or self.noun, f"a known {self.noun}", got, self._advice(name), at=at)
+        raise ConfigError(who or self.noun, f"a known {self.noun}", got, self._advice(name, also), at=at)
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted. Raises ConfigError for a name that two packages provide."""
@@ -108,8 +109,8 @@ class Registry(Generic[T]):
     def _ambiguous(self, name: str, both: str) -> ConfigError:
         return ConfigError(f"{self.noun} {name}", "one thing of that name", both, "rename one of them")
 
-    def _advice(self, name: str) -> str:
-        names = self.names()
+    def _advice(self, name: str, also: tuple[str, ...]) -> str:
+        names = sorted({*self.names(), *also})
         lowered = {known.lower(): known for known in names}
         near = [lowered[close] for close in get_close_matches(name.lower(), lowered, n=3)]
         few = len(names) <= FEW or not self.page

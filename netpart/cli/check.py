@@ -22,7 +22,7 @@ WORKERS = (">worker", ">parts", ">parameters", ">FLOPs", ">share", ">sends", ">m
 
 FOOTNOTE = """FLOPs and bytes are those of one training step. A worker's memory holds values, gradients, parameters,
 messages in flight and the workspace of its CPU kernels. Layers reuse each other's space, so a worker needs less than
-the sum of its layers."""
+the sum of its layers. It is that of one host: sealed links to others take more, which the first line of a run has."""
 
 
 def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:

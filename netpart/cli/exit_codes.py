@@ -1,8 +1,8 @@
 """The exit codes of every verb.
 
 0         success
-1         failure: of the run, or the answer "no" of verify and diff
-2         a wrong job or command line
+1         failure of a run, of what it reads, or of who does not answer; or the answer "no" of verify and diff
+2         a job or command line that this host cannot run as it is written
 75        a run that was asked to save a checkpoint and end (SIGUSR1): run it again with --resume
 128 + N   ended by signal N: 130 after Ctrl-C, 143 after SIGTERM
 """

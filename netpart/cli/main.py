@@ -24,6 +24,8 @@ it.
 
 A verb that returns 1 as a result, such as diff, sets ``args.trouble``: its exit code for failures."""
 
+MISSING = "the following arguments are required"
+"""How argparse begins the message about words that are missing."""
 ALIKE = 0.75
 """Minimum similarity (difflib's ratio) at which an unknown option counts as a misspelt known one."""
 
@@ -31,7 +33,16 @@ ALIKE = 0.75
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors are one line, without the nine lines of usage that argparse prints."""
 
+    words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as usual. The words are kept, as an error about what is missing may be due to a misspelt one."""
+        self.words = args or ()
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
+        if MISSING in message and (unknown := _first_unknown_option(self.words, self)):
+            message = f"unknown: {unknown}{_option_hint(unknown, self)}"
         message = _reword_parse_error(message)
         print_error(message if message.endswith("?") else f"{message}; `{self.prog} --help` explains all options")
         self.exit(REFUSED)
@@ -59,6 +70,13 @@ def _reword_parse_error(message: str) -> str:
 def _last_option_name(option: str) -> str:
     """The last name of an option with two names, ``-o/--output``."""
     return option.rpartition("/")[2]
+
+
+def _first_unknown_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """The first of ``words`` that looks like an option and is none, nor the beginning of one; "" if there is none."""
+    known = [name for action in parser._actions for name in action.option_strings]
+    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return next((option for option in options if not any(name.startswith(option) for name in known)), "")
 
 
 class VersionAction(argparse.Action):
@@ -95,8 +113,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("NETPART_DEBUG"):
             raise
-        return _print_failure(error, args)
+        code = _print_failure(error, args)
+        if argv is None:
+            _end_left_threads(error, code)
     return code
+
+
+def _end_left_threads(error: Exception, code: int) -> None:
+    """End the process if ``error`` has left a thread in a library, which could keep it from ending."""
+    from netpart.errors import ThreadLeft
+
+    if isinstance(error, ThreadLeft):
+        with suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
 
 
 def _prepare_process() -> None:

@@ -29,6 +29,10 @@ class RunSetting(NamedTuple):
 
 def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
     """Find the launcher, workers and meeting that the options ask for. Raises ConfigError for options that conflict."""
+    from netpart.families import LAUNCHERS
+
+    if args.launcher not in (None, ENV_LAUNCHER):
+        LAUNCHERS.get(args.launcher, who="--launcher", also=(ENV_LAUNCHER,))
     placement = _cluster_placement(args)
     if args.launcher == ENV_LAUNCHER:
         return _launched_setting(args, job)
@@ -38,11 +42,12 @@ def run_setting(args: argparse.Namespace, job: Job) -> RunSetting:
 
 def _cluster_placement(args: argparse.Namespace) -> ClusterPlacement | None:
     """How Ray places the workers; None for other launchers. Raises ConfigError for --place without Ray."""
+    from netpart.cli.worker import wait_seconds
     from netpart.errors import ConfigError
     from netpart.launch.control.placement import ClusterPlacement
 
     if args.launcher == RAY:
-        return ClusterPlacement(args.place or PACK, args.wait)
+        return ClusterPlacement(args.place or PACK, wait_seconds(args))
     if args.place:
         got = args.launcher or "none"
         raise ConfigError("--place", "--launcher ray", got, "omit --place, or let Ray start the workers")
@@ -51,6 +56,7 @@ def _cluster_placement(args: argparse.Namespace) -> ClusterPlacement | None:
 
 def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     """The address and token with which workers join this run; None if all run on this host. Raises ConfigError."""
+    from netpart.cli.worker import wait_seconds
     from netpart.errors import ConfigError
     from netpart.units import plural_text
 
@@ -59,10 +65,9 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     if args.launcher == JOIN and not args.listen:
         raise ConfigError("--launcher join", "an address in --listen", "none", "give --listen tcp://HOST:PORT")
     if args.local and not args.listen:
-        raise ConfigError(
-            "--local", "--listen with it", "none", "omit it: without --listen all workers are on this host"
-        )
+        raise ConfigError("--local", "--listen with it", "none", "omit it: it is for runs that others join at --listen")
     if not args.listen:
+        _refuse_idle_options(args)
         return None
     if args.local > (members := job.cluster.size):
         hint = "the others join; with all of them here omit --listen and --local"
@@ -70,7 +75,18 @@ def _listen_meeting(args: argparse.Namespace, job: Job) -> Meeting | None:
     from netpart.launch.control.token import find_token
     from netpart.launch.teams.meeting import Meeting
 
-    return Meeting(args.listen, args.local, find_token(os.environ, args.token_file), args.wait, args.token_file)
+    token = find_token(os.environ, args.token_file)
+    return Meeting(args.listen, args.local, token, wait_seconds(args), args.token_file)
+
+
+def _refuse_idle_options(args: argparse.Namespace) -> None:
+    """Raise ConfigError for options of joining where no worker joins. Ray's workers have --wait."""
+    from netpart.errors import ConfigError
+
+    if args.wait is not None and args.launcher != RAY:
+        raise ConfigError("--wait", "--listen or --launcher ray with it", "none", "omit it: nobody is waited for")
+    if args.token_file is not None:
+        raise ConfigError("--token-file", "--listen with it", "none", "omit it: no worker joins this run")
 
 
 def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
@@ -78,7 +94,7 @@ def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
 
     Raises ConfigError unless there are as many ranks as members of the run: workers of all groups, and servers.
     """
-    from netpart.cli.worker import required_token
+    from netpart.cli.worker import required_token, wait_seconds
     from netpart.errors import ConfigError
     from netpart.launch.teams.launcher_environment import require_launched_rank
     from netpart.launch.teams.meeting import Meeting
@@ -96,7 +112,7 @@ def _launched_setting(args: argparse.Namespace, job: Job) -> RunSetting:
         expected = f"{adopted.size}, the number of processes of {adopted.launcher}"
         got = f"{members.size} ({members})" if several else str(workers)
         raise ConfigError("--workers", expected, got, "start as many processes as workers and servers")
-    meeting = Meeting(adopted.meet, 1, required_token(args), args.wait, args.token_file)
+    meeting = Meeting(adopted.meet, 1, required_token(args), wait_seconds(args), args.token_file)
     return RunSetting(JOIN, workers, meeting)
 
 
@@ -107,7 +123,7 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     """
     if args.launcher != ENV_LAUNCHER:
         return False
-    from netpart.cli.worker import join_as_worker, required_token
+    from netpart.cli.worker import join_as_worker, required_token, wait_seconds
     from netpart.launch.member.join import Invitation
     from netpart.launch.teams.launcher_environment import require_launched_rank
 
@@ -115,5 +131,5 @@ def play_other_rank(args: argparse.Namespace) -> bool:
     if adopted.rank == 0:
         return False
     folder = Path(args.job).absolute().parent
-    join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, args.wait))
+    join_as_worker(Invitation(adopted.meet, required_token(args), adopted.rank, "", folder, wait_seconds(args)))
     return True

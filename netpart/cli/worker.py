@@ -49,23 +49,31 @@ def add_meeting_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         type=parse_seconds,
-        default=600.0,
         metavar="SECONDS",
         help="how long to wait for workers, or for the run (default: 600)",
     )
 
 
+def wait_seconds(args: argparse.Namespace) -> float:
+    """How long to wait for workers, or for the run."""
+    from netpart.launch.member.join import WAIT_SECONDS
+
+    return WAIT_SECONDS if args.wait is None else float(args.wait)
+
+
 def run_verb(args: argparse.Namespace) -> int:
     """Work until the run ends. Returns 0."""
     limit_launched_threads(args.threads)  # before the imports below load the kernels' libraries
-    from netpart.launch.control.address import host_and_port
+    from netpart.launch.control.address import resolve_peer_address
     from netpart.launch.member.join import Invitation
     from netpart.launch.teams.launcher_environment import find_launched_rank
 
-    host_and_port(args.join, "--join")
+    resolve_peer_address(args.join, "--join")
     adopted = find_launched_rank(os.environ)
     rank = args.rank if args.rank is not None or adopted is None else adopted.rank
-    join_as_worker(Invitation(args.join, required_token(args), rank, args.listen, args.folder, args.wait))
+    join_as_worker(
+        Invitation(args.join, required_token(args, joins=True), rank, args.listen, args.folder, wait_seconds(args))
+    )
     return 0
 
 
@@ -79,17 +87,18 @@ def join_as_worker(invitation: Invitation) -> None:
         join_run(invitation, lambda text: print(text, flush=True))
 
 
-def required_token(args: argparse.Namespace) -> RunToken:
-    """The run's token, of the file or the environment. Raises ConfigError if neither has a token."""
-    from netpart.errors import ConfigError
-    from netpart.launch.control.token import HINT, VARIABLE, find_token
+def required_token(args: argparse.Namespace, joins: bool = False) -> RunToken:
+    """The run's token, of the file or the environment. Raises ConfigError if neither has a token.
 
-    token = find_token(os.environ, args.token_file)
+    ``joins``: the run is there already, so a new token is no advice.
+    """
+    from netpart.errors import ConfigError
+    from netpart.launch.control.token import HINT, RUN_HINT, VARIABLE, find_token
+
+    token = find_token(os.environ, args.token_file, RUN_HINT if joins else HINT)
     if token is None:
         expected = "the run's token"
-        hint = (
-            f"copy the line that `netpart run` printed, set {VARIABLE} or give --token-file; where a launcher starts"
-            f" all processes, {HINT}"
-        )
+        line = f"copy the line that `netpart run` printed, set {VARIABLE} or give --token-file"
+        hint = line if joins else f"{HINT}, the same for all processes, and set {VARIABLE} or give --token-file"
         raise ConfigError(VARIABLE, expected, "none", hint)
     return token

@@ -192,7 +192,7 @@ def _team_plan(
     placement = choice.placement or PLACEMENT
     return TeamPlan(
         partition.cluster.size, options.workspace, context, threads, choice.meeting, choice.hosts, placement,
-        partition, options.folder, say,
+        partition, options.folder, say, options.seal,
     )  # fmt: skip
 
 
@@ -254,8 +254,8 @@ def find_start_checkpoint(proto: JobProto, checkpoints: Path) -> tuple[Path | No
 def _resumed_step(proto: JobProto, path: Path, recorded: str | None) -> int:
     """The step of the checkpoint ``path`` from which a run resumes: the one in its file name.
 
-    ``recorded`` is the step in its metadata, if any. Raises DataError if the two differ, and for a step after the job's
-    last.
+    ``recorded`` is the step in its metadata, if any. Raises DataError if the two differ, ConfigError for a step after
+    the job's last.
     """
     step = parse_step(path)
     end = proto.train_steps or EXTENT
@@ -264,5 +264,5 @@ def _resumed_step(proto: JobProto, path: Path, recorded: str | None) -> int:
         raise DataError(f"{path}: expected step {step} in its metadata, as in its name, got {recorded!r:.40}; {hint}")
     if step > end:
         hint = "use --steps for more, or `netpart evaluate` to test it"
-        raise DataError(f"{path}: expected a step from 0 to {end}, where the job ends, got {step}; {hint}")
+        raise ConfigError(str(path), f"a step from 0 to {end}, where the job ends", str(step), hint)
     return step

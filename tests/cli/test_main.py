@@ -160,3 +160,22 @@ def test_a_closed_pipe_ends_quietly(job: Path) -> None:
     with os.fdopen(writer, "wb") as pipe:
         result = subprocess.run(command, cwd=ROOT, stdout=pipe, stderr=subprocess.PIPE)
     assert (result.returncode, result.stderr) == (1, b"")
+
+
+LEFT = """
+import sys, threading
+from netpart.cli import main
+from netpart.errors import ThreadLeft
+
+def stuck(argv):
+    threading.Thread(target=threading.Event().wait).start()
+    raise ThreadLeft("no answer")
+
+main.parse_command_line = stuck
+sys.exit(main.main())
+"""
+
+
+def test_a_thread_that_waits_in_a_library_does_not_keep_the_command() -> None:
+    ended = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "error: no answer\n")

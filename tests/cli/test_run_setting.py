@@ -38,7 +38,7 @@ def test_place_without_ray(tmp_path: Path, launcher: tuple[str, ...]) -> None:
         setting(mlp(tmp_path), *launcher, "--place", "spread")
 
 
-@pytest.mark.parametrize("options", [("--listen", "tcp://127.0.0.1:5555"), ("--local", "1")])
+@pytest.mark.parametrize("options", [("--listen", "tcp://127.0.0.1:5555"), ("--local", "1"), ("--token-file", "F")])
 def test_ray_with_a_meeting(tmp_path: Path, options: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError):
         setting(mlp(tmp_path), "--launcher", "ray", *options)
@@ -55,7 +55,7 @@ def test_the_api_refuses_the_same(tmp_path: Path) -> None:
 def test_without_ray_the_extra_is_named(tmp_path: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     answer = netpart("run", mlp(tmp_path), "--launcher", "ray", "--workspace", tmp_path / "run")
-    assert answer.code == 1
+    assert answer.code == 2
     assert answer.err.startswith("error: --launcher ray: expected Ray, got ")
     assert answer.err.endswith("`pip install 'netpart[ray]'`\n")
 

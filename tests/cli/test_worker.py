@@ -23,6 +23,41 @@ def test_a_worker_needs_a_token(netpart: Netpart) -> None:
     answer = netpart("worker", "--join", "tcp://127.0.0.1:5555")
     assert answer.code == 2
     assert answer.err.startswith("error: NETPART_TOKEN: expected the run's token, got none; copy the line")
+    assert "openssl" not in answer.err
+
+
+def test_a_misspelt_option_comes_before_a_missing_one(netpart: Netpart) -> None:
+    answer = netpart("worker", "--jion", "tcp://127.0.0.1:5555")
+    assert (answer.code, answer.err.splitlines()[0]) == (2, "error: unknown: --jion; did you mean --join?")
+    assert "the following arguments are required: --join" in netpart("worker", "--wai", "3").err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--listen", "tcp://127.0.0.1:7777"),
+            "--listen: expected an address that the hosts of the run reach, got 127.0",
+        ),
+        (("--listen", "tcp://198.51.100.7:777"), "--listen: expected tcp://198.51.100.7:777 to be usable, got "),
+    ],
+)
+def test_where_a_worker_cannot_listen(
+    options: tuple[str, str], message: str, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it has asked for a seat, so the run goes on."""
+    monkeypatch.setenv("NETPART_TOKEN", TOKEN)
+    answer = netpart("worker", "--join", "tcp://10.0.0.1:5555", *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
+
+
+def test_a_host_that_is_not_known_yet(netpart: Netpart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETPART_TOKEN", TOKEN)
+    answer = netpart("worker", "--join", "tcp://nohost.invalid:5599", "--wait", "0.2")
+    assert answer.code == 1
+    assert "note: nohost.invalid is not a known host: " in answer.out
+    assert "expected an answer within 0.2 s, got none; nohost.invalid is not a known host: " in answer.err
 
 
 def test_a_worker_needs_an_address_before_a_token(netpart: Netpart) -> None:
@@ -57,6 +92,16 @@ def test_a_worker_that_nobody_answers(netpart: Netpart, monkeypatch: pytest.Monk
         ),
         (("--listen", "tcp://0.0.0.0:5555"), {}, "expected an address of this host, got 0.0.0.0"),
         (("--local", "1"), {}, "--local: expected --listen with it, got none; omit it"),
+        (("--wait", "5"), {}, "--wait: expected --listen or --launcher ray with it, got none; omit it"),
+        (("--token-file", "nofile"), {}, "--token-file: expected --listen with it, got none; omit it"),
+        (
+            ("--listen", "tcp://127.0.0.1:5555", "--token-file", "nofile"),
+            {},
+            "nofile: expected a file with the run's token, got nothing there; make one: `openssl rand -hex 16 > nofile",
+        ),
+        (("--listen", "tcp://198.51.100.7:5555"), {}, "expected tcp://198.51.100.7:5555 to be usable, got "),
+        (("--listen", "tcp://nohost.invalid:5555"), {}, "--listen: expected a host that is known, got "),
+        (("--launcher", "joni"), {}, "got 'joni'; did you mean join? (all 6: env, join, local, mpi, ray, threads)"),
         (
             ("--local", "4", "--listen", "tcp://127.0.0.1:5555"),
             {},

@@ -255,7 +255,7 @@ def test_who_does_not_come_is_named(hosts: Hosts, tmp_path: Path) -> None:
     assert (coordinator.end(), other.end()) == (1, 1)
     message = coordinator.lines[-1]
     assert message.startswith(
-        "error: worker 1: did not connect within 5 s of its start, nor did 3; run `netpart worker`"
+        f"error: worker 1: expected to join tcp://{hosts.addresses[0]}:{PORT} within 5 s (--wait), did not, nor did 3; "
     )
 
 

@@ -11,7 +11,7 @@ from tests.house.tree import ROOT
 MADE = {
     "netpart/transport/sockets.py": 1,  # limited()
     "netpart/launch/teams/ray_cluster.py": 1,  # asks whether a head listens; nothing is sent or heard
-    "netpart/launch/control/address.py": 1,  # asks the kernel for a route; nothing is sent or heard
+    "netpart/launch/control/address.py": 2,  # ask the kernel for a route, and for a port; nothing is sent or heard
 }
 MAKERS = ("socket", "socketpair", "create_server", "create_connection", "fromfd")
 

@@ -150,7 +150,7 @@ def test_a_listener_that_fails_ends_the_run(tmp_path: Path) -> None:
 
 def test_an_address_of_another_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ThreadTeam, "control_address", lambda team: "tcp://192.0.2.1:5555")
-    with pytest.raises(NetpartError, match=r"to be usable, got Cannot assign .*; use an address of this host"):
+    with pytest.raises(ConfigError, match=r"to be usable, got Cannot assign .*; use an address of this host"):
         run(mlp(tmp_path), tmp_path / "run")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from netpart.errors import DataError
+from netpart.errors import ConfigError, DataError
 from netpart.launch.report.events import Summary
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
@@ -112,10 +112,10 @@ def test_a_step_that_the_job_does_not_come_to_is_refused(folder: Path, step: int
     for end in ("safetensors", "updater"):
         rewrite(folder / f"{NAME}.{end}", nothing, step=str(step))
         (folder / f"{NAME}.{end}").rename(folder / f"step{step:08d}.{end}")
-    with pytest.raises(DataError, match=f"expected a step from 0 to 12, where the job ends, got {step}; use --steps"):
+    with pytest.raises(ConfigError, match=f"expected a step from 0 to 12, where the job ends, got {step}; use --steps"):
         resume(folder, "train_steps=12")
     if step >= 2**31:
-        with pytest.raises(DataError, match="expected a step from 0 to 2147483647"):
+        with pytest.raises(ConfigError, match="expected a step from 0 to 2147483647"):
             resume(folder, "train_steps=0")
 
 

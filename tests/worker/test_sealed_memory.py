@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.worker_memory import LinkMemory, program_memory
 from netpart.program.messages.wire_memory import opened_bytes, wire_bytes
 from netpart.proto.job_pb2 import Scheme
 from netpart.proto.reader import read_job
@@ -34,3 +35,5 @@ def test_what_is_counted_is_enough(scheme: Scheme, tmp_path: Path) -> None:
             program = player.program
             assert 0 < slots + rows <= opened_bytes(program)
             assert player.machine.wire_bytes == wire_bytes(program) + opened_bytes(program)
+            links = LinkMemory(slots=transport.slots_for_all, opens=transport.opens_frames)
+            assert program_memory(program, job, links) == player.machine.memory_bytes

@@ -5,12 +5,13 @@ A name with both kinds of address stands for the IPv4 one, on every host.
 
 from __future__ import annotations
 
+import errno
 import socket
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError, os_error_text
 
 TCP = "tcp://"
 LIKE = "an address like tcp://10.0.0.1:5555"
@@ -18,6 +19,7 @@ ANY_PORT = "*"
 DISCARD = 9
 """The port used to look up a route. Nothing is sent to it."""
 FAR = "give the one by which the other hosts reach this host, as `ip address` shows it"
+FREE_PORT, RUN_PORT = "choose one that is free", "use the port of the run's --listen"
 
 
 def is_tcp_address(address: str) -> bool:
@@ -25,10 +27,11 @@ def is_tcp_address(address: str) -> bool:
     return address.startswith("tcp:")
 
 
-def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]:
+def host_and_port(address: str, who: str, free: bool = False, hint: str = FREE_PORT) -> tuple[str, str]:
     """Split tcp://HOST:PORT, given by ``who``, into host (without brackets) and port. With ``free`` the port may be *.
 
-    Raises ConfigError for any other text. If an IPv6 address lacks its brackets, the error shows how to write it.
+    Raises ConfigError for any other text. If the port or the brackets of an IPv6 address are missing, the error shows
+    how to write it. ``hint`` is the next step for a port that does not exist.
     """
     host, _, port = address.removeprefix(TCP).rpartition(":")
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else ""
@@ -45,7 +48,7 @@ def host_and_port(address: str, who: str, free: bool = False) -> tuple[str, str]
     if not (port.isascii() and port.isdecimal()):
         raise ConfigError(who, LIKE, repr(address))
     if len(port) > 5 or not 0 < int(port) < 1 << 16:
-        raise ConfigError(who, "a port from 1 to 65535", f"{port[:20]} in {address[:80]}", "choose one that is free")
+        raise ConfigError(who, "a port from 1 to 65535", f"{port[:20]} in {address[:80]}", hint)
     return bare or host, port
 
 
@@ -62,9 +65,11 @@ def _is_ipv6(host: str) -> bool:
 
 
 def _suggest_address(address: str) -> str:
-    """The address that was probably meant, if ``address`` is an IPv6 address without brackets, port or scheme; ""
-    otherwise."""
+    """The address that was probably meant, if ``address`` lacks its port, or is an IPv6 address without brackets, port
+    or scheme; "" otherwise."""
     rest = address.removeprefix(TCP)
+    if rest != address and rest and not _is_malformed_host(rest):
+        return f"{address}:PORT, with a port"
     # Two readings: the last group is the port, or the port is missing. The order says which one to try first.
     whole = (rest, "5555")
     parted = rest.rpartition(":")[::2]
@@ -83,18 +88,38 @@ def tcp_address(host: str, port: str | int) -> str:
 def resolve_bind_address(address: str, who: str, free: bool = False) -> str:
     """``address``, given by ``who``, with a numeric host.
 
-    Raises ConfigError for an address that other hosts could not use, NetpartError for an unknown name.
+    Raises ConfigError for an unknown name, and for an address that other hosts could not use.
     """
     host, port = host_and_port(address, who, free)
     try:
         number = _resolve_host(host)[-1][0]
     except OSError as error:
-        raise NetpartError(f"{who}: expected a host that is known, got {error} for {host}; check its name") from None
+        raise ConfigError(who, "a host that is known", f"{error} for {host}", "check its name") from None
     known = ip_address(number)
     # A host's own name may resolve to loopback (127.0.1.1 on Debian), which other hosts cannot reach.
     if known.is_unspecified or (known.is_loopback and not _is_ip_address(host) and host != "localhost"):
         raise ConfigError(who, "an address of this host", number, FAR)
     return tcp_address(number, port)
+
+
+def check_listen_address(address: str, who: str) -> None:
+    """Raise ConfigError unless this host can listen at ``address``, which has a numeric host, and a port or *."""
+    host, port = host_and_port(address, who, free=True)
+    number = 0 if port == ANY_PORT else int(port)
+    try:
+        family, _, _, _, target = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as ZeroMQ does
+            probe.bind(target)
+    except OSError as error:
+        raise usable_address_error(who, address, error.errno, os_error_text(error)) from None
+
+
+def usable_address_error(who: str, address: str, number: int | None, text: str) -> ConfigError:
+    """The error for an address at which this host cannot listen, by the number and the text of the system's error."""
+    elsewhere = number in (errno.EADDRNOTAVAIL, errno.ENODEV)
+    hint = "use an address of this host" if elsewhere else "use a free port"
+    return ConfigError(who, f"{address} to be usable", text, hint)
 
 
 def resolve_peer_address(address: str, who: str) -> str:
@@ -103,12 +128,24 @@ def resolve_peer_address(address: str, who: str) -> str:
     ZeroMQ looks up names in IPv4 only, again for each attempt. So a name that has only an IPv6 address is replaced by
     that address. Raises ConfigError.
     """
-    host, port = host_and_port(address, who)
+    host, port = host_and_port(address, who, hint=RUN_PORT)
+    if _is_ip_address(host) and ip_address(host).is_unspecified:
+        raise ConfigError(who, "the address of one host", host, "use the address of the run's --listen")
     with suppress(OSError):  # the name may become known later
         family = _resolve_host(host)[0]
         number = _resolve_host(host)[-1][0]
         return tcp_address(number, port) if family == socket.AF_INET6 else address
     return address
+
+
+def unknown_host_text(address: str) -> str:
+    """Why the host of tcp://HOST:PORT is unknown, "" if it is known. It may become known later."""
+    host, _ = host_and_port(address, "address")
+    try:
+        _resolve_host(host)
+    except OSError as error:
+        return f"{host} is not a known host: {os_error_text(error)}"
+    return ""
 
 
 def source_address(host: str, port: str | int = DISCARD) -> str:
@@ -142,6 +179,14 @@ def _is_ip_address(host: str) -> bool:
     """True for an IPv4 or IPv6 address."""
     with suppress(ValueError):
         return bool(ip_address(host))
+    return False
+
+
+def is_loopback_address(address: str) -> bool:
+    """True for tcp://HOST:PORT with a host that is known, and a loopback address."""
+    host, _ = host_and_port(address, "address", free=True)
+    with suppress(OSError):
+        return is_loopback(_resolve_host(host)[-1][0])
     return False
 
 

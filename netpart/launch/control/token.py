@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from shlex import quote
 
 from netpart.errors import ConfigError, os_error_text
 from netpart.files import open_file
@@ -24,6 +25,8 @@ BYTES, KEY_BYTES = 16, 32
 LONGEST = 4096
 """Maximum number of bytes read from a token file."""
 HINT = "make one with `openssl rand -hex 16`"
+RUN_HINT = "use the token of the run: all of the file that it wrote, or a copy of the file that it was given"
+"""The next step for a worker that joins: a new token can never be that of its run."""
 COPY = "copy the whole token, with the part after the colon, from the file that the run wrote it to"
 
 
@@ -49,23 +52,29 @@ class RunToken:
         return RunToken(blake2b(place, key=self.secret, digest_size=BYTES).digest(), self.key)
 
 
-def find_token(environment: Mapping[str, str], file: Path | None = None) -> RunToken | None:
-    """The token in ``file``, or else in the environment; None if neither has one. Raises ConfigError."""
+def find_token(environment: Mapping[str, str], file: Path | None = None, hint: str = HINT) -> RunToken | None:
+    """The token in ``file``, or else in the environment; None if neither has one.
+
+    Raises ConfigError, with ``hint`` as the next step.
+    """
     if file is not None:
-        return parse_token(_read_token_file(file), str(file))
+        return parse_token(_read_token_file(file, hint), str(file), hint)
     text = environment.get(VARIABLE)
-    return None if text is None else parse_token(text, VARIABLE)
+    return None if text is None else parse_token(text, VARIABLE, hint)
 
 
-def parse_token(text: str, who: str) -> RunToken:
+def parse_token(text: str, who: str, hint: str = HINT) -> RunToken:
     """Parse a token from ``text``. Raises ConfigError, which does not repeat ``text``, as that may be a secret."""
+    if not text.strip():
+        raise ConfigError(who, "the run's token", "an empty text", f"did the command that prints it fail? {hint}")
     secret, colon, key = text.strip().partition(":")
-    return RunToken(_parse_hex_bytes(secret, BYTES, who), _parse_hex_bytes(key, KEY_BYTES, who, COPY) if colon else b"")
+    found = _parse_hex_bytes(secret, BYTES, who, hint)
+    return RunToken(found, _parse_hex_bytes(key, KEY_BYTES, who, COPY) if colon else b"")
 
 
-def _parse_hex_bytes(text: str, count: int, who: str, hint: str = HINT) -> bytes:
+def _parse_hex_bytes(text: str, count: int, who: str, hint: str) -> bytes:
     """``count`` bytes from hexadecimal digits. Raises ConfigError."""
-    expected = f"{2 * count} hexadecimal digits{'' if hint == HINT else ' after the colon'}"
+    expected = f"{2 * count} hexadecimal digits{' after the colon' if hint == COPY else ''}"
     try:
         found = bytes.fromhex(text)
     except ValueError:
@@ -81,23 +90,21 @@ def refuse_pinned_token(token: RunToken | None, who: str) -> None:
         raise ConfigError(who, f"{2 * BYTES} hexadecimal digits", "the token that netpart made for another run", HINT)
 
 
-def _read_token_file(file: Path) -> str:
+def _read_token_file(file: Path, hint: str) -> str:
     """The contents of a token file. Raises ConfigError if other users can read it too."""
     try:
         with open_file(file) as opened:
             # fstat of the open file, not stat of the path: the file cannot be replaced between check and read.
             mode = os.fstat(opened.fileno()).st_mode
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
-                got, hint = (
-                    f"mode {stat.S_IMODE(mode):o}",
-                    "chmod 600 it, and use another token if others have seen this one",
-                )
-                raise ConfigError(str(file), "a file that only its owner can read", got, hint)
+                got = f"mode {stat.S_IMODE(mode):o}"
+                closing = "chmod 600 it, and use another token if others have seen this one"
+                raise ConfigError(str(file), "a file that only its owner can read", got, closing)
             return (opened.read(LONGEST) or b"").decode("ascii", errors="replace")
     except OSError as error:
-        got = os_error_text(error)
-        hint = "the run prints where it is"
-        raise ConfigError(str(file), "a file with the run's token", got, hint) from None
+        name = quote(str(file))
+        step = f"make one: `openssl rand -hex 16 > {name} && chmod 600 {name}`" if hint == HINT else hint
+        raise ConfigError(str(file), "a file with the run's token", os_error_text(error), step) from None
 
 
 def write_token_file(file: Path, token: RunToken) -> Path:

@@ -52,7 +52,7 @@ class Blame:
         # A peer's death explains this worker's error, so the peer is blamed instead.
         for rank, how in killed.items():
             return self.failed(rank, f"died ({how}), last heard in {self.members[rank].last_moment()}")
-        reason = failed.message.removeprefix(f"worker {member.rank}: ")
+        reason = failed.message.removeprefix(f"worker {member.rank}: ").removeprefix(f"rank {member.rank}: ")
         kind = "" if failed.kind in PLAIN else f"{failed.kind}: "
         text = clip_text(f"{describe_moment(failed.phase, failed.step, failed.doing)}: {kind}{reason}", WORDS)
         if failed.kind in REPORTED_ERRORS:

@@ -20,10 +20,10 @@ import zmq
 
 from netpart.checkpoint.steps import parse_step
 from netpart.choices import TRAIN
-from netpart.errors import NetpartError, SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
+from netpart.errors import SignalInterrupt, TrainingDiverged, WorkerFailed, signal_suffix
 from netpart.graph.partition import Partition
 from netpart.graph.read_data import locate_read_data
-from netpart.launch.control.address import is_tcp_address
+from netpart.launch.control.address import is_tcp_address, usable_address_error
 from netpart.launch.control.framing import FRAME_BYTES, GarbledMessage, pack_message, unpack_message
 from netpart.launch.control.seal_choice import cipher_refusal
 from netpart.launch.control.seats import WorkerSeats
@@ -80,7 +80,8 @@ class Coordinator:
         """
         now = monotonic()
         self.address = address
-        self.watch = Watchdog(self.members, self.options.deadline, now, team.start_seconds, team.absent_hint)
+        start = team.start_seconds, team.absent_hint, team.absence
+        self.watch = Watchdog(self.members, self.options.deadline, now, *start)
         self.blame = Blame(self.members, self.cluster, team, partial(locate_read_data, self.talk.partition))
         try:
             control = self.bind(address, team.here)
@@ -118,9 +119,7 @@ class Coordinator:
         try:
             return bind_socket(self.socket, address)
         except zmq.ZMQError as error:
-            elsewhere = error.errno in (errno.EADDRNOTAVAIL, errno.ENODEV)
-            hint = "use an address of this host" if elsewhere else "use a free port"
-            raise NetpartError(f"coordinator: expected {address} to be usable, got {error}; {hint}") from None
+            raise usable_address_error("coordinator", address, error.errno, os.strerror(error.errno or 0)) from None
 
     def lead(self, team: Team, control: str) -> None:
         """Start the team, serve it, and dismiss it."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from netpart.launch.teams.team import START_SECONDS
+from netpart.launch.teams.team import ABSENCE, START_SECONDS
 from netpart.program.messages.communication import Phases
 from netpart.proto.control_pb2 import BeatProto
 
@@ -67,13 +67,15 @@ class Watchdog:
     """Watchdog over ``members`` from ``now`` on.
 
     ``patience`` is how many seconds a living but silent worker has. ``start_seconds`` is how many a worker has to
-    introduce itself. ``hint`` is advice for the user about a worker that did not.
+    introduce itself. ``hint`` is advice for the user about a worker that did not, and ``absence`` says what it did not
+    do, with ``{}`` for the seconds.
     """
 
     def __init__(
         self, members: list[MemberRecord], patience: float, now: float, start_seconds: float = START_SECONDS,
-        hint: str = "look at its log",
+        hint: str = "look at its log", absence: str = ABSENCE,
     ) -> None:  # fmt: skip
+        self.absence_text = absence
         self.members = members
         self.patience = patience
         self.began = now
@@ -118,5 +120,5 @@ class Watchdog:
         others = [str(m.rank) for m in self.members if not m.identity and m is not member]
         too = f", nor did {' and '.join(others)}" if others else ""
         return FailureVerdict(
-            member.rank, f"did not connect within {self.start_seconds:g} s of its start{too}; {self.hint}"
+            member.rank, f"{self.absence_text.replace('{}', f'{self.start_seconds:g} s')}{too}; {self.hint}"
         )

@@ -14,14 +14,18 @@ from typing import Any, NoReturn
 
 import zmq
 
-from netpart.errors import NetpartError, WorkerFailed
+from netpart.errors import ConfigError, NetpartError, WorkerFailed
 from netpart.launch.control.address import (
     ANY_PORT,
+    FAR,
+    check_listen_address,
     host_and_port,
+    is_loopback_address,
     resolve_bind_address,
     resolve_peer_address,
     source_address,
     tcp_address,
+    unknown_host_text,
 )
 from netpart.launch.control.framing import REFUSAL, GarbledMessage, pack_message, printable_text, unpack_message
 from netpart.launch.control.process_limits import check_process_limits
@@ -62,12 +66,15 @@ def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
     """Serve as one worker of the run at ``invitation.address`` until the run ends; ``say`` receives progress messages
     for the user.
 
-    Raises NetpartError if no coordinator answers or the run cannot use this worker, WorkerFailed if the run ends early.
-    If the coordinator is lost, the process ends at once with exit code 1.
+    Raises ConfigError if this host cannot listen where it should, NetpartError if no coordinator answers or the run
+    cannot use this worker, WorkerFailed if the run ends early. If the coordinator is lost, the process ends at once
+    with exit code 1.
     """
     invitation = replace(invitation, address=resolve_peer_address(invitation.address, "--join"))
-    given = resolve_bind_address(invitation.listen, "--listen", free=True) if invitation.listen else ""
+    given = _checked_listen(invitation) if invitation.listen else ""
     say(f"joining {invitation.address}")
+    if unknown := unknown_host_text(invitation.address):
+        say(f"note: {unknown}; waiting up to {invitation.wait:g} s, as it may become known")
     with zmq.Context() as context:
         rank, ticket = request_seat(context, invitation)
         listen = given or tcp_address(_own_address(invitation.address), ANY_PORT)
@@ -75,6 +82,20 @@ def join_run(invitation: Invitation, say: Callable[[str], None]) -> None:
         if not _play_joined_worker(context, invitation, rank, ticket, listen):
             raise WorkerFailed(f"worker {rank}: the run ended early; its coordinator at {invitation.address} says why")
     say(f"worker {rank}: finished")
+
+
+def _checked_listen(invitation: Invitation) -> str:
+    """The address of ``invitation.listen`` with a numeric host.
+
+    Raises ConfigError if this host cannot listen there, and for a loopback address if the run is not at one: then its
+    workers may be on other hosts, which could not reach this one.
+    """
+    listen = resolve_bind_address(invitation.listen, "--listen", free=True)
+    if is_loopback_address(listen) and not is_loopback_address(invitation.address):
+        host, _ = host_and_port(listen, "--listen", free=True)
+        raise ConfigError("--listen", "an address that the hosts of the run reach", host, f"omit it, or {FAR}")
+    check_listen_address(listen, "--listen")
+    return listen
 
 
 def _play_joined_worker(
@@ -144,14 +165,21 @@ def _await_answer(door: zmq.Socket[bytes], link: LinkMonitor, invitation: Invita
                 f"{invitation.address}: expected a coordinator with this token, got one that does not accept it; {hint}"
             )
         if monotonic() > until:
-            hint = "is the run started, with --listen at this address, and can this host reach it?"
-            raise NetpartError(
-                f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none; {hint}"
-            )
+            raise _silence_error(invitation)
     answer = unpack_message(door.recv_multipart())
     if answer.WhichOneof("message") != "joined":
         raise GarbledMessage(f"{invitation.address}: expected an answer, got another message")
     return answer.joined
+
+
+def _silence_error(invitation: Invitation) -> NetpartError:
+    """The error for a run that does not answer in time, or whose host is not known."""
+    unknown = unknown_host_text(invitation.address)
+    hint = "is the run started, with --listen at this address, and can this host reach it?"
+    return NetpartError(
+        f"{invitation.address}: expected an answer within {invitation.wait:g} s, got none;"
+        f" {f'{unknown}; check its name' if unknown else hint}"
+    )
 
 
 def _own_address(address: str) -> str:

@@ -57,7 +57,7 @@ def run_member(
         try:
             transport = connect(welcome)
         except Exception as error:
-            _tell_failure(control, error, log)
+            _tell_failure(control, error, log, away)
             return False
         control.status.refused = transport.refused
         with transport:
@@ -95,7 +95,7 @@ def _prepare_and_play(
         _tell_failure(control, NetpartError("interrupted on its host"), log)
         raise
     except Exception as error:
-        _tell_failure(control, error, log)
+        _tell_failure(control, error, log, away)
         return False
     finally:
         # Nothing but this abort ends work on the GPU that waits for a rank that is gone.
@@ -125,14 +125,17 @@ def _tell_finish(control: ControlClient, loop: WorkerLoop) -> None:
     loop.player.doing = "waiting for the other workers to finish"
 
 
-def _tell_failure(control: ControlClient, error: Exception, log: TextIO) -> None:
-    """Report what went wrong and where. The traceback of an unforeseen error goes to this worker's log."""
+def _tell_failure(control: ControlClient, error: Exception, log: TextIO, away: RemoteHost | None = None) -> None:
+    """Report what went wrong and where. The traceback of an unforeseen error goes to this worker's log; other errors
+    only if it is ``away``, where its user does not see the coordinator."""
     import traceback
 
     error = find_shortage(error) or error
     if not isinstance(error, NetpartError):
         traceback.print_exception(error, file=log)
         log.flush()
+    elif away is not None:
+        print(f"note: worker {control.rank} has failed: {error}", file=log, flush=True)
     message = ControlProto()
     status = control.status
     message.failed.rank = control.rank

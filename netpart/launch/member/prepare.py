@@ -62,6 +62,7 @@ def prepare_loop(
     played = ", ".join(f"{len(p.instructions)} instructions in {phase}" for phase, p in program.phases.items())
     print(f"worker {rank}: {played}; {bytes_text(player.machine.memory_bytes)} on {place}", file=log, flush=True)
     memory = player.machine.memory_bytes + (loop.averages.averaging.nbytes if loop.averages else 0)
+    control.status.doing = _override_doing(control.status.doing, f"listening at {listen}")
     ready = ReadyProto(rank=rank, address=transport.bind(listen), memory_bytes=memory, device=place)
     ready.threads = kernel_threads(os.environ)
     ready.seal = transport.cipher

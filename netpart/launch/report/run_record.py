@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from netpart.checkpoint.steps import best_file
-from netpart.errors import DataError, NetpartError, os_error_text
+from netpart.errors import ConfigError, DataError, os_error_text
 from netpart.graph.judged_metrics import BEST, STOP
 from netpart.launch.report.events import Event, Halted, Judged, Listener, Measured, Saved, Staleness, Started, Updated
 from netpart.launch.report.workspace import refuse_removal
@@ -23,7 +23,7 @@ class RunRecord:
     """Recorder of every event, which it passes on. No other run can use the workspace until ``close``.
 
     A run resumed at step ``first_step`` keeps the lines up to that step; a new run starts a new file. Raises
-    NetpartError for a workspace that cannot be written, or that another run is using.
+    ConfigError for a workspace that cannot be written, or that another run is using.
     """
 
     def __init__(self, workspace: Path, listener: Listener | None, first_step: int = 0, resumed: bool = False) -> None:
@@ -157,13 +157,13 @@ def _open_exclusively(path: Path) -> TextIO:
     except OSError as error:
         got = os_error_text(error)
         hint = "name another one with --workspace or cluster.workspace"
-        raise NetpartError(f"workspace {path.parent}: expected a folder to write to, got {got}; {hint}") from error
+        raise ConfigError(f"workspace {path.parent}", "a folder to write to", got, hint) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
         hint = "wait for it, or name another one with --workspace"
-        raise NetpartError(f"workspace {path.parent}: expected no other run in it, got one; {hint}") from None
+        raise ConfigError(f"workspace {path.parent}", "no other run in it", "one", hint) from None
     except OSError:
         pass  # a file system without locks: two runs in one workspace are not detected
     return file

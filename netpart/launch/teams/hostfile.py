@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netpart.errors import ConfigError, NetpartError, os_error_text
+from netpart.errors import ConfigError, os_error_text
 from netpart.files import read_file
 from netpart.launch.control import address
 from netpart.launch.control.address import ANY_PORT, is_loopback, tcp_address
@@ -44,7 +44,7 @@ def remote_control_address(path: Path) -> str:
 def common_source_address(hosts: list[str]) -> str:
     """The one address of this host at which all of ``hosts`` reach it; loopback if they are all this host.
 
-    Raises NetpartError for an unknown host, ConfigError if different hosts are reached from different addresses.
+    Raises ConfigError for an unknown host, and if different hosts are reached from different addresses.
     """
     found = {way for host in hosts if not is_loopback(way := require_source_address(host))}
     if len(found) > 1:
@@ -54,8 +54,8 @@ def common_source_address(hosts: list[str]) -> str:
 
 
 def require_source_address(host: str) -> str:
-    """The address of this host from which packets to ``host`` would leave. Raises NetpartError if there is no route."""
+    """The address of this host from which packets to ``host`` would leave. Raises ConfigError if there is no route."""
     try:
         return address.source_address(host)
     except OSError as error:
-        raise NetpartError(f"host {host}: expected to be reachable, got {error}; check its name") from None
+        raise ConfigError(f"host {host}", "to be reachable", str(error), "check its name") from None

@@ -11,6 +11,7 @@
 
 The first row whose rank is set is used; for torchrun's, also MASTER_ADDR must be set, since RANK is a common name. With
 mpirun inside a Slurm job both are set, and mpirun's values are the right ones; so are torchrun's inside any of them.
+Rank 0 listens at MASTER_PORT, or at port 20000 + SLURM_JOB_ID mod 10000.
 """
 
 from __future__ import annotations
@@ -63,12 +64,16 @@ LAUNCHERS = (
 
 @dataclass(frozen=True)
 class LaunchedRank:
-    """The identity of a process: ``rank`` of ``size`` (None: unknown); all ranks meet at ``meet`` ("": unknown)."""
+    """The identity of a process: ``rank`` of ``size`` (None: unknown); all ranks meet at ``meet`` ("": unknown).
+
+    ``source`` is the variable that ``meet`` comes from, or the one that is missing for it.
+    """
 
     launcher: str
     rank: int
     size: int | None
     meet: str
+    source: str = MEET
 
 
 def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
@@ -83,17 +88,18 @@ def find_launched_rank(environment: Mapping[str, str]) -> LaunchedRank | None:
             if size is not None and rank >= size:
                 hint = "start every process with one launcher, or unset both"
                 raise ConfigError(launcher.rank, f"a rank below {launcher.size}, {size}", str(rank), hint)
-            return LaunchedRank(
-                launcher.name, rank, size, environment.get(MEET) or _rendezvous_address(environment, launcher)
-            )
+            return LaunchedRank(launcher.name, rank, size, *_rendezvous_address(environment, launcher))
     return None
 
 
-def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariables) -> str:
-    """The address of rank 0 from the launcher's variables; "" if they do not have it."""
-    if not launcher.host or launcher.host not in environment:
-        return ""
-    return tcp_address(environment[launcher.host], _rendezvous_port(environment, launcher))
+def _rendezvous_address(environment: Mapping[str, str], launcher: LauncherVariables) -> tuple[str, str]:
+    """The address of rank 0, "" if it is unknown, and the variable that it comes from or that is missing for it."""
+    if environment.get(MEET) or not environment.get(launcher.host):
+        return environment.get(MEET, ""), MEET
+    if launcher.port and launcher.port not in environment:
+        return "", launcher.port
+    address = tcp_address(environment[launcher.host], _rendezvous_port(environment, launcher))
+    return address, launcher.port or launcher.host
 
 
 def _rendezvous_port(environment: Mapping[str, str], launcher: LauncherVariables) -> int:
@@ -121,11 +127,25 @@ def require_launched_rank(environment: Mapping[str, str]) -> LaunchedRank:
     variable."""
     adopted = find_launched_rank(environment)
     if adopted is None:
-        names = ", ".join(launcher.rank for launcher in LAUNCHERS)
-        hint = "start every process with mpirun, srun or as an indexed Job"
-        raise ConfigError("--launcher env", f"one of {names} in the environment", "none", hint)
+        raise _unlaunched_error(environment)
     if not adopted.meet:
-        hint = "set it to an address of the host of rank 0, tcp://HOST:PORT, the same for all"
-        raise ConfigError("--launcher env", f"{MEET} in the environment", "none", hint)
-    host_and_port(adopted.meet, MEET)
+        what = (
+            "an address of the host of rank 0, tcp://HOST:PORT"
+            if adopted.source == MEET
+            else "a free port of the host of rank 0"
+        )
+        hint = f"set it to {what}, the same for all"
+        raise ConfigError("--launcher env", f"{adopted.source} in the environment", "none", hint)
+    host_and_port(adopted.meet, adopted.source)
     return adopted
+
+
+def _unlaunched_error(environment: Mapping[str, str]) -> ConfigError:
+    """The error for an environment that is no launcher's: the variable that is missing for the rank that it has."""
+    for launcher in LAUNCHERS:
+        if launcher.rank in environment:
+            hint = f"set {launcher.host} and {launcher.port} to where rank 0 listens, the same for all"
+            return ConfigError("--launcher env", f"{launcher.host} with {launcher.rank}", "none", hint)
+    names = ", ".join(launcher.rank for launcher in LAUNCHERS)
+    hint = "start every process with mpirun, srun or as an indexed Job"
+    return ConfigError("--launcher env", f"one of {names} in the environment", "none", hint)

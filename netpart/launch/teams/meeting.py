@@ -59,6 +59,7 @@ class JoinTeam(OpenSeats, ProcessTeam):
         self.open_seats(range(self.workers, workers))
         self.here = local_address() if self.workers else ""
         self.start_seconds = meeting.wait
+        self.absence = f"expected to join {meeting.listen} within {{}} (--wait), did not"
         self.absent_hint = "run `netpart worker` on its host, or look at its output"
 
     def control_address(self) -> str:

@@ -42,7 +42,7 @@ class MpiTeam(Team):
     """``workers`` ranks, on ``hosts`` (a host file) or on this host; their logs are ``log_folder``/worker-N.log.
 
     Each computes on ``threads`` threads; 0 is a share of its host's cores, determined on that host. ``start`` raises
-    NetpartError if mpiexec or mpi4py is missing.
+    ConfigError if mpiexec or mpi4py is missing.
     """
 
     parting_seconds = 0.0

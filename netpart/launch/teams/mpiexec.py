@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError
 
 INSTALL = "pip install 'netpart[mpi]'"
 
@@ -16,14 +16,14 @@ INSTALL = "pip install 'netpart[mpi]'"
 def find_mpiexec() -> str:
     """The path of mpiexec: in the folder of this python, where the MPICH wheel installs it, or else in PATH.
 
-    Raises NetpartError if mpiexec or mpi4py is missing.
+    Raises ConfigError if mpiexec or mpi4py is missing.
     """
     if find_spec("mpi4py") is None:
-        raise NetpartError(f"launcher mpi: expected mpi4py installed for {sys.executable}, got none; {INSTALL}")
+        raise ConfigError("launcher mpi", f"mpi4py installed for {sys.executable}", "none", INSTALL)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     found = shutil.which("mpiexec", path=path)
     if found is None:
-        raise NetpartError(f"launcher mpi: expected mpiexec next to {sys.executable} or in PATH, got none; {INSTALL}")
+        raise ConfigError("launcher mpi", f"mpiexec next to {sys.executable} or in PATH", "none", INSTALL)
     return found
 
 

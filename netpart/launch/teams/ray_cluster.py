@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
 from contextlib import suppress
 from secrets import token_hex
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
 from netpart.choices import AUTO
-from netpart.errors import NetpartError, clip_text, os_error_text
+from netpart.errors import ConfigError, NetpartError, ThreadLeft, clip_text, os_error_text
 from netpart.launch.control.placement import CPUS, GPUS, MEMORY, ClusterPlacement, misfit_text
 
 ADDRESS, USAGE = "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"
@@ -33,6 +34,8 @@ END_SECONDS = 0.5
 ends all others with the connection."""
 NOTICE_SECONDS = 2.0
 """After this time without room in the cluster the user is told why."""
+NEVER = "The actor never ran"
+"""How a line of Ray begins that follows the reason and only says that an actor did not start."""
 ADVICE = re.compile(r" Some common causes include| The task may or may not")
 """What follows the reason in Ray's messages."""
 REASON = 400
@@ -141,19 +144,19 @@ class RayCluster:
 
 def actor_end_text(error: BaseException) -> str:
     """Why an actor did not return, in Ray's words: the last line of its message, without the advice that follows."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in map(str.strip, str(error).splitlines()) if line and not line.startswith(NEVER)]
     text = ADVICE.split(lines[-1] if lines else type(error).__name__)[0]
     return clip_text(text.rstrip(". "), REASON)
 
 
 def _import_ray() -> Any:
-    """The package. Raises NetpartError if it is missing."""
+    """The package. Raises ConfigError if it is missing."""
     os.environ.setdefault(USAGE, "0")  # else a cluster that is started here reports its use to Ray's makers
     try:
         import ray
         import ray.util
     except ImportError as error:
-        raise NetpartError(f"--launcher ray: expected Ray, got {error}; `pip install 'netpart[ray]'`") from error
+        raise ConfigError("--launcher ray", "Ray", str(error), "`pip install 'netpart[ray]'`") from error
     return ray
 
 
@@ -179,8 +182,16 @@ def _connect(ray: Any) -> None:
         known = address if address != AUTO else "the cluster that was started last on this host"
         got = " ".join(str(failure[0]).split()) if failure else f"no answer of {known} within {INIT_SECONDS:g} s"
         hint = f"start one with `ray start --head`, or set {ADDRESS}=HOST:PORT; see docs/clusters.md"
-        raise NetpartError(f"--launcher ray: expected a Ray cluster, got: {clip_text(got, REASON)}; {hint}")
+        kind = NetpartError if failure else ThreadLeft
+        raise kind(f"--launcher ray: expected a Ray cluster, got: {clip_text(got, REASON)}; {hint}")
+    _restore_handler()
     _silence_raylets(ray)
+
+
+def _restore_handler() -> None:
+    """Set Python's handler of SIGTERM again. Ray has replaced it by one that prints the stack before it calls it."""
+    if current_thread() is main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _silence_raylets(ray: Any) -> None:
@@ -193,13 +204,19 @@ def _silence_raylets(ray: Any) -> None:
 
 
 def _check_head(address: str) -> None:
-    """Raise NetpartError if nothing listens at ``address``: Ray itself would try for a minute or longer."""
+    """Raise NetpartError if nothing listens at ``address``: Ray itself would try for a minute or longer.
+
+    Raises ConfigError for an address that is none, or not of a cluster that is there already.
+    """
     if address.startswith(CLIENT):
         hint = "start this command on a node of the cluster, for instance with `ray job submit`"
-        raise NetpartError(f"{ADDRESS}: expected HOST:PORT of a cluster that this host is in, got {address}; {hint}")
+        raise ConfigError(ADDRESS, "HOST:PORT of a cluster that this host is in", address, hint)
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        return  # auto and local, which Ray resolves
+    if address == AUTO:
+        return
+    if not host or not port.isdecimal():  # also "local", with which Ray would start a cluster of its own
+        hint = "unset it, or start a cluster with `ray start --head`"
+        raise ConfigError(ADDRESS, f"HOST:PORT or {AUTO}", address, hint)
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:

@@ -19,12 +19,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from netpart.choices import AUTO, CPU, CUDA
+from netpart.choices import AES_GCM, AUTO, CPU, CUDA
 from netpart.errors import ConfigError, NetpartError, WorkerFailed
 from netpart.graph.partition import Partition
 from netpart.launch.control.address import ANY_PORT, tcp_address
 from netpart.launch.control.cores import HERE
 from netpart.launch.control.placement import GPUS, worker_bundle
+from netpart.launch.control.seal_choice import UNSEALED, SealChoice
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.token import VARIABLE
 from netpart.launch.control.worker_devices import assign_devices, requested_places
@@ -33,7 +34,7 @@ from netpart.launch.teams.open_seats import OpenSeats
 from netpart.launch.teams.ray_cluster import RayCluster, actor_end_text
 from netpart.launch.teams.ray_seat import RaySeat
 from netpart.launch.teams.team import TeamPlan
-from netpart.plan.price.worker_memory import forecast_memory
+from netpart.plan.price.worker_memory import LinkMemory, forecast_memory
 from netpart.resources import installed_version
 from netpart.units import ranges_text
 
@@ -49,9 +50,10 @@ class RayTeam(OpenSeats):
     def __init__(self, plan: TeamPlan) -> None:
         assert plan.partition is not None, "run._team_plan gives it"
         self.plan = plan
-        self.bundles = worker_bundles(plan.partition, plan.threads)
+        self.bundles = worker_bundles(plan.partition, plan.threads, plan.seal)
         self.open_seats(range(plan.size))
         self.start_seconds = plan.placement.wait
+        self.absence = "expected to join within {} (--wait), did not"
         self.absent_hint = "see `ray list actors`, or raise --wait"
         self.cluster: RayCluster | None = None
         self.nodes = [""] * plan.size
@@ -110,7 +112,7 @@ class RayTeam(OpenSeats):
             if not place.done():
                 raise WorkerFailed(f"{where}: expected to be started, got no answer; {self.absent_hint}")
             if error := place.exception():
-                hint = "is netpart installed there, in the Python of Ray?"
+                hint = "`ray logs` has more; netpart must be installed there, in the Python that started Ray"
                 raise WorkerFailed(f"{where}: expected to be started, got: {actor_end_text(error)}; {hint}")
             version, _, self.logs[rank] = place.result()
             if version != own:
@@ -186,14 +188,17 @@ class RayTeam(OpenSeats):
             self.bell = -1
 
 
-def worker_bundles(partition: Partition, threads: int) -> list[dict[str, float]]:
-    """What each rank reserves. Raises ConfigError for numbers of GPUs: Ray chooses which GPU a worker has."""
+def worker_bundles(partition: Partition, threads: int, seal: SealChoice = UNSEALED) -> list[dict[str, float]]:
+    """What each rank reserves, for tensors through ZeroMQ that are sealed by ``seal``.
+
+    Raises ConfigError for numbers of GPUs: Ray chooses which GPU a worker has.
+    """
     places = requested_places(partition.job)
     for place in places:
         if place not in (AUTO, CPU, CUDA):
             hint = "Ray gives each worker a GPU of its own: use --device cuda"
             raise ConfigError("--device", "cuda, cpu or auto with --launcher ray", place, hint)
-    memory = forecast_memory(partition)
+    memory = forecast_memory(partition, LinkMemory(slots=False, opens=seal.cipher == AES_GCM))
     devices = assign_devices(places, partition.cluster)
     return [worker_bundle(threads, device == CUDA, memory[rank]) for rank, device in enumerate(devices)]
 

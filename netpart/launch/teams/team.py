@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import zmq
 
 from netpart.launch.control.placement import PLACEMENT, ClusterPlacement
+from netpart.launch.control.seal_choice import UNSEALED, SealChoice
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.signals import defer_signals
 from netpart.launch.report.events import Invited
@@ -23,20 +24,23 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 """How long a worker may take to introduce itself."""
+ABSENCE = "did not connect within {} of its start"
+"""What a worker that did not introduce itself has not done, with a place for the time."""
 
 
 class Team(ABC):
     """Started workers. Leaving the context ends them all and removes everything that the team has created.
 
     ``parting_seconds`` is how long they have to end by themselves after a failure: 0 if they can be killed.
-    ``start_seconds`` is how long they may take to introduce themselves. ``absent_hint`` is advice for the user about
-    one that did not. ``here`` is the address at which the workers of this host reach the coordinator; "" for the same
-    as all others.
+    ``start_seconds`` is how long they may take to introduce themselves. ``absence`` is what one that did not has not
+    done, and ``absent_hint`` is advice for the user. ``here`` is the address at which the workers of this host reach
+    the coordinator; "" for the same as all others.
     """
 
     parting_seconds: float
     start_seconds: float = START_SECONDS
     absent_hint: str = "look at its log"
+    absence: str = ABSENCE
     here: str = ""
 
     def control_address(self) -> str:
@@ -114,7 +118,7 @@ class TeamPlan(NamedTuple):
     ``context`` is the coordinator's. Each process computes on ``threads`` threads (0: a share of the cores). Workers of
     other hosts come to ``meeting``, or are started on the hosts of the host file ``hosts``, or by Ray according to
     ``placement``. ``partition`` is what they will compute; ``folder`` is where relative data paths of the job start.
-    ``say`` receives texts for the user while the team starts.
+    ``say`` receives texts for the user while the team starts. ``seal`` is how links are sealed.
     """
 
     size: int
@@ -127,6 +131,7 @@ class TeamPlan(NamedTuple):
     partition: Partition | None = None
     folder: Path | None = None
     say: Callable[[str], None] = lambda text: None
+    seal: SealChoice = UNSEALED
 
 
 TeamMaker = Callable[[TeamPlan], Team]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from netpart.graph.graph import Graph, Part
 from netpart.graph.partition import Partition
 from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.kernel_choice import job_kernel_class
-from netpart.program.messages.wire_memory import wire_bytes
+from netpart.program.messages.wire_memory import opened_bytes, wire_bytes
 from netpart.program.program import WorkerProgram
 from netpart.program.server import compile_server
 from netpart.program.worker_shape import WorkerShape, find_equal_workers
@@ -19,9 +20,21 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.updaters import build_updater
 
 
-def program_memory(program: WorkerProgram, job: JobProto) -> int:
+class LinkMemory(NamedTuple):
+    """For what a transport takes memory: ``slots`` of each channel, or frames; ``opens``: frames that are decrypted."""
+
+    slots: bool
+    opens: bool
+
+
+SHARED_MEMORY = LinkMemory(slots=True, opens=False)
+"""That of workers on one host."""
+
+
+def program_memory(program: WorkerProgram, job: JobProto, links: LinkMemory = SHARED_MEMORY) -> int:
     """Bytes of the buffers of a worker of ``job``, of the workspace of its kernels, and of messages in flight."""
-    return program.total_bytes + workspace_bytes(program, job) + wire_bytes(program, slots=True)
+    messages = wire_bytes(program, links.slots) + (opened_bytes(program) if links.opens else 0)
+    return program.total_bytes + workspace_bytes(program, job) + messages
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class ModelledWorker:
         return {ours.index: theirs for ours, theirs in pairs}
 
 
-def model_workers(partition: Partition, slots: int) -> Iterator[ModelledWorker]:
+def model_workers(partition: Partition, slots: int, links: LinkMemory = SHARED_MEMORY) -> Iterator[ModelledWorker]:
     """All workers of a group, in order; of those of equal shape only the first is compiled."""
     kernels = job_kernel_class(partition.job)
     known: dict[Hashable, ModelledWorker] = {}
@@ -49,18 +62,20 @@ def model_workers(partition: Partition, slots: int) -> Iterator[ModelledWorker]:
         first = known.get(shape.key)
         if first is None:
             program = compile_worker(partition, shape.worker, slots, kernels=kernels)
-            first = known[shape.key] = ModelledWorker(shape, shape, program, program_memory(program, partition.job))
+            memory = program_memory(program, partition.job, links)
+            first = known[shape.key] = ModelledWorker(shape, shape, program, memory)
         yield replace(first, shape=shape)
 
 
-def forecast_memory(partition: Partition) -> list[int]:
+def forecast_memory(partition: Partition, links: LinkMemory = SHARED_MEMORY) -> list[int]:
     """The memory of every rank of a run, in bytes: of the workers of all groups, then of the servers.
 
-    A worker's is what `netpart check` shows, except with servers: then those keep the updater's state.
+    A worker's is what `netpart check` shows for shared memory, except with servers: then those keep the updater's
+    state. ``links`` are those of another transport.
     """
     slots = len(build_updater(partition.job.updater).states)
-    found = [model.memory for model in model_workers(partition, 0 if partition.servers else slots)]
+    found = [model.memory for model in model_workers(partition, 0 if partition.servers else slots, links)]
     servers = range(len(found), partition.workers)
-    found += [program_memory(compile_server(partition, number, slots), partition.job) for number in servers]
+    found += [program_memory(compile_server(partition, number, slots), partition.job, links) for number in servers]
     cluster = partition.cluster
     return [found[cluster.number_in_group(rank)] for rank in range(cluster.size)]

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.control.address import (
+    check_listen_address,
     host_and_port,
+    is_loopback_address,
     numeric_host,
     resolve_bind_address,
     resolve_peer_address,
     source_address,
     tcp_address,
+    unknown_host_text,
 )
 
 
@@ -38,6 +41,7 @@ def test_host_and_port(address: str, host: str, port: str) -> None:
         ("::1", "tcp://[::1]:5555"), ("[::1]:5555", "tcp://[::1]:5555"), ("tcp://::1:5555", "tcp://[::1]:5555"),
         ("fe80::1%eth0", "tcp://[fe80::1%eth0]:5555"), ("tcp://::1", "tcp://[::1]:5555"),
         ("tcp://fe80::1%eth0:99", "tcp://[fe80::1%eth0]:99"), ("tcp://[fd00::2]", "tcp://[fd00::2]:5555"),
+        ("tcp://10.0.0.1", "tcp://10.0.0.1:PORT, with a port"), ("tcp://node1", "tcp://node1:PORT, with a port"),
     ],
 )  # fmt: skip
 def test_who_leaves_out_brackets_is_told_how_to_write_it(address: str, meant: str) -> None:
@@ -109,8 +113,32 @@ def test_a_name_that_nobody_knows_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     assert resolve_peer_address("tcp://pod-0.job:5", "F") == "tcp://pod-0.job:5"
-    with pytest.raises(NetpartError, match="F: expected a host that is known, got Name or service not known for pod-0"):
+    with pytest.raises(ConfigError, match="F: expected a host that is known, got Name or service not known for pod-0"):
         resolve_bind_address("tcp://pod-0.job:5", "F")
+    assert unknown_host_text("tcp://pod-0.job:5") == "pod-0.job is not a known host: name or service not known"
+    assert not is_loopback_address("tcp://pod-0.job:5")
+
+
+def test_where_a_run_is_not() -> None:
+    with pytest.raises(
+        ConfigError, match=r"F: expected a port .* got 0 in tcp://10.0.0.1:0; use the port of the run's"
+    ):
+        resolve_peer_address("tcp://10.0.0.1:0", "F")
+    with pytest.raises(ConfigError, match=r"F: expected the address of one host, got 0.0.0.0; use the address of the"):
+        resolve_peer_address("tcp://0.0.0.0:5", "F")
+    assert unknown_host_text("tcp://10.0.0.1:5") == ""
+
+
+def test_where_this_host_cannot_listen() -> None:
+    with pytest.raises(
+        ConfigError, match=r"F: expected tcp://198.51.100.7:5 to be usable, got .*; use an address of this"
+    ):
+        check_listen_address("tcp://198.51.100.7:5", "F")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=f"F: expected {taken} to be usable, got .*; use a free port"):
+            check_listen_address(taken, "F")
+    check_listen_address("tcp://127.0.0.1:*", "F")
 
 
 def test_the_way_to_oneself() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netpart.errors import ConfigError
-from netpart.launch.control.token import RunToken, find_token, parse_token, write_token_file
+from netpart.launch.control.token import RUN_HINT, RunToken, find_token, parse_token, write_token_file
 
 TOKEN, DRAWN = RunToken(bytes(range(16))), RunToken(bytes(range(16)), bytes(range(32)))
 
@@ -53,5 +53,24 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected a file with the run's token, got nothing there; the run prints"):
+    with pytest.raises(
+        ConfigError, match="expected a file with the run's token, got nothing there; make one: `openssl"
+    ):
         find_token({}, tmp_path / "token")
+    with pytest.raises(ConfigError, match="got nothing there; use the token of the run"):
+        find_token({}, tmp_path / "token", RUN_HINT)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_command_that_printed_no_token(text: str) -> None:
+    with pytest.raises(
+        ConfigError, match="expected the run's token, got an empty text; did the command that prints it"
+    ):
+        find_token({"NETPART_TOKEN": text})
+
+
+@pytest.mark.parametrize("text", ["", "abcd", "secret"])
+def test_who_joins_is_not_told_to_make_one(text: str) -> None:
+    with pytest.raises(ConfigError, match="use the token of the run") as caught:
+        find_token({"NETPART_TOKEN": text}, hint=RUN_HINT)
+    assert "openssl" not in str(caught.value)

@@ -11,6 +11,7 @@ from netpart.launch.coordinator.blame import Blame
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.teams.processes import ProcessTeam
 from netpart.proto.cluster import Cluster
+from netpart.proto.control_pb2 import FailedProto
 
 
 def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:
@@ -30,3 +31,11 @@ def test_a_death_that_shows_late_is_waited_for(tmp_path: Path) -> None:
             assert "SIGKILL" in how
         finally:
             team.kill()
+
+
+def test_a_worker_is_named_once(tmp_path: Path) -> None:
+    members = [MemberRecord(0), MemberRecord(1)]
+    failed = FailedProto(rank=1, doing="listening at tcp://10.9.9.9:7", message="rank 1: expected that to be usable")
+    failed.kind = "TransportError"
+    error = Blame(members, Cluster(2), ProcessTeam(2, tmp_path)).failure(members[1], failed)
+    assert str(error) == "worker 1: before step 0, listening at tcp://10.9.9.9:7: expected that to be usable"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from netpart.launch.coordinator.watchdog import SILENT_SECONDS, FailureVerdict, MemberRecord, Watchdog, describe_moment
+from netpart.launch.teams.meeting import JoinTeam, Meeting
 from netpart.launch.teams.team import START_SECONDS
 from netpart.proto.control_pb2 import BeatProto
 
@@ -116,6 +119,16 @@ def test_all_that_never_come_are_named_at_once() -> None:
     assert [watch.look(now, {}, lambda rank: False) for now in (1.4, 2.8, 4.2, 5.0)] == [None] * 4
     text = "did not connect within 5 s of its start, nor did 2 and 3; call them"
     assert watch.look(5.5, {}, lambda rank: False) == FailureVerdict(0, text)
+
+
+def test_one_that_others_start_is_told_where_it_was_expected(tmp_path: Path) -> None:
+    team = JoinTeam(2, Meeting("tcp://127.0.0.1:5555", wait=2.0), tmp_path)
+    watch = Watchdog([MemberRecord(0)], PATIENCE, 0.0, team.start_seconds, team.absent_hint, team.absence)
+    watch.looked = 3.5
+    text = "expected to join tcp://127.0.0.1:5555 within 2 s (--wait), did not; run `netpart worker` on its host"
+    found = watch.look(3.5, {}, lambda rank: False)
+    assert found is not None
+    assert found.text.startswith(text)
 
 
 def test_places_in_words() -> None:

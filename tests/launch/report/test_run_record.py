@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import DataError, NetpartError
+from netpart.errors import ConfigError, DataError
 from netpart.launch.report.events import Event, Measured, Saved, Staleness, Updated
 from netpart.launch.report.run_record import RunRecord
 from netpart.worker.server_player import AppliedUpdate
@@ -59,7 +59,7 @@ def test_a_new_run_starts_anew(tmp_path: Path) -> None:
 def test_a_workspace_has_one_run(tmp_path: Path) -> None:
     notes = RunRecord(tmp_path, None)
     notes.hear(measured(1))
-    with pytest.raises(NetpartError, match="expected no other run in it, got one; wait for it, or name another one"):
+    with pytest.raises(ConfigError, match="expected no other run in it, got one; wait for it, or name another one"):
         RunRecord(tmp_path, None)
     notes.close()
     assert noted(tmp_path) == [1]
@@ -68,7 +68,7 @@ def test_a_workspace_has_one_run(tmp_path: Path) -> None:
 
 def test_a_workspace_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(NetpartError, match=r"workspace .*file: expected a folder to write to, got .*; name another"):
+    with pytest.raises(ConfigError, match=r"workspace .*file: expected a folder to write to, got .*; name another"):
         RunRecord(tmp_path / "file", None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.teams import hostfile
 
 
@@ -59,5 +59,5 @@ def test_a_host_nobody_knows_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror("Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(NetpartError, match="host node9: expected to be reachable, got Name or service not known"):
+    with pytest.raises(ConfigError, match="host node9: expected to be reachable, got Name or service not known"):
         hostfile.require_source_address("node9")

@@ -12,7 +12,7 @@ from time import monotonic
 
 import pytest
 
-from netpart.errors import ConfigError, NetpartError
+from netpart.errors import ConfigError
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.token import RunToken
 from netpart.launch.run import run_job
@@ -102,14 +102,14 @@ def test_mpiexec_beside_this_python_comes_first(tmp_path: Path, monkeypatch: pyt
     assert mpiexec.find_mpiexec() == str(tmp_path / "elsewhere" / "mpiexec")
     (tmp_path / "elsewhere" / "mpiexec").unlink()
     with pytest.raises(
-        NetpartError, match=r"expected mpiexec next to .* in PATH, got none; pip install 'netpart\[mpi\]'"
+        ConfigError, match=r"expected mpiexec next to .* in PATH, got none; pip install 'netpart\[mpi\]'"
     ):
         mpiexec.find_mpiexec()
 
 
 def test_what_is_missing_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpiexec, "find_spec", lambda name: None)
-    with pytest.raises(NetpartError, match=r"expected mpi4py installed for .* pip install 'netpart\[mpi\]'"):
+    with pytest.raises(ConfigError, match=r"expected mpi4py installed for .* pip install 'netpart\[mpi\]'"):
         run_job(read_job(mlp(tmp_path)), 2, launcher="mpi", workspace=tmp_path / "run")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from netpart.errors import NetpartError
+from netpart.errors import ConfigError, NetpartError, ThreadLeft
 from netpart.launch.teams.ray_cluster import RayCluster, actor_end_text
 
 
@@ -55,6 +56,27 @@ def test_a_program_outside_of_the_cluster(silent_ray: SimpleNamespace, monkeypat
         RayCluster()
 
 
+@pytest.mark.parametrize("address", ["local", "10.0.0.1", "Auto"])
+def test_a_cluster_of_its_own_is_none(
+    silent_ray: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """With "local" Ray would start one, and leave a token in the user's home."""
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(
+        ConfigError, match=f"RAY_ADDRESS: expected HOST:PORT or auto, got {address}; unset it, or start"
+    ):
+        RayCluster()
+
+
+def test_the_handler_of_a_signal_is_set_again(silent_ray: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray replaces it beneath Python, by one that prints the stack."""
+    handlers = list[object]()
+    monkeypatch.setattr(signal, "signal", lambda number, handler: handlers.append((number, handler)))
+    silent_ray.init = lambda **options: None
+    RayCluster()
+    assert handlers == [(signal.SIGTERM, signal.getsignal(signal.SIGTERM))]
+
+
 def test_an_error_of_ray_is_one_line(silent_ray: SimpleNamespace) -> None:
     with pytest.raises(NetpartError) as caught:
         RayCluster()
@@ -67,7 +89,7 @@ def test_a_cluster_that_does_not_answer(silent_ray: SimpleNamespace, monkeypatch
     released = socket.socketpair()
     monkeypatch.setattr("netpart.launch.teams.ray_cluster.INIT_SECONDS", 0.1)
     silent_ray.init = lambda **options: released[0].recv(1)
-    with pytest.raises(NetpartError, match=r"got: no answer of the cluster that was started last on this host within"):
+    with pytest.raises(ThreadLeft, match=r"got: no answer of the cluster that was started last on this host within"):
         RayCluster()
     released[1].send(b".")
     for each in released:
@@ -78,3 +100,5 @@ def test_a_reason_has_no_advice() -> None:
     died = "The actor died.\n\tpid: 7\nThe actor is dead because its node has died. Some common causes include: (1)"
     assert actor_end_text(RuntimeError(died)) == "The actor is dead because its node has died"
     assert actor_end_text(RuntimeError()) == "RuntimeError"
+    never = "The actor died.\n\tip: 10.0.0.2\nThe node has no netpart.\nThe actor never ran - it was cancelled before"
+    assert actor_end_text(RuntimeError(never)) == "The node has no netpart"

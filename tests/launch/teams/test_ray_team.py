@@ -13,13 +13,14 @@ import zmq
 
 from netpart.errors import ConfigError, NetpartError, WorkerFailed
 from netpart.launch.control.placement import ClusterPlacement
+from netpart.launch.control.seal_choice import SealChoice
 from netpart.launch.control.seats import WorkerSeats
 from netpart.launch.control.token import RunToken
 from netpart.launch.teams import ray_team
 from netpart.launch.teams.exit_status import was_killed
 from netpart.launch.teams.team import TeamPlan
 from netpart.plan.partition import partition_by_scheme
-from netpart.plan.price.worker_memory import forecast_memory
+from netpart.plan.price.worker_memory import LinkMemory, forecast_memory
 from netpart.proto.control_pb2 import JoinProto
 from netpart.proto.reader import read_job
 from netpart.resources import installed_version
@@ -77,7 +78,17 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]) -> It
     job = read_job(mlp(tmp_path))
     cut = partition_by_scheme(job.proto, 3, job.folder)
     plan = TeamPlan(
-        3, tmp_path, zmq.Context.instance(), 2, None, None, ClusterPlacement("spread", 7), cut, tmp_path, said.append
+        3,
+        tmp_path,
+        zmq.Context.instance(),
+        2,
+        None,
+        None,
+        ClusterPlacement("spread", 7),
+        cut,
+        tmp_path,
+        said.append,
+        SealChoice("aes-256-gcm"),
     )
     with ray_team.ray_team(plan) as team:
         assert team.control_address() == "tcp://10.0.0.1:*"
@@ -94,7 +105,7 @@ def cluster(team: ray_team.RayTeam) -> StandIn:
 
 def test_it_reserves_what_check_forecasts(team: ray_team.RayTeam, cluster: StandIn, said: list[str]) -> None:
     assert team.plan.partition is not None
-    memory = forecast_memory(team.plan.partition)
+    memory = forecast_memory(team.plan.partition, LinkMemory(slots=False, opens=True))
     assert cluster.reserved == [*({"CPU": 2.0, "memory": n} for n in memory), ClusterPlacement("spread", 7)]
     assert said == [f"the coordinator listens at {CONTROL}; workers 0, 2 on node a; worker 1 on node b"]
 
@@ -123,9 +134,7 @@ def test_a_node_with_another_netpart_is_named(team: ray_team.RayTeam, monkeypatc
 def test_a_seat_that_cannot_start_is_named(team: ray_team.RayTeam) -> None:
     place = Future[Any]()
     place.set_exception(RuntimeError("a\nModuleNotFoundError: No module named 'netpart'"))
-    with pytest.raises(
-        WorkerFailed, match=r"got: ModuleNotFoundError: No module named 'netpart'; is netpart installed"
-    ):
+    with pytest.raises(WorkerFailed, match=r"got: ModuleNotFoundError: No module named 'netpart'; `ray logs` has more"):
         team.check_seats([place])
 
 
