@@ -25,7 +25,7 @@ def lasting(output: str) -> list[list[str]]:
 
 
 def test_the_page_shows_a_cut_and_all_schemes() -> None:
-    assert [len(lasting(output)) for _, output in SHOWN] == [1 + 8 + 1, 1 + 9 + 1]
+    assert [len(lasting(output)) for _, output in SHOWN] == [1 + 8 + 1, 1 + 10 + 1]
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
