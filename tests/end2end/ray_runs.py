@@ -119,3 +119,9 @@ def listens(port: int) -> bool:
     """True if a socket listens at a TCP port."""
     lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
     return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in lines)
+
+
+def losses(workspace: Path) -> list[dict[str, float]]:
+    """The metrics of a run, in order."""
+    lines = (workspace / "metrics.jsonl").read_text().splitlines()
+    return [record["metrics"] for line in lines if "metrics" in (record := json.loads(line))]

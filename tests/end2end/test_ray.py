@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -15,7 +14,7 @@ from time import monotonic
 
 import pytest
 
-from tests.end2end.ray_runs import FakeCluster, await_true, check_nothing_is_left, finish, processes
+from tests.end2end.ray_runs import FakeCluster, await_true, check_nothing_is_left, finish, losses, processes
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, Talk, check_the_same
 from tests.house.tree import ROOT
@@ -75,11 +74,6 @@ def test_three_nodes_train_what_one_host_trains(cluster: FakeCluster, tmp_path: 
     assert "tensors through ZeroMQ" in said
     check_the_same(conf, WORKERS, tmp_path / "run", summary)
     assert losses(tmp_path / "run") == losses(tmp_path / "local")
-
-
-def losses(workspace: Path) -> list[dict[str, float]]:
-    lines = (workspace / "metrics.jsonl").read_text().splitlines()
-    return [record["metrics"] for line in lines if "metrics" in (record := json.loads(line))]
 
 
 def test_ray_sets_the_threads(cluster: FakeCluster, tmp_path: Path) -> None:

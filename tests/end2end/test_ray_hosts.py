@@ -13,6 +13,7 @@ import pytest
 
 from tests.end2end.hosts import network
 from tests.end2end.ray_hosts import LONG, RAY, RayHosts
+from tests.end2end.ray_runs import losses
 from tests.end2end.running import SOON, mlp
 from tests.end2end.test_join import ENDLESS, NETPART, check_the_same
 
@@ -41,6 +42,7 @@ def test_three_hosts_train_what_one_trains(hosts: RayHosts, tmp_path: Path) -> N
     joined = re.findall(r"worker \d joined \(node (10\.77\.0\.\d) ", "".join(run.lines))
     assert sorted(joined) == hosts.addresses
     check_the_same(conf, 3, tmp_path / "run", summary)
+    assert losses(tmp_path / "run") == losses(tmp_path / "local")
 
 
 def test_a_link_that_breaks(hosts: RayHosts, tmp_path: Path) -> None:
