@@ -83,7 +83,8 @@ def test_lenet_is_drawn_under_every_scheme(netpart: Netpart) -> None:
 
     plain = drawn()
     assert drawn("--scheme", "naive") == plain
-    every = {name: drawn("--scheme", name.lower(), "--override") for name in SCHEMES.names()}
+    # OPTIMAL may be the cut of another scheme, if that is the best.
+    every = {name: drawn("--scheme", name.lower(), "--override") for name in SCHEMES.names() if name != "OPTIMAL"}
     assert plain not in every.values()
     assert len(set(every.values())) == len(every)
 
