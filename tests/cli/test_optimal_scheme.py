@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from netpart.cli.main import main
+from netpart.collectives.network import LinkCost
+from netpart.plan.optimal.optimal_scheme import _host_devices
+from netpart.plan.timings.host_figures import HostFigures, write_host_figures
 
 DEVICES = """cluster {
   device { name: "fast" count: 1 flops: 1e12 }
@@ -35,3 +38,13 @@ def test_verbs_take_the_plan(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     job = "graphs/mlp/column-row.conf"
     assert main([verb, job, "--workers", "2", "--override", "--scheme", "optimal", *options]) == 0
     assert capsys.readouterr().out
+
+
+def test_kept_figures_of_this_host_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the plan of `check` is the plan of `run`."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    write_host_figures(HostFigures(3e9, 4e9, links={"shm": LinkCost(1e-6, 1e-6, 5e9)}))
+    _host_devices.cache_clear()
+    found = _host_devices(1)
+    _host_devices.cache_clear()
+    assert (found.speeds, found.devices[0].streaming, found.link.bandwidth) == ([3e9], 4e9, 5e9)

@@ -15,7 +15,9 @@ from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import PlanSpace
 from netpart.plan.optimal.search_plans import PlanSearch
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
+from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.schemes.placing import Scheme
+from netpart.plan.timings.host_figures import read_host_figures
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Placement
 
@@ -55,5 +57,7 @@ def _search_scheme(job: bytes, workers: int, folder: Path | None) -> Scheme:
 
 @cache
 def _host_devices(workers: int) -> Devices:
-    """Workers of this host, measured once, so that one process makes one plan."""
-    return measure_devices(workers)
+    """Workers of this host by the figures that are kept for it, so that all verbs make one plan; without these measured
+    now, so that at least one process does."""
+    figures = read_host_figures()
+    return measure_devices(workers) if figures is None else figured_devices(workers, figures)
