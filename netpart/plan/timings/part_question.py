@@ -107,7 +107,11 @@ def _conf_digest(layer: Layer) -> str:
     if found is None and layer.is_input:
         return "-"
     if found is None:
-        named = (getattr(layer.conf, field).SerializeToString(deterministic=True) for field in type(layer).confs)
+        read = type(layer).confs
+        # Extensions are those of the type: others are refused when the job is read.
+        named = (
+            str(value).encode() for field, value in layer.conf.ListFields() if field.is_extension or field.name in read
+        )
         shapes = repr([spec.shape[1:] for spec in layer.inputs]).encode() if layer.is_loss else b""
         found = layer, blake2b(b"|".join([*named, shapes]), digest_size=6).hexdigest()
         _DIGESTS[id(layer)] = found
