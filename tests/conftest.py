@@ -17,11 +17,23 @@ from tests.thorough import THOROUGH, example_count
 for library in ("OMP", "OPENBLAS", "MKL"):  # read once, when numpy is first imported
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
+
+def _keep_figures() -> None:
+    """Keep figures of a host: a calibration beside other tests is disturbed, so that it repeats and keeps nothing."""
+    from netpart.choices import SHM, ZEROMQ
+    from netpart.collectives.network import LinkCost
+    from netpart.plan.timings.host_figures import HostFigures, write_host_figures
+
+    links = {transport: LinkCost(20e-6, 5e-6, 4e9) for transport in (SHM, ZEROMQ)}
+    write_host_figures(HostFigures(3e10, 1e10, links=links))
+
+
 # What netpart keeps from one run to the next: tests neither fill nor read that of the user. The processes of one test
 # run inherit the folder of the first.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _cache = TemporaryDirectory(prefix="netpart-cache-", ignore_cleanup_errors=True)
     os.environ["XDG_CACHE_HOME"] = _cache.name
+    _keep_figures()
 
 # A shell that starts the tests in the background has them ignore what a terminal sends; their processes would, too.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):

@@ -26,6 +26,7 @@ def test_the_goal_is_that_of_a_streamed_message() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_on_the_emulated_device(tmp_path: Path) -> None:
     path, environment = tmp_path / "gpu-bridges.json", os.environ | {"PYTHONPATH": str(EMULATOR)}
     call = [sys.executable, "-m", "benchmarks.gpu_bridges", "--quick", "-o", str(path)]

@@ -102,7 +102,7 @@ def losses(job: Job, workers: int, workspace: Path) -> dict[int, float]:
     }
 
 
-@pytest.mark.parametrize("name", sampled(JOBS, 3))
+@pytest.mark.parametrize("name", sampled(JOBS, 5))
 def test_a_job_over_files(name: str, folder: Path, tmp_path: Path) -> None:
     job = read_job(folder / f"{name}.conf")
     one = losses(job, 1, tmp_path / "1")

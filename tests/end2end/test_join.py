@@ -157,6 +157,7 @@ def test_the_page_trains_on_two_hosts_with_two_commands(hosts: Hosts, tmp_path: 
     assert not file.exists()
 
 
+@pytest.mark.thorough
 def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) -> None:
     conf = mlp(tmp_path)
     workspace = tmp_path / "run"
@@ -170,6 +171,7 @@ def test_a_slow_link_changes_nothing_but_the_time(hosts: Hosts, tmp_path: Path) 
     check_the_same(conf, 2, workspace, summary, "fc1.innerproduct_conf.num_output=4000")
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_from_a_checkpoint_that_other_hosts_cannot_see(hosts: Hosts, tmp_path: Path) -> None:
     """The workspace is hidden from the other host; what it holds of a checkpoint comes over its link, and returns."""
     conf = mlp(tmp_path)

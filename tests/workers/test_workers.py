@@ -115,6 +115,7 @@ def test_slurm(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> Non
     check(conf, workspace)
 
 
+@pytest.mark.thorough
 def test_mpiexec_in_a_batch_job_that_is_requeued(tmp_path: Path, environment: dict[str, str]) -> None:
     """A real mpiexec starts the tasks of the batch script; Slurm's part is its signal, and the second start."""
     conf, workspace = mlp(tmp_path, train_steps=ENDLESS, checkpoint_freq=0, test_freq=0), tmp_path / "run"
@@ -154,6 +155,7 @@ def test_mpiexec_in_a_batch_job_that_is_requeued(tmp_path: Path, environment: di
     assert (workspace / last).read_bytes() == (tmp_path / "local" / last).read_bytes()
 
 
+@pytest.mark.thorough
 def test_kubernetes(tmp_path: Path, hosts: Hosts, environment: dict[str, str]) -> None:
     """The command of the pods, with the environment of an indexed Job and a hosts file for the cluster's DNS."""
     service, job = yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text(encoding="utf-8"))

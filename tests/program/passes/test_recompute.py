@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import isqrt
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.graph.partition import Partition, partition_job
@@ -33,7 +33,7 @@ from tests.house.tree import ROOT
 from tests.laws.nets import Example, examples
 from tests.laws.placements import Placed, placed_jobs
 from tests.laws.workers import ChannelsLast, bits
-from tests.thorough import sampled
+from tests.thorough import example_count, sampled
 
 ROWS, WIDTH = 8, 16
 LAYER = ROWS * WIDTH * 8
@@ -95,6 +95,7 @@ def arenas(cut: Partition, kernels: type[Kernels] = Kernels) -> list[int]:
     return [max(compile_worker(c, w, kernels=kernels).phases["train"].arena for w in workers) for c in both(cut)]
 
 
+@settings(max_examples=example_count(60))
 @given(example=examples(), kernels=kernel_sets, count=counts, keep=st.booleans(), default=st.booleans(), dtype=dtypes)
 def test_not_a_bit_differs_in_any_job(
     example: Example, kernels: type[Kernels], count: int, keep: bool, default: bool, dtype: JobProto.DType
@@ -103,6 +104,7 @@ def test_not_a_bit_differs_in_any_job(
     check_same(partition_job(example.job, example.workers), kernels, count, keep, default)
 
 
+@settings(max_examples=example_count(60))
 @given(placed=placed_jobs(), kernels=kernel_sets, count=counts, default=st.booleans())
 def test_not_a_bit_differs_in_any_placement(placed: Placed, kernels: type[Kernels], count: int, default: bool) -> None:
     check_same(placed.partition(), kernels, count, False, default)
@@ -129,6 +131,7 @@ def check_repeated(cut: Partition, compiled: WorkerProgram) -> None:
         assert graph.parts[part].node in recomputed_nodes(graph.net, cut.job.neuralnet)
 
 
+@settings(max_examples=example_count(60))
 @given(example=examples(), kernels=kernel_sets, default=st.booleans())
 def test_it_never_takes_more(example: Example, kernels: type[Kernels], default: bool) -> None:
     cut = partition_job(example.job, example.workers)
