@@ -73,7 +73,7 @@ def _last_option_name(option: str) -> str:
 
 
 def _first_unknown_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
-    """The first of ``words`` that looks like an option and is none, nor the beginning of one; "" if there is none."""
+    """The first of ``words`` that starts with two dashes but is not the beginning of a known option, or ""."""
     known = [name for action in parser._actions for name in action.option_strings]
     options = [word.partition("=")[0] for word in words if word.startswith("--")]
     return next((option for option in options if not any(name.startswith(option) for name in known)), "")

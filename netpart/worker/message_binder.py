@@ -84,7 +84,7 @@ class MessageBinder:
             found.messages_by_place[place],
         )
         ranks = tuple(map(self.program.rank, found.members))
-        # Calls of NCCL have marks on the first channel, whoever it belongs to.
+        # Every call of NCCL is marked on the first channel, also when the first message is between other members.
         named = range(len(found.schedule)) if found.algorithm == NCCL else found.messages_by_place[place]
         channels = {index: start.channel._replace(chunk=index) for index in named}
         # Each message of a collective has a channel of its own, the chunk being its index in the schedule.

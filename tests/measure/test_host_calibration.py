@@ -20,7 +20,7 @@ LINK = LinkCost(1e-5, 2e-6, 5e9)
 
 @pytest.fixture
 def loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The cores that others use, one number for each measurement; 0 when there is none left."""
+    """The cores that others use, one number for each measurement; 0 after the last."""
     found = list[float]()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(OtherLoad, "cores", lambda self: found[0] if found else 0.0)

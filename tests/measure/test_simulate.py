@@ -176,7 +176,7 @@ def test_what_enters_a_worker_over_one_link_enters_in_turn() -> None:
     assert wires.carry(1, 2, 64, 0.0) == pytest.approx(2.5)
 
 
-def test_the_card_takes_what_is_sent_first_whoever_computes_first() -> None:
+def test_a_network_card_sends_in_the_order_of_sending() -> None:
     clocks = SimulatedClocks([1.0] * 4)
     ends = simulated_transports(clocks, HOSTS)
 

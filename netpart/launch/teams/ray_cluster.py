@@ -206,7 +206,7 @@ def _silence_raylets(ray: Any) -> None:
 def _check_head(address: str) -> None:
     """Raise NetpartError if nothing listens at ``address``: Ray itself would try for a minute or longer.
 
-    Raises ConfigError for an address that is none, or not of a cluster that is there already.
+    Raises ConfigError for text that is not an address, and for an address that would make Ray start a cluster.
     """
     if address.startswith(CLIENT):
         hint = "start this command on a node of the cluster, for instance with `ray job submit`"

@@ -106,8 +106,8 @@ def _breed_offspring(
 def _first_population(
     problem: Knapsacks, random: np.random.Generator, size: int, known: Sequence[Plan], until: float
 ) -> list[Plan]:
-    """``known`` and legal plans near random ones; raises NetpartError if no legal plan is found. No plan is added after
-    ``until``, unless there is none yet."""
+    """``known`` and legal plans near random ones; raises NetpartError if no legal plan is found. After
+    ``until`` only a first plan is added."""
     partitions = len(problem.loads)
     devices = len(problem.capacities)
     found = list(known)

@@ -77,7 +77,7 @@ def _read_timing(entry: object) -> Timing | None:
 
 
 def read_cache_json(path: Path) -> dict[str, object]:
-    """The JSON object in a file of the cache; {} if there is none that can be read."""
+    """The JSON object in a file of the cache; {} if the file is missing or cannot be read."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         found = json.loads(read_file(path))
         return found if isinstance(found, dict) else {}
