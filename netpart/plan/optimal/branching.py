@@ -43,8 +43,8 @@ class PlanBranching:
     """The search of ``space`` for the plan that takes least by the additive price; ``memory`` as in
     ``PlanSpace.bound``.
 
-    It ends when the bound is within ``gap`` of the best plan, or when ``is_late`` says so. ``plans`` are all that it
-    met, by their additive seconds.
+    ``explore`` ends when the bound is within ``gap`` of the best plan, or when ``is_late`` says so. ``plans`` are all
+    that it met, by their additive seconds.
     """
 
     space: PlanSpace
@@ -53,10 +53,7 @@ class PlanBranching:
     is_late: Callable[[], bool]
     bound: float = field(init=False, default=0.0)
     plans: dict[tuple[int, ...], tuple[float, Assignment]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.memo = EliminationMemo()
-        self._explore()
+    memo: EliminationMemo = field(init=False, default_factory=EliminationMemo)
 
     @property
     def best(self) -> float:
@@ -67,7 +64,7 @@ class PlanBranching:
         """All plans, the best first."""
         return [assignment for _, assignment in sorted(self.plans.values(), key=lambda pair: pair[0])]
 
-    def _explore(self) -> None:
+    def explore(self) -> None:
         """Take the branch with the lowest bound and divide it, until no branch can have a better plan."""
         order = count()
         first = self._tighten({})
@@ -104,7 +101,7 @@ class PlanBranching:
     def _solve(self, weight: float, only: list[CostTable]) -> WeightedBound:
         """The bound of a weight; its plan is kept."""
         found = self.space.bound(weight, self.memory, self.memo, only)
-        key = tuple(found.assignment[v] for v in self.space.variables)
+        key = tuple(found.assignment[v] for v in self.space.layers.variables)
         if key not in self.plans:
             start, growth = self.space.weighted_line(found.assignment, self.memory)
             # The larger of the lines' ends is that with max(B, S).
@@ -114,7 +111,7 @@ class PlanBranching:
     def _halves(self, found: TightestBound, excluded: Excluded) -> Iterator[Excluded]:
         """``excluded`` twice, each with other choices of one variable, so that neither half has both plans."""
         variable = max(
-            (v for v in self.space.variables if found.above[v] != found.below[v]),
+            (v for v in self.space.layers.variables if found.above[v] != found.below[v]),
             key=lambda v: abs(self._growths(v)[found.above[v]] - self._growths(v)[found.below[v]]),
             default=None,
         )
@@ -132,5 +129,5 @@ class PlanBranching:
 
     def _growths(self, variable: int) -> Array:
         """[c]: how much more the sums of a choice take than its backward pass."""
-        priced = self.space.priced(variable)
+        priced = self.space.layers.priced(variable)
         return np.asarray(priced.sums - priced.backward)

@@ -3,26 +3,19 @@ parameters, updates, and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any
 
 import numpy as np
 
 from netpart.graph.net import Net, Parameter
-from netpart.graph.passes.expand import inner_placement
-from netpart.kernels.reference import Kernels
-from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Cost
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
-from netpart.plan.optimal.link_prices import LinkPrices
-from netpart.plan.price.devices import Devices
-from netpart.program.buffers import item_size
-from netpart.spec import FLOAT, Placement, Region, Shape, extent, size
-
-BUCKET = 1 << 20
-"""Bytes of gradients that share the fixed cost of one sum: buckets hold about that many."""
+from netpart.plan.optimal.layer_memory import layer_memory
+from netpart.plan.optimal.layer_stages import LayerStage, choice_stages
+from netpart.plan.optimal.parameter_prices import ParameterPrice, price_parameters
+from netpart.plan.optimal.price_setting import PriceSetting
+from netpart.spec import Region, size
 
 
 @dataclass(frozen=True)
@@ -39,21 +32,6 @@ class PricedLayer:
     memory: Array
 
 
-@dataclass(frozen=True)
-class PriceSetting:
-    """What all prices depend on: devices and links, work per FLOP by layer, bytes of an element, arrays of the
-    updater's state, the size in elements from which updates are sharded."""
-
-    devices: Devices
-    links: LinkPrices
-    rates: Mapping[str, float]
-    width: int
-    slots: int
-    sharded_from: int
-    recompute: bool
-    kernels: type[Kernels]
-
-
 def price_layer(
     net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter] = ()
 ) -> PricedLayer:
@@ -62,21 +40,6 @@ def price_layer(
     pricer = _LayerPricer(net, arrays, setting, shared)
     columns = zip(*(pricer.price_choice(c) for c in range(len(arrays.choices))), strict=True)
     return PricedLayer(*(np.asarray(column) for column in columns))
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """One of the layers that compute a choice, with its placement: inner layers of expansions, then the layer."""
-
-    layer: Layer
-    placement: Placement
-    inner: bool
-
-
-def bucket_seconds(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> float:
-    """Seconds of the sum of a gradient, with its share of the fixed cost of a bucket."""
-    fixed = links.sum_seconds(workers, 1.0)
-    return links.sum_seconds(workers, nbytes) - fixed * (1 - min(1.0, nbytes / BUCKET))
 
 
 class _LayerPricer:
@@ -94,27 +57,25 @@ class _LayerPricer:
 
     def price_choice(self, c: int) -> tuple[float, float, float, float, float, Array]:
         """Forward, backward, sums, updates, bytes sent, memory of each worker."""
-        stages = list(self.stages(c))
+        stages = list(choice_stages(self.arrays, c))
+        forward, backward = self.busiest_seconds(stages)
+        inside, returned, crossed = self.exchanges(c, stages)
+        of = price_parameters(stages, self.owned, self.setting) if self.trained else ParameterPrice(0.0, 0.0, 0.0)
+        memory = layer_memory(stages, self.trained, self.arrays.workers, self.setting)
+        again = forward if self.setting.recompute and self.trained else 0.0
+        return forward + inside, backward + again + returned, of.sums, of.updates, of.sent + crossed, memory
+
+    def busiest_seconds(self, stages: Sequence[LayerStage]) -> tuple[float, float]:
+        """Seconds of the worker that computes longest, forward and backward."""
         work = np.zeros((2, self.arrays.workers))
         for stage in stages:
             for shard in stage.placement.shards:
                 pair = self.shard_work(stage, shard.region, shard.term)
                 work[:, shard.worker] += np.multiply(pair, self.pace[shard.worker])
-        inside, returned, crossed = self.exchanges(c, stages)
-        sums, updates, summed = self.parameter_sums(stages)
         forward, backward = work.max(axis=1)
-        again = forward if self.setting.recompute and self.trained else 0.0
-        back = backward + again + returned
-        return forward + inside, back, sums, updates, summed + crossed, self.memory(stages)
+        return forward, backward
 
-    def stages(self, c: int) -> Iterator[_Stage]:
-        """The layers that compute choice ``c``."""
-        placement = self.arrays.placements[c]
-        for expansion in self.arrays.expansions[c]:
-            yield _Stage(expansion.inner, inner_placement(placement, expansion), True)
-        yield _Stage(self.arrays.layer_of(c), placement, False)
-
-    def shard_work(self, stage: _Stage, region: Region, term: Region | None) -> tuple[float, float]:
+    def shard_work(self, stage: LayerStage, region: Region, term: Region | None) -> tuple[float, float]:
         """FLOPs of a shard forward and backward, counting only the gradients that it computes."""
         key = id(stage.layer), region, term
         if key not in self.costs:
@@ -122,13 +83,13 @@ class _LayerPricer:
             self.costs[key] = float(cost.forward), float(self.backward_work(stage, cost))
         return self.costs[key]
 
-    def backward_work(self, stage: _Stage, cost: Cost) -> int:
+    def backward_work(self, stage: LayerStage, cost: Cost) -> int:
         """FLOPs of the gradients of ``cost`` that training needs."""
         wanted = [*self.wanted, *(True,) * (len(cost.inputs) - len(self.wanted))]
         inputs = sum(flops for flops, want in zip(cost.inputs, wanted, strict=False) if want)
         return (inputs + cost.params) * self.trained
 
-    def exchanges(self, c: int, stages: list[_Stage]) -> tuple[float, float, float]:
+    def exchanges(self, c: int, stages: list[LayerStage]) -> tuple[float, float, float]:
         """Seconds forward and backward, and bytes, of what inner layers send to the parts of the layer."""
         seconds = back = sent = 0.0
         for depth, stage in enumerate(stages[:-1]):
@@ -152,59 +113,3 @@ class _LayerPricer:
             elements = sum(2 * summing * (count - 1) * box for _, count, box in costs)
             sent += elements * self.setting.width * (1 + returns)
         return seconds, back, sent
-
-    def parameter_sums(self, stages: list[_Stage]) -> tuple[float, float, float]:
-        """Seconds of the sums of gradients, mean seconds of updates, bytes sent by the sums."""
-        seconds = sent = moved = 0.0
-        for stage in stages if self.trained else ():
-            for i, spec in enumerate(stage.layer.params):
-                if spec.key in self.owned and not spec.read_only:
-                    for box, workers, whole in _parameter_holders(stage, i, spec):
-                        nbytes = size(box) * self.setting.width
-                        moved += self.updated_bytes(size(box), len(workers), whole)
-                        if not whole:
-                            seconds += bucket_seconds(self.setting.links, workers, nbytes)
-                            sent += 2 * (len(workers) - 1) * nbytes
-        streaming = sum(device.streaming for device in self.setting.devices.devices)
-        return seconds, (moved + 6 * sent) / streaming, sent
-
-    def updated_bytes(self, elements: int, holders: int, whole: bool) -> float:
-        """Bytes that all holders of a region of a parameter read and write to update it."""
-        sharded = not whole and elements >= self.setting.sharded_from
-        return elements * self.setting.width * (3 + 2 * self.setting.slots) * (1 if sharded else holders)
-
-    def memory(self, stages: list[_Stage]) -> Array:
-        """Bytes of each worker: outputs, their gradients, what backward needs, parameters with gradients and state."""
-        found = np.zeros(self.arrays.workers)
-        for stage in stages:
-            for shard in stage.placement.shards:
-                found[shard.worker] += self.activation_bytes(stage, shard.region)
-            for i, spec in enumerate(stage.layer.params):
-                arrays = 2 + self.setting.slots if self.trained else 1
-                for box, workers, _ in _parameter_holders(stage, i, spec):
-                    found[list(workers)] += size(box) * self.setting.width * arrays
-        return found
-
-    def activation_bytes(self, stage: _Stage, region: Region) -> float:
-        """Bytes of the outputs of a shard, of their gradient, and of what its backward pass needs."""
-        layer = stage.layer
-        held: list[tuple[Shape, Any]] = [
-            (extent(box), spec.dtype) for box, spec in zip(layer.outputs_of(region), layer.outputs, strict=True)
-        ]
-        held += layer.aux(self.setting.kernels, region)
-        if self.trained and not layer.is_loss:
-            held.append((extent(region), FLOAT))
-        return float(sum(prod(shape) * item_size(dtype, self.setting.width) for shape, dtype in held))
-
-
-def _parameter_holders(stage: _Stage, i: int, spec: ParamSpec) -> Iterator[tuple[Region, tuple[int, ...], bool]]:
-    """The regions of parameter ``i`` that parts need: the workers that hold each, and True if each of these computes
-    the whole gradient, as one worker alone or all replicas of one class do."""
-    held: dict[Region, dict[int, tuple[Region, Region | None]]] = {}
-    for shard in stage.placement.shards:
-        box = stage.layer.needs(shard.region, shard.term).params[i]
-        if box is not None:
-            held.setdefault(box, {})[shard.worker] = (shard.region, shard.term)
-    for box, workers in held.items():
-        whole = len(workers) == 1 or (len(set(workers.values())) == 1 and spec.running is None)
-        yield box, tuple(sorted(workers)), whole

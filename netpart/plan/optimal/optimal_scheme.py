@@ -9,11 +9,11 @@ from netpart.collectives.price import LinkCost
 from netpart.graph.net import Net
 from netpart.kernels.reference import Kernels
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
-from netpart.plan.optimal.layer_prices import PriceSetting
 from netpart.plan.optimal.link_prices import LinkPrices
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.plan_space import PlanSpace
-from netpart.plan.optimal.search_plans import PlanSearch
+from netpart.plan.optimal.plan_space import build_plan_space
+from netpart.plan.optimal.price_setting import PriceSetting
+from netpart.plan.optimal.search_plans import search_plans
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.schemes.placing import Scheme
@@ -34,7 +34,7 @@ def optimal_scheme(net: Net, workers: int) -> list[Placement]:
     """
     devices = equal_devices(workers, NOMINAL, link=LinkCost())
     setting = PriceSetting(devices, LinkPrices(devices), {}, 4, 1, 1 << 62, False, Kernels)
-    space = PlanSpace(net, setting)
+    space = build_plan_space(net, setting)
     return scheme_from_choices(space.plan_choices(space.bound(1.0).assignment))(net, workers)
 
 
@@ -51,7 +51,7 @@ def _search_scheme(job: bytes, workers: int, folder: Path | None) -> Scheme:
     """Do ``optimal_scheme_of_job``, once for each job: a verb may partition it several times."""
     proto = JobProto.FromString(job)
     own = devices_of_cluster(proto.cluster).first(workers) if proto.cluster.device else _host_devices(workers)
-    found = PlanSearch(PricedJob(proto, folder, own, {}), LIMIT)
+    found = search_plans(PricedJob(proto, folder, own, {}), LIMIT)
     return scheme_from_choices(found.best_plans(1)[0].choices)
 
 

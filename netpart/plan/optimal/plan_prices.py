@@ -14,8 +14,8 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.update_sharding import sharding_threshold
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.cut_choices import CutChoice
-from netpart.plan.optimal.layer_prices import PriceSetting
 from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.price_setting import PriceSetting
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.predict import predict_step

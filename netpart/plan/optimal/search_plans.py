@@ -16,7 +16,7 @@ from netpart.graph.partition import Partition
 from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
-from netpart.plan.optimal.plan_space import Assignment, PlanSpace
+from netpart.plan.optimal.plan_space import Assignment, PlanSpace, build_plan_space
 from netpart.plan.price.predict import predict_memory
 
 MOST_WORKERS = 16
@@ -40,28 +40,40 @@ class FoundPlan:
     memory: tuple[float, ...]
 
 
+def search_plans(
+    priced: PricedJob, limit: float = 10.0, report: Callable[[str], None] = lambda text: None
+) -> PlanSearch:
+    """Search the plans of ``priced`` for ``limit`` seconds of the processor; ``report`` is told of progress.
+
+    Raises NetpartError for more than MOST_WORKERS workers.
+    """
+    workers = len(priced.devices)
+    if workers > MOST_WORKERS:
+        raise NetpartError(f"optimal: expected at most {MOST_WORKERS} workers, got {workers}; plan for fewer")
+    ends = process_time() + limit
+    found = PlanSearch(priced, build_plan_space(priced.net(), priced.setting()), ends, report)
+    found.run()
+    return found
+
+
 @dataclass
 class PlanSearch:
-    """The search for ``priced``, for ``limit`` seconds. ``plans`` are those found, the fastest first; no plan takes
-    less than ``bound`` seconds by the additive price, if that is ``proved``. ``fitting`` is the one that the devices
-    have room for."""
+    """The search of the ``space`` of ``priced``, until the processor's clock is at ``ends``. ``plans`` are those found,
+    the fastest first; no plan takes less than ``bound`` seconds by the additive price, if that is ``proved``.
+    ``fitting`` is the one that the devices have room for."""
 
     priced: PricedJob
-    limit: float = 10.0
-    report: Callable[[str], None] = lambda text: None
+    space: PlanSpace
+    ends: float
+    report: Callable[[str], None]
     plans: list[FoundPlan] = field(init=False, default_factory=list)
     bound: float = field(init=False, default=0.0)
     rounds: int = field(init=False, default=0)
     fitting: FoundPlan | None = field(init=False, default=None)
+    seen: set[tuple[int, ...]] = field(init=False, default_factory=set)
 
-    def __post_init__(self) -> None:
-        workers = len(self.priced.devices)
-        if workers > MOST_WORKERS:
-            raise NetpartError(f"optimal: expected at most {MOST_WORKERS} workers, got {workers}; plan for fewer")
-        self.ends = process_time() + self.limit
-        self.net = self.priced.net()
-        self.space = PlanSpace(self.net, self.priced.setting())
-        self.seen: set[tuple[int, ...]] = set()
+    def run(self) -> None:
+        """Search without a price of memory, and then with higher and higher ones until a plan fits."""
         for price in self._memory_prices():
             before = len(self.seen)
             found = self._search_rounds(price)
@@ -108,6 +120,7 @@ class PlanSearch:
         while True:
             self.rounds += 1
             found = PlanBranching(self.space, memory, CLOSE, self._is_late)
+            found.explore()
             self.bound = found.bound if memory == 0 else self.bound
             fresh = [each for each in found.by_seconds() if self._is_new(each)][:PRICED]
             for assignment in fresh:
@@ -123,7 +136,7 @@ class PlanSearch:
 
     def _is_new(self, assignment: Assignment) -> bool:
         """True for a plan that was not priced before."""
-        key = tuple(assignment[v] for v in self.space.variables)
+        key = tuple(assignment[v] for v in self.space.layers.variables)
         new = key not in self.seen
         self.seen.add(key)
         return new
@@ -142,7 +155,7 @@ class PlanSearch:
 
     def _correct(self, partition: Partition, assignment: Assignment) -> None:
         """Replace the prices of outputs by what they cost in ``partition``."""
-        real = output_transfers(partition, self.net, self.priced.devices)
-        for transfers in self.space.transfers:
-            if self.space.is_joint(transfers):
+        real = output_transfers(partition, self.space.layers.net, self.priced.devices)
+        for transfers in self.space.outputs.transfers:
+            if self.space.outputs.is_joint(transfers):
                 self.space.correct(transfers, assignment, *real.get((transfers.node, transfers.output), (0.0, 0.0)))

@@ -13,7 +13,7 @@ from netpart.errors import NetpartError
 from netpart.families import PLANNERS, SCHEMES
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.search_plans import PlanSearch
+from netpart.plan.optimal.search_plans import search_plans
 from netpart.plan.schemes.data import data_parallel_by_speed
 from netpart.plan.schemes.hybrid import hybrid_scheme
 from netpart.plan.schemes.on_workers import restrict_scheme, scheme_from_workers
@@ -155,7 +155,7 @@ def _plan_optimal(task: PlanningTask) -> PlannedLayout:
     """OPTIMAL for the job of the task; variants are the next best plans."""
     if task.job is None:
         raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
-    found = PlanSearch(PricedJob(task.job.proto, task.job.folder, task.devices, task.rates), task.limit)
+    found = search_plans(PricedJob(task.job.proto, task.job.folder, task.devices, task.rates), task.limit)
     schemes = [scheme_from_choices(plan.choices) for plan in found.best_plans(FEW_PLANS)]
     proof = PlanProof(found.bound, found.gap, found.proved)
     return PlannedLayout(schemes[0], variants=tuple(schemes[1:]), proof=proof)

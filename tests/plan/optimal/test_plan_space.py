@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.plan_space import Assignment, PlanSpace
+from netpart.plan.optimal.plan_space import Assignment, PlanSpace, build_plan_space
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.price.ledger import compute_ledger
 from netpart.proto.job_pb2 import JobProto
@@ -23,17 +23,19 @@ from tests.thorough import example_count
 
 def space_of(job: JobProto, workers: int) -> tuple[PricedJob, PlanSpace]:
     priced = PricedJob(job, None, equal_devices(workers, 1e9), {})
-    return priced, PlanSpace(priced.net(), priced.setting())
+    return priced, build_plan_space(priced.net(), priced.setting())
 
 
 def random_assignment(space: PlanSpace, seed: int) -> Assignment:
     """Any choice of each layer, but no loss cut on its classes: a block of classes may lie in two parts."""
     rng = np.random.default_rng(seed)
     found = {}
-    for v in space.variables:
-        layer = space.net.nodes[v].layer
+    for v in space.layers.variables:
+        layer = space.layers.net.nodes[v].layer
         able = [
-            c for c, each in enumerate(space.choices(v)) if not layer.is_loss or layer.output.rank - 1 not in each.over
+            c
+            for c, each in enumerate(space.layers.choices(v))
+            if not layer.is_loss or layer.output.rank - 1 not in each.over
         ]
         found[v] = able[int(rng.integers(len(able)))]
     return found
@@ -54,13 +56,15 @@ def test_bytes_are_those_of_the_ledger(name: str, seed: int) -> None:
 def test_the_bound_is_the_least_of_all_plans(draw: st.DataObject, weight: float) -> None:
     sketch = draw.draw(nets())
     _, space = space_of(sketch.job, 2)
-    assume(prod(space.sizes.values()) <= 3000)
+    assume(prod(space.layers.sizes.values()) <= 3000)
     found = space.bound(weight)
-    every = [dict(zip(space.sizes, values, strict=True)) for values in product(*map(range, space.sizes.values()))]
+    every = [
+        dict(zip(space.layers.sizes, values, strict=True))
+        for values in product(*map(range, space.layers.sizes.values()))
+    ]
 
     def weighted(assignment: Assignment) -> float:
-        tables = [*space._layer_tables(weight, 0.0), *space._output_tables(weight)]
-        return float(sum(t.costs[tuple(assignment[v] for v in t.scope)] for t in tables))
+        return float(sum(t.costs[tuple(assignment[v] for v in t.scope)] for t in space.cost_tables(weight)))
 
     assert found.seconds == pytest.approx(min(map(weighted, every)))
     assert all(space.additive_seconds(assignment) >= found.seconds * (1 - 1e-9) for assignment in every)

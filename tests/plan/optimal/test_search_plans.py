@@ -8,7 +8,7 @@ import pytest
 
 from netpart.errors import NetpartError
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.search_plans import PlanSearch
+from netpart.plan.optimal.search_plans import PlanSearch, search_plans
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.predict import predict_memory, predict_step
@@ -24,7 +24,7 @@ def job_of(name: str) -> JobProto:
 
 
 def search(job: JobProto, devices: Devices, limit: float = 5.0) -> PlanSearch:
-    return PlanSearch(PricedJob(job, None, devices, {}), limit)
+    return search_plans(PricedJob(job, None, devices, {}), limit)
 
 
 def test_no_scheme_is_faster() -> None:

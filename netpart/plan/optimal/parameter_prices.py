@@ -1,0 +1,51 @@
+"""Parameter prices: what it costs to sum the gradients of the parameters of a layer, and to update them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from netpart.plan.optimal.layer_stages import LayerStage
+from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.price_setting import PriceSetting
+from netpart.spec import size
+
+BUCKET = 1 << 20
+"""Bytes of gradients that share the fixed cost of one sum: buckets hold about that many."""
+
+
+@dataclass(frozen=True)
+class ParameterPrice:
+    """Seconds of the sums of gradients, mean seconds of updates over the workers, bytes that the sums send."""
+
+    sums: float
+    updates: float
+    sent: float
+
+
+def price_parameters(stages: Sequence[LayerStage], keys: Collection[str], setting: PriceSetting) -> ParameterPrice:
+    """The price of the parameters with ``keys`` of a layer that learns."""
+    seconds = sent = moved = 0.0
+    for stage in stages:
+        for i, spec in enumerate(stage.layer.params):
+            if spec.key in keys and not spec.read_only:
+                for box, workers, whole in stage.holders(i, spec):
+                    nbytes = size(box) * setting.width
+                    moved += _rewritten_bytes(size(box), len(workers), whole, setting)
+                    if not whole:
+                        seconds += bucket_seconds(setting.links, workers, nbytes)
+                        sent += 2 * (len(workers) - 1) * nbytes
+    streaming = sum(device.streaming for device in setting.devices.devices)
+    return ParameterPrice(seconds, (moved + 6 * sent) / streaming, sent)
+
+
+def bucket_seconds(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> float:
+    """Seconds of the sum of a gradient, with its share of the fixed cost of a bucket."""
+    fixed = links.sum_seconds(workers, 1.0)
+    return links.sum_seconds(workers, nbytes) - fixed * (1 - min(1.0, nbytes / BUCKET))
+
+
+def _rewritten_bytes(elements: int, holders: int, whole: bool, setting: PriceSetting) -> float:
+    """Bytes that all holders of a region of a parameter read and write to update it."""
+    sharded = not whole and elements >= setting.sharded_from
+    return elements * setting.width * (3 + 2 * setting.slots) * (1 if sharded else holders)

@@ -1,0 +1,25 @@
+"""The price setting: what all prices of the search depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netpart.kernels.reference import Kernels
+from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.price.devices import Devices
+
+
+@dataclass(frozen=True)
+class PriceSetting:
+    """Devices and links, work per FLOP by layer, bytes of an element, arrays of the updater's state, the size in
+    elements from which updates are sharded, whether the net recomputes, the kernels that keep arrays for backward."""
+
+    devices: Devices
+    links: LinkPrices
+    rates: Mapping[str, float]
+    width: int
+    slots: int
+    sharded_from: int
+    recompute: bool
+    kernels: type[Kernels]
