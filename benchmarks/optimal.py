@@ -1,34 +1,40 @@
 """The row `optimal` compared with all other rows and with plans written by hand: ten nets, 2 and 8 workers, three kinds
-of devices.
+of devices; by prediction and by simulation.
 
     python -m benchmarks.optimal                      all of it: a table, and out/optimal.json
     python -m benchmarks.optimal --nets gpt2,unet2d --workers 8 --devices fast --limit 20
 
 Devices: one host of fast links, as V100s with NVLink; two hosts on Ethernet, each with half of the workers; two speeds,
-each of half of the workers. Seconds are those of ``predict_step``; ``search`` those that the row took. The plans by
-hand are Megatron's cut of GPT-2, as pages 3 to 5 of its paper have it, and cuts on the rows of images, in
-../shared/plans or with --plans; those of the zoo are its mixed jobs.
+each of half of the workers. Predicted seconds are those of ``predict_step``, simulated ones those of ``netpart simulate
+--by flops``; ``search`` are the seconds of the processor that the row took. Plans by hand are those of
+``benchmarks/hand_plans.py``, and files NET*.conf in ../shared/plans or --plans. Rows and plans that are predicted to
+take up to MARGIN times what `optimal` takes are simulated. The exit code is 1 if a row or a plan takes less than
+`optimal` by either measure, and fits the devices.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
+from benchmarks.hand_plans import hand_plans
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
+from netpart.graph.partition import Partition
+from netpart.measure.simulate import simulated_step_seconds
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.devices import Devices, devices_of_cluster
 from netpart.plan.price.layer_loads import profile_net
-from netpart.plan.price.predict import predict_step
-from netpart.plan.schemes.placing import Scheme, cut_on_axis, replicate_layer
+from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.search.planners import OPTIMAL
 from netpart.plan.search.portfolio import Portfolio
-from netpart.plan.search.proposal import ProposalRow
+from netpart.plan.search.proposal import Proposal
+from netpart.plan.search.simulated_rows import MARGIN
 from netpart.plan.search.task import PlanningTask
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import ClusterProto
@@ -51,7 +57,10 @@ DEVICES = {
                  link {{ latency: 40e-6 overhead: 10e-6 bandwidth: 1e9 }}""",
 }
 PLANS = Path(__file__).resolve().parents[2] / "shared" / "plans"
+EQUAL = 1e-6
+"""Relative difference of seconds that counts as none: sums in another order."""
 Row = dict[str, Any]
+Cut = Callable[[], Partition]
 
 
 def cluster_of(kind: str, workers: int) -> ClusterProto:
@@ -61,23 +70,24 @@ def cluster_of(kind: str, workers: int) -> ClusterProto:
     return cluster
 
 
-def rows_scheme(axis: int) -> Scheme:
-    """Every layer cut on ``axis``, copied where it has no such axis."""
-
-    def scheme(net: Any, workers: int) -> Any:
-        able = [node.layer.output.rank > axis and node.layer.output.shape[axis] >= workers for node in net.nodes]
-        return [
-            cut_on_axis(n, axis, workers) if ok else replicate_layer(n, workers, True)
-            for n, ok in zip(net.nodes, able, strict=True)
-        ]
-
-    return scheme
+def benchmark_job(name: str, kind: str, workers: int) -> Job:
+    """The job of a net for ``workers`` devices of one kind."""
+    job = read_job(zoo_folder() / f"{NETS[name]}.conf")
+    if name == "gpt2":
+        job.proto.neuralnet.layer[0].store_conf.batchsize[:] = [2]
+    job.proto.cluster.CopyFrom(cluster_of(kind, workers))
+    return job
 
 
-def hand_plans(name: str, job: Job, workers: int, plans: Path) -> Iterator[tuple[str, Any]]:
+def cuts_by_hand(name: str, job: Job, workers: int, plans: Path) -> Iterator[tuple[str, Cut]]:
     """The plans by hand of a net: a name, and a function that partitions the job."""
-    if name.startswith("unet"):
-        yield "rows of space", lambda: partition_by_callable(rows_scheme(2), job.proto, workers, job.folder)
+    net = build_net(job.proto, "train", job.folder)
+    for plan in hand_plans(net, workers):
+        scheme = plan.scheme(net)
+        yield (
+            plan.name,
+            lambda scheme=scheme: partition_by_callable(scheme, job.proto, workers, job.folder, phases=("train",)),
+        )
     for path in sorted(plans.glob(f"{name}*.conf")):
         hand = read_job(path)
         hand.proto.cluster.MergeFrom(job.proto.cluster)
@@ -86,68 +96,95 @@ def hand_plans(name: str, job: Job, workers: int, plans: Path) -> Iterator[tuple
 
 def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Row:
     """One row of the table."""
-    job = read_job(zoo_folder() / f"{NETS[name]}.conf")
-    if name == "gpt2":
-        job.proto.neuralnet.layer[0].store_conf.batchsize[:] = [2]
-    job.proto.cluster.CopyFrom(cluster_of(kind, workers))
+    job = benchmark_job(name, kind, workers)
     devices = devices_of_cluster(job.proto.cluster)
-    started = perf_counter()
-    task = PlanningTask(
-        profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto)), devices, limit=limit
-    )
-    timed = dict[str, float]()
-    portfolio = _TimedPortfolio(job, task, timed)
-    rows = {each: row for row in portfolio.rows for each in row.name.split(", ") if not row.refused}
-    own = rows[OPTIMAL]
-    others = {each: row.seconds for each, row in rows.items() if each != OPTIMAL}
-    best = min(others, key=others.__getitem__)
-    found = {"net": name, "devices": kind, "workers": workers, "optimal": own.seconds, "search": timed[OPTIMAL]}
-    found |= {"all": perf_counter() - started, "other": others[best], "by": best, **proof_of(own)}
-    found["hand"] = {each: by_hand(cut, devices) for each, cut in hand_plans(name, job, workers, plans)}
-    return found
+    started = process_time()
+    profile = profile_net(build_net(job.proto, "train", job.folder), float_size(job.proto))
+    portfolio = _TimedPortfolio(job, PlanningTask(profile, devices, limit=limit), simulator(devices))
+    found: Row = {"net": name, "devices": kind, "workers": workers, "search": portfolio.timed[OPTIMAL]}
+    found["all"] = process_time() - started
+    own = portfolio.find_proposal(OPTIMAL)
+    assert own.partition is not None, "what can be chosen is partitioned"
+    found[OPTIMAL] = own.row.seconds, own.row.simulated or simulator(devices)(own.partition)
+    if own.row.proof:
+        found |= {"bound": own.row.proof.bound, "gap": own.row.proof.gap, "proved": own.row.proof.proved}
+    found["others"] = {p.row.name: (p.row.seconds, p.row.simulated) for p in portfolio.proposals if is_other(p)}
+    by_hand = cuts_by_hand(name, job, workers, plans)
+    found["hand"] = {each: price_by_hand(cut, devices, found[OPTIMAL]) for each, cut in by_hand}
+    return found | {"worse": list(worse_than(found))}
+
+
+def simulator(devices: Devices) -> Callable[[Partition], float]:
+    """The simulated seconds of a step on ``devices``."""
+    return lambda partition: simulated_step_seconds(partition, devices.network, devices.speeds)
+
+
+def is_other(proposal: Proposal) -> bool:
+    """True for a proposal of other planners that can be chosen."""
+    return not proposal.row.refused and OPTIMAL not in proposal.row.name.split(", ")
 
 
 class _TimedPortfolio(Portfolio):
     """A portfolio that notes the seconds of each planner in ``timed``."""
 
-    def __init__(self, job: Job, task: PlanningTask, timed: dict[str, float]) -> None:
-        self.timed = timed
-        super().__init__(job, task)
+    def __init__(self, job: Job, task: PlanningTask, simulate: Callable[[Partition], float]) -> None:
+        self.timed: dict[str, float] = {}
+        super().__init__(job, task, simulate=simulate)
 
     def planned(self, name: str, planner: Any, group: int | None = None) -> Any:
-        started = perf_counter()
+        started = process_time()
         found = super().planned(name, planner, group)
-        self.timed[name] = perf_counter() - started
-        if name == OPTIMAL:
-            self.own = found.row.seconds
+        self.timed[name] = process_time() - started
         return found
 
 
-def by_hand(cut: Any, devices: Devices) -> float | str:
-    """Predicted seconds of a plan by hand; the reason if it cannot be cut so."""
+def price_by_hand(cut: Cut, devices: Devices, optimal: tuple[float, float]) -> tuple[float, float | None] | str:
+    """Predicted and simulated seconds of a plan by hand, the latter only if it may be faster than ``optimal``; or the
+    reason why it cannot be used."""
     try:
-        return predict_step(cut(), devices).seconds
+        partition = cut()
     except NetpartError as error:
         return str(error)
+    seconds = predict_step(partition, devices).seconds
+    if seconds > MARGIN * min(optimal):
+        return seconds, None
+    needs = predict_memory(partition)
+    if any(need > device.memory for need, device in zip(needs, devices.devices, strict=True)):
+        return f"needs {max(needs)} bytes"
+    return seconds, simulator(devices)(partition)
 
 
-def proof_of(row: ProposalRow) -> Row:
-    """The bound and the gap of the row."""
-    return {"bound": row.proof.bound, "gap": row.proof.gap, "proved": row.proof.proved} if row.proof else {}
+def worse_than(row: Row) -> Iterator[str]:
+    """What is faster than `optimal`, and by which measure."""
+    for name, seconds in (row["others"] | row["hand"]).items():
+        if not isinstance(seconds, str):
+            for measure, own, other in zip(("predicted", "simulated"), row[OPTIMAL], seconds, strict=True):
+                if other is not None and other < own * (1 - EQUAL):
+                    yield f"{name} is {measure} {own / other - 1:.2%} faster"
 
 
 def line_of(row: Row) -> str:
-    """A line of the printed table."""
-    hand = ", ".join(f"{n} {s * 1e3:.2f}" if isinstance(s, float) else f"{n} -" for n, s in row["hand"].items())
-    return (
-        f"{row['net']:9} {row['devices']:7} {row['workers']:2}  optimal {row['optimal'] * 1e3:10.2f} ms  other "
-        f"{row['other'] * 1e3:10.2f} ms ({row['by']})  gap {row.get('gap', float('nan')):.2%}"
-        f"  search {row['search']:.1f} s of {row['all']:.1f}  by hand: {hand or '-'}"
-    )
+    """A line of the printed table: each pair of seconds is predicted and simulated."""
+    worse = f"WORSE: {'; '.join(row['worse'])}" if row["worse"] else "never worse"
+    pairs = f"optimal {pair_text(row[OPTIMAL])}  other {best_text(row['others'])}  by hand {best_text(row['hand'])}"
+    gap = f"gap {row.get('gap', float('nan')):.2%}  search {row['search']:.1f} s of {row['all']:.1f}"
+    return f"{row['net']:9} {row['devices']:7} {row['workers']:2}  {pairs}  {gap}  {worse}"
 
 
-def main() -> None:
-    """Run the comparison."""
+def best_text(plans: dict[str, Any]) -> str:
+    """The plan that is predicted to be the fastest."""
+    able = {name: seconds for name, seconds in plans.items() if not isinstance(seconds, str)}
+    best = min(able, key=lambda name: able[name][0], default=None)
+    return f"{pair_text(able[best])} ({best})" if best else "-"
+
+
+def pair_text(seconds: tuple[float, float | None]) -> str:
+    """Predicted and simulated milliseconds."""
+    return " ".join(f"{each * 1e3:9.3f}" if each is not None else "        -" for each in seconds)
+
+
+def main() -> int:
+    """Run the comparison; return 1 if `optimal` is worse than something."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--workers", default="2,8")
@@ -164,7 +201,8 @@ def main() -> None:
                 print(line_of(found[-1]), flush=True)
                 args.output.parent.mkdir(parents=True, exist_ok=True)
                 args.output.write_text(json.dumps(found, indent=2), encoding="utf-8")
+    return int(any(row["worse"] for row in found))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -156,7 +156,9 @@ def _plan_job(args: argparse.Namespace) -> int:
         found = priced.profile, priced.devices
         task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
         groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
-        portfolio = Portfolio(job, task, micro_batches=args.micro_batches, prices=priced.prices, groups=groups)
+        portfolio = Portfolio(
+            job, task, micro_batches=args.micro_batches, prices=priced.prices, groups=groups, simulate=priced.simulate
+        )
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from netpart.plan.price.devices import Devices
     from netpart.plan.price.net_profile import NetProfile
     from netpart.plan.price.part_prices import PartPrices
+    from netpart.plan.search.simulated_rows import StepSimulator
     from netpart.plan.timings.host_figures import HostFigures
     from netpart.plan.timings.kernel_times import KernelTimes
     from netpart.proto.reader import Job
@@ -24,11 +25,13 @@ NOTED = 2.0
 
 @dataclass
 class PlanningPrices:
-    """The devices, the work of each layer of the uncut net, and the prices of its parts."""
+    """The devices, the work of each layer of the uncut net, and the prices of its parts. ``simulate`` simulates a step
+    at counted FLOPs; None if prices are measured."""
 
     devices: Devices
     profile: NetProfile
     prices: PartPrices
+    simulate: StepSimulator | None = None
 
 
 def _chosen_measure(args: argparse.Namespace, job: Job) -> str:
@@ -76,7 +79,15 @@ def _counted_prices(args: argparse.Namespace, job: Job, counted: NetProfile, by:
         from netpart.measure.layer_seconds import measure_layers
 
         profile = measured_profile(counted, measure_layers(job.proto, job.folder), places.product_speed())
-    return PlanningPrices(devices, profile, CountedPrices(work_rates(counted, profile)))
+    simulate = _counted_simulator(devices) if by == "flops" else None
+    return PlanningPrices(devices, profile, CountedPrices(work_rates(counted, profile)), simulate)
+
+
+def _counted_simulator(devices: Devices) -> StepSimulator:
+    """The simulation of a step on ``devices``, which do nothing but count."""
+    from netpart.measure.simulate import simulated_step_seconds
+
+    return lambda partition: simulated_step_seconds(partition, devices.network, devices.speeds)
 
 
 @contextmanager

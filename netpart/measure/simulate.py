@@ -171,6 +171,12 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
     return found
 
 
+def simulated_step_seconds(cut: Partition, network: Network, speeds: Sequence[float]) -> float:
+    """Seconds of a step of ``cut`` at counted FLOPs on devices of ``speeds`` FLOPs per second, on the worker that takes
+    longest."""
+    return PricedSimulation(cut, network, speeds).run(WARM_UP + 1).seconds(WARM_UP)
+
+
 def simulate_partition(
     cut: Partition, steps: int, link: LinkCost | Network, speeds: Sequence[float] = (), flops: float = 0.0
 ) -> ProfiledRun:

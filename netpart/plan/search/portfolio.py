@@ -31,6 +31,7 @@ from netpart.plan.search.proposal import (
     placement_key,
     row_objective,
 )
+from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
 from netpart.progress import report_progress
 from netpart.proto.element import float_size
@@ -49,11 +50,12 @@ GROUP_PROOFS = 16
 class Portfolio:
     """All proposals for ``job`` by ``task``. ``rates`` and ``prices`` as in ``predict_step``. ``micro_batches`` is the
     number for pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches.
-    Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows."""
+    Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows. With
+    ``simulate`` the fastest proposals are simulated, and the choice is by that."""
 
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None,
-        groups: Sequence[int] = (), prices: PartPrices | None = None,
+        groups: Sequence[int] = (), prices: PartPrices | None = None, simulate: StepSimulator | None = None,
     ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
@@ -71,12 +73,18 @@ class Portfolio:
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
-        self.proposals = merge_proposals(_adopt_faster(self.regroup(list(self.propose()), groups)))
+        self.simulate = simulate
+        self.spares: list[Proposal] = []
+        found = self.regroup(list(self.propose()), groups)
+        if simulate:
+            known = simulate_fastest([*found, *self.spares], simulate)
+            found, self.spares = known[: len(found)], known[len(found) :]
+        self.proposals = merge_proposals(_adopt_faster(found, self.spares))
 
     @property
     def rows(self) -> list[ProposalRow]:
         """The rows of the table, the fastest first and refused ones last."""
-        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
+        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.best_known))
 
     def best(self, objective: str = SECONDS) -> Proposal:
         """The proposal to use: one that is not predicted to be slower than one worker or data parallelism.
@@ -87,8 +95,8 @@ class Portfolio:
         if not able:
             refusals = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
             raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({refusals})")
-        plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
-        fast = [p for p in able if p.row.seconds <= plain]
+        plain = [p.row.best_known for p in able if {ONE, DATA} & set(p.row.name.split(", "))]
+        fast = [p for p in able if p.row.best_known <= min(plain, default=float("inf"))]
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
     def find_proposal(self, name: str) -> Proposal:
@@ -190,6 +198,8 @@ class Portfolio:
         again = (self.laid_out(name, *way, again=True) for way in cut)
         found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
         found = found or self.fitted(tried[0][0])
+        if layout.proof and self.simulate:
+            self.spares = [self.fitted(p) for p, _ in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
         row = replace(found.row, proof=layout.proof, **self.allocation(layout))
         return replace(found, row=row, layout=layout)
 
@@ -247,13 +257,14 @@ class Portfolio:
         return found
 
 
-def _adopt_faster(proposals: list[Proposal]) -> list[Proposal]:
-    """``proposals``, with the fastest of all others as OPTIMAL where that one is slower, or does not fit."""
-    able = [p for p in proposals if not p.row.refused]
-    best = min(able, key=lambda p: p.row.seconds, default=None)
-    if best is None or best.row.name == OPTIMAL:
-        return proposals
+def _adopt_faster(proposals: list[Proposal], spares: Sequence[Proposal]) -> list[Proposal]:
+    """``proposals``, with the fastest of these and of ``spares`` as OPTIMAL where that one is slower, or does not
+    fit."""
+    able = [p for p in (*proposals, *spares) if not p.row.refused]
+    best = min(able, key=lambda p: (p.row.best_known, p.row.seconds), default=None)
     own = next(p for p in proposals if p.row.name == OPTIMAL)
+    if best is None or best is own:
+        return proposals
     adopted = replace(best, row=replace(best.row, name=OPTIMAL, proof=own.row.proof))
     return [adopted if p is own else p for p in proposals]
 
