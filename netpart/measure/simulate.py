@@ -16,17 +16,20 @@ from netpart.graph.partition import Partition
 from netpart.kernels.device import array_module
 from netpart.kernels.op import Array
 from netpart.measure.data_waits import mark_reads
+from netpart.measure.priced_binder import PricedBinder, omit_work
 from netpart.measure.profile import WARM_UP, ProfiledRun
 from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedTransport, simulated_transports
 from netpart.measure.step_profile import StepProfiler
 from netpart.measure.timeline import STEP, Timeline, TimelineEvent
 from netpart.measure.traces import player_memory_plan
 from netpart.plan.price.cost import part_cost
+from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.progress import report_progress, track_items
 from netpart.updaters import build_updater
+from netpart.worker.bind import PhaseBinder
 from netpart.worker.initial_values import initialise_players
 from netpart.worker.player import Player
 
@@ -40,6 +43,7 @@ class Simulation:
     cut: Partition
     link: LinkCost | Network
     speeds: Sequence[float]
+    binder: type[PhaseBinder] = field(default=PhaseBinder, init=False)
     players: list[Player] = field(init=False)
     errors: list[BaseException] = field(init=False, default_factory=list)
 
@@ -60,7 +64,7 @@ class Simulation:
     def player(self, worker: int) -> Player:
         rule = build_updater(self.cut.job.updater)
         program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
-        player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed)
+        player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed, binder=self.binder)
         player.trace.now = lambda: self.clocks.reading(worker)
         player.trace.events = []
         return player
@@ -114,6 +118,7 @@ class PricedSimulation(Simulation):
     """
 
     def __post_init__(self) -> None:
+        self.binder = PricedBinder
         super().__post_init__()
         # Real computing time is divided by this speed, so it counts as 0; only ``spend`` moves the clocks.
         self.clocks.speeds = [inf] * self.cut.workers
@@ -125,10 +130,11 @@ class PricedSimulation(Simulation):
             for running in player.bound["train"].running:
                 running.progress.omit_contents()
                 for action in running.then:
-                    action.run = action.run and _omit_work
+                    action.run = action.run and omit_work
 
     def player(self, worker: int) -> Player:
         player = super().player(worker)
+        player.machine.workspace_bytes = workspace_bytes(player.program, self.cut.job)
         for turn in player.bound["train"].turns:
             for (_, action), instruction in zip(turn, player.program.phases["train"].instructions, strict=True):
                 if action.take is not None:
@@ -153,10 +159,6 @@ class PricedSimulation(Simulation):
         return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
 
 
-def _omit_work() -> None:
-    """Compute nothing."""
-
-
 def _omit_array(array: Array) -> None:
     """Take a message without copying it."""
 
@@ -173,7 +175,7 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
 
 def simulated_step_seconds(cut: Partition, network: Network, speeds: Sequence[float]) -> float:
     """Seconds of a step of ``cut`` at counted FLOPs on devices of ``speeds`` FLOPs per second, on the worker that takes
-    longest."""
+    longest. Raises MemoryRefused if a worker needs more memory than this host has."""
     return PricedSimulation(cut, network, speeds).run(WARM_UP + 1).seconds(WARM_UP)
 
 

@@ -37,16 +37,18 @@ if TYPE_CHECKING:
 
 
 def bind_phase(
-    machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None
+    machine: Machine, phase: str, transport: Transport | None, communicators: Communicators | None = None,
+    binder: type[PhaseBinder] | None = None,
 ) -> BoundProgram:  # fmt: skip
     """Bind one phase of a Machine for each mini-batch in flight, and announce its messages to the transport.
 
-    ``communicators`` are those of NCCL.
+    ``communicators`` are those of NCCL. ``binder`` binds the instructions (None: PhaseBinder).
     """
+    binder = binder or PhaseBinder
     program = machine.program.phases[phase]
     period = program.period
     metrics = machine.xp.zeros(sum(len(slot.names) for slot in program.metrics), np.float64)
-    binders = [PhaseBinder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
+    binders = [binder(machine, phase, transport, metrics, mini, communicators) for mini in range(period)]
     bound = [[binder.action(i) for i in program.instructions] for binder in binders]
     delays = [i.delay for i in program.instructions]
     # In turn t, an instruction of delay d works on mini-batch t - d, and mini-batches reuse the arrays of those

@@ -16,7 +16,7 @@ from netpart.kernels.op import Array
 from netpart.program.program import WorkerProgram
 from netpart.worker.actions import RECEIVE, SEND, START, WAIT, Action, BoundProgram, run_kernel_action
 from netpart.worker.array_transfer import ArrayTransfer
-from netpart.worker.bind import bind_phase
+from netpart.worker.bind import PhaseBinder, bind_phase
 from netpart.worker.flow_control import WINDOW, FlowControl
 from netpart.worker.gpu.graph_capture import replay_bound_turns
 from netpart.worker.machine import Machine
@@ -36,12 +36,13 @@ class Player:
     """One worker's machine, bound and ready.
 
     ``doing`` names the current action, and other threads may read it at any time. ``communicators`` collects those that
-    NCCL collectives need; they are connected before a step is played.
+    NCCL collectives need; they are connected before a step is played. ``binder`` binds the instructions.
     """
 
     def __init__(
         self, program: WorkerProgram, transport: Transport | None, xp: Any = np, updater: Updater | None = None,
         seed: int = 1, poison: bool = False, communicators: Communicators | None = None,
+        binder: type[PhaseBinder] = PhaseBinder,
     ) -> None:  # fmt: skip
         self.program = program
         self.transport = transport
@@ -50,7 +51,7 @@ class Player:
         self.parameters = WorkerParameters(self.machine)
         self.transfer = ArrayTransfer(transport, self.machine.kernels)
         self.bound: dict[str, BoundProgram] = {
-            p: bind_phase(self.machine, p, transport, communicators) for p in program.phases
+            p: bind_phase(self.machine, p, transport, communicators, binder) for p in program.phases
         }
         self.device = self.machine.kernels.device
         self.replayed = {phase: replay_bound_turns(self.device, bound) for phase, bound in self.bound.items()}

@@ -1,0 +1,50 @@
+"""PricedBinder: binds what computes to nothing, and messages as they are.
+
+So a program can be played whose data are elsewhere, and no kernel is made for it.
+"""
+
+from __future__ import annotations
+
+from netpart.program.instructions import (
+    Accumulate,
+    AddSquares,
+    Backward,
+    CollectiveStart,
+    CollectiveWait,
+    Copy,
+    Forward,
+    Instruction,
+    Receive,
+    Send,
+    Update,
+    Zero,
+)  # fmt: skip
+from netpart.worker.actions import RUN, Action
+from netpart.worker.bind import PhaseBinder
+
+VERBS: dict[type[Instruction], str] = {
+    Forward: "forward", Backward: "backward", Zero: "zero", Copy: "copy", Accumulate: "add",
+    AddSquares: "add squares", Update: "update",
+}  # fmt: skip
+
+
+class PricedBinder(PhaseBinder):
+    """Binder of a phase of a simulation that computes nothing."""
+
+    def bound(self, instruction: Instruction) -> Action:
+        if isinstance(instruction, Send | Receive | CollectiveStart | CollectiveWait):
+            return super().bound(instruction)
+        return Action(RUN, self._name(instruction), run=omit_work)
+
+    def _name(self, instruction: Instruction) -> str:
+        """The verb and the object of an instruction, as in a run."""
+        verb = VERBS[type(instruction)]
+        if isinstance(instruction, Forward | Backward):
+            return f"{verb} {self.layers.name(instruction)}"
+        if isinstance(instruction, Update):
+            return f"{verb} {self.machine.program.holdings[instruction.holding].parameter.name}"
+        return verb
+
+
+def omit_work() -> None:
+    """Compute nothing."""
