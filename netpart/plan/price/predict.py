@@ -34,6 +34,7 @@ from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.transfers import (
     connected_by_flows,
     flow_arrivals,
+    flow_calls,
     flow_handling,
     flow_ports,
 )
@@ -201,16 +202,16 @@ def _unhidden_seconds(flows: Sequence[LedgerFlow], backward: float, devices: Dev
         of_sum[NORM if flow.channel.way == Way.NORM else flow.channel.edge].append(flow)
     # The norm is summed when all gradients are.
     norm = max(flow_arrivals(of_sum.pop(NORM, []), devices))
-    # Sums of the same workers follow one another. Those of others do not wait for them, but may share their ports.
-    groups = connected_by_flows(flows)
-    chains: dict[int, list[list[LedgerFlow]]] = defaultdict(list)
-    for found in of_sum.values():
-        chains[min(groups[next(iter(found[0].sent))])].append(found)
-    each = (sum(max(flow_arrivals(found, devices)) for found in chain) for chain in chains.values())
-    taken = max([flow_ports(flows, devices), *each])
-    # The last sums can only start when backward ends; the earlier ones overlap with it.
-    last = max(flow_arrivals([flow for chain in chains.values() for flow in chain[-1]], devices))
-    return max(last, taken - backward) + norm
+    found = [flow for each in of_sum.values() for flow in each]
+    taken = max(flow_arrivals(found, devices))
+    # The last sums of the same workers can only start when backward ends; the earlier ones overlap with it.
+    groups = connected_by_flows(found)
+    chains = {min(groups[next(iter(each[0].sent))]): each for each in of_sum.values()}
+    ends = [flow for chain in chains.values() for flow in chain]
+    earlier = [flow for chain in of_sum.values() if chain not in chains.values() for flow in chain]
+    # A worker that sends or takes a message computes nothing meanwhile.
+    busy = max(max(flow_calls(found, devices)), max(flow_calls(earlier, devices)) + max(flow_arrivals(ends, devices)))
+    return max(busy, taken - backward) + norm
 
 
 def _ending_seconds(

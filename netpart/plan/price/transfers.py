@@ -70,12 +70,20 @@ def handling_seconds(messages: Iterable[Message], devices: Devices) -> list[floa
     return _busy_seconds([(table[:, 0], table[:, 1], table[:, 2])], devices)
 
 
-def flow_handling(flows: Iterable[LedgerFlow], devices: Devices) -> list[float]:
-    """By worker, the seconds that the messages of flows keep it busy, as sender or receiver."""
+def flow_handling(flows: Iterable[LedgerFlow], devices: Devices, entering: bool = True) -> list[float]:
+    """By worker, the seconds that the messages of flows keep it or its link busy, as sender or receiver; without
+    ``entering`` bytes do not count for the receiver."""
+    flows = list(flows)
     single = [(flow.source, flow.target, flow.nbytes) for flow in flows if isinstance(flow, LedgerEntry)]
     tables = [_flow_table(flow) for flow in flows if isinstance(flow, LedgerExchange)]
     one_by_one = np.array(single, np.int64).reshape(-1, 3)
-    return _busy_seconds([(one_by_one[:, 0], one_by_one[:, 1], one_by_one[:, 2]), *tables], devices)
+    return _busy_seconds([(one_by_one[:, 0], one_by_one[:, 1], one_by_one[:, 2]), *tables], devices, entering)
+
+
+def flow_calls(flows: Iterable[LedgerFlow], devices: Devices) -> list[float]:
+    """By worker, the seconds for which it can do nothing but send or take the messages of flows: both ends for the
+    overhead, the sender also for the bytes."""
+    return flow_handling(flows, devices, entering=False)
 
 
 def _flow_table(flow: LedgerExchange) -> MessageTable:
@@ -85,14 +93,15 @@ def _flow_table(flow: LedgerExchange) -> MessageTable:
     return members[sources], members[targets], elements * flow.width
 
 
-def _busy_seconds(tables: Iterable[MessageTable], devices: Devices) -> list[float]:
-    """By worker, the seconds that messages keep it busy."""
+def _busy_seconds(tables: Iterable[MessageTable], devices: Devices, entering: bool = True) -> list[float]:
+    """By worker, the seconds that messages keep it busy; ``entering`` as in ``flow_handling``."""
     count = len(devices)
     found = np.zeros(count)
     for sources, targets, nbytes in tables:
         overhead, bandwidth, _, _ = devices.network.find_pair_costs(sources, targets)
         busy = overhead + nbytes / bandwidth
-        found += np.bincount(sources, busy, count) + np.bincount(targets, busy, count)
+        taking = busy if entering else np.broadcast_to(overhead, busy.shape)
+        found += np.bincount(sources, busy, count) + np.bincount(targets, taking, count)
     return found.tolist()
 
 
