@@ -32,7 +32,7 @@ ROWS, COLUMNS = 2, 3
 """Axes of the outputs of a convolution."""
 FEATURES = 2
 """The axis of features of a sequence."""
-BLOCK = {
+BLOCK: dict[str, Over] = {
     "query": FEATURES, "query-heads": FEATURES, "query-turned": 1, "key": FEATURES, "key-heads": FEATURES,
     "key-turned": 1, "value": FEATURES, "value-heads": FEATURES, "value-turned": 1, "attention": 1, "back": FEATURES,
     "joined": FEATURES, "out": INPUT, "fc1": FEATURES, "gelu": FEATURES, "fc2": INPUT,

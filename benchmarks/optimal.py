@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -84,14 +85,11 @@ def cuts_by_hand(name: str, job: Job, workers: int, plans: Path) -> Iterator[tup
     net = build_net(job.proto, "train", job.folder)
     for plan in hand_plans(net, workers):
         scheme = plan.scheme(net)
-        yield (
-            plan.name,
-            lambda scheme=scheme: partition_by_callable(scheme, job.proto, workers, job.folder, phases=("train",)),
-        )
+        yield plan.name, partial(partition_by_callable, scheme, job.proto, workers, job.folder, phases=("train",))
     for path in sorted(plans.glob(f"{name}*.conf")):
         hand = read_job(path)
         hand.proto.cluster.MergeFrom(job.proto.cluster)
-        yield path.stem, lambda hand=hand: partition_by_scheme(hand.proto, workers, hand.folder, phases=("train",))
+        yield path.stem, partial(partition_by_scheme, hand.proto, workers, hand.folder, phases=("train",))
 
 
 def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Row:
@@ -109,7 +107,7 @@ def measure(name: str, kind: str, workers: int, limit: float, plans: Path) -> Ro
     if own.row.proof:
         found |= {"bound": own.row.proof.bound, "gap": own.row.proof.gap, "proved": own.row.proof.proved}
     found["others"] = {p.row.name: (p.row.seconds, p.row.simulated) for p in portfolio.proposals if is_other(p)}
-    by_hand = cuts_by_hand(name, job, workers, plans)
+    by_hand = cuts_by_hand(name, portfolio.job, workers, plans)
     found["hand"] = {each: price_by_hand(cut, devices, found[OPTIMAL]) for each, cut in by_hand}
     return found | {"worse": list(worse_than(found))}
 

@@ -17,7 +17,7 @@ from benchmarks.ways import WAYS
 from netpart.draw.chart import Curve, marked_chart
 from tools import results_page
 from tools.partition_drawing import drawing
-from tools.resattnet_published import published_size
+from tools.resattnet_published import published_charts, published_size
 from tools.resattnet_reasons import errors, load, plans, slower
 from tools.resattnet_tables import CHARTS, PAPER, TITLES, accuracies, beside_the_paper, equation_13, times
 from tools.results_page import ROOT, Json, about, keep, missing, results
@@ -31,7 +31,7 @@ def fresh(root: Path) -> dict[str, str]:
     """The page, Figure 4, and the charts if there are results: path -> content."""
     found = results(root, "hybrid")
     page = (root / PAGE).read_text(encoding="utf-8")
-    files = {PAGE: results_page.filled(page, partial(section, found)), PLAN: drawing()}
+    files = {PAGE: results_page.filled(page, partial(section, found)), PLAN: drawing(), **published_charts()}
     return files | ({} if found is None else charts(Figures(found)))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from benchmarks.figures import Figures
 from benchmarks.published import BANDWIDTHS, NETS, kept_rows, row_key
+from netpart.draw.chart import Curve, marked_chart
 from netpart.units import seconds_text
-from tools.resattnet_tables import PAPER
+from tools.resattnet_tables import CHARTS, PAPER
 from tools.results_page import Json
 
 WAYS = "data", "hybrid"
@@ -28,6 +29,28 @@ def published_size(figures: Figures) -> Iterator[str]:
             yield "|--:" + "|--:" * len(BANDWIDTHS) * len(WAYS) + "|--:|"
             yield from (_device_row(rows, name, workers) for workers in devices)
             yield ""
+            yield f"![How many times as fast as one device: {net.title}]({CHARTS}/{name}-published.svg)"
+            yield ""
+
+
+def published_charts() -> dict[str, str]:
+    """The speed-ups of each net along the devices, in a simulation: path -> SVG."""
+    rows = {row_key(row): row for row in kept_rows() if row["simulated"] is not None}
+    return {f"docs/{CHARTS}/{name}-published.svg": _speedup_chart(rows, name) for name in NETS}
+
+
+def _speedup_chart(rows: Mapping[RowKey, Json], name: str) -> str:
+    """The speed-ups of both ways with both links, and those of the paper."""
+    minutes = PAPER[name, "ad"]
+    curves = {"the paper": Curve([(w, minutes[0] / minutes[w - 1]) for w in range(1, len(minutes) + 1)], guide=True)}
+    for link in BANDWIDTHS:
+        for way in WAYS:
+            found = {1: rows[name, link, "data", 1]} | {
+                key[3]: rows[key] for key in rows if key[:3] == (name, link, way)
+            }
+            points = [(workers, found[1]["simulated"] / found[workers]["simulated"]) for workers in sorted(found)]
+            curves[f"{way}, {_link_text(link)}"] = Curve(points)
+    return marked_chart(f"{NETS[name].title}: speed-up over one device, simulated", "devices", "speed-up", curves)
 
 
 def _link_text(bandwidth: float) -> str:

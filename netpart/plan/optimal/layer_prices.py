@@ -17,19 +17,29 @@ from netpart.plan.optimal.parameter_prices import ParameterPrice, price_paramete
 from netpart.plan.optimal.price_setting import PriceSetting
 from netpart.spec import Region, size
 
+NOTHING = ParameterPrice(0.0, 0.0, 0.0, 0.0)
+"""The price of parameters that do not learn."""
+
 
 @dataclass(frozen=True)
 class PricedLayer:
     """Prices of the choices of a layer. Seconds [c]: ``forward`` and ``backward`` of the busiest worker and of
-    exchanges within the layer; ``sums`` of gradients of parameters; ``updates``, a mean over the workers. ``sent`` [c]:
-    bytes of exchanges and sums. ``memory`` [c, w]: bytes."""
+    exchanges within the layer; ``sums`` of gradients of parameters, of which ``calls`` keep the busiest worker from
+    computing; ``updates``, a mean over the workers. ``sent`` [c]: bytes of exchanges and sums. ``memory`` [c, w]:
+    bytes."""
 
     forward: Array
     backward: Array
     sums: Array
+    calls: Array
     updates: Array
     sent: Array
     memory: Array
+
+    def ending(self, last: bool) -> Array:
+        """[c]: what its sums add to the backward pass: all of them if it is the ``last`` layer of that, else the
+        calls."""
+        return self.sums if last else self.calls
 
 
 def price_layer(
@@ -55,15 +65,16 @@ class _LayerPricer:
         rate = setting.rates.get(node.name, 1.0)
         self.pace = [rate / device.speed for device in setting.devices.devices]
 
-    def price_choice(self, c: int) -> tuple[float, float, float, float, float, Array]:
-        """Forward, backward, sums, updates, bytes sent, memory of each worker."""
+    def price_choice(self, c: int) -> tuple[float, float, float, float, float, float, Array]:
+        """Forward, backward, sums, calls of the sums, updates, bytes sent, memory of each worker."""
         stages = list(choice_stages(self.arrays, c))
         forward, backward = self.busiest_seconds(stages)
         inside, returned, crossed = self.exchanges(c, stages)
-        of = price_parameters(stages, self.owned, self.setting) if self.trained else ParameterPrice(0.0, 0.0, 0.0)
+        of = price_parameters(stages, self.owned, self.setting) if self.trained else NOTHING
         memory = layer_memory(stages, self.trained, self.arrays.workers, self.setting)
         again = forward if self.setting.recompute and self.trained else 0.0
-        return forward + inside, backward + again + returned, of.sums, of.updates, of.sent + crossed, memory
+        back = backward + again + returned
+        return forward + inside, back, of.sums, of.calls, of.updates, of.sent + crossed, memory
 
     def busiest_seconds(self, stages: Sequence[LayerStage]) -> tuple[float, float]:
         """Seconds of the worker that computes longest, forward and backward."""

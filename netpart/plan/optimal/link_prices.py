@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,13 +20,20 @@ SMALL, LARGE = 1 << 12, 1 << 24
 """Bytes of two sums that are priced to know those of all others."""
 
 
+class SumPrice(NamedTuple):
+    """Seconds of an all-reduce, and those for which its messages keep the busiest worker from computing."""
+
+    seconds: float
+    calls: float
+
+
 @dataclass(eq=False)
 class LinkPrices:
     """The prices of ``devices``; collectives by the algorithm ``wanted``."""
 
     devices: Devices
     wanted: str = "auto"
-    known: dict[tuple[int, ...], tuple[float, float]] = field(default_factory=dict)
+    known: dict[tuple[int, ...], tuple[SumPrice, SumPrice]] = field(default_factory=dict)
 
     @cached_property
     def seconds_per_byte(self) -> Array:
@@ -59,21 +67,30 @@ class LinkPrices:
 
     def sum_seconds(self, workers: tuple[int, ...], nbytes: float) -> float:
         """Seconds of an all-reduce of ``nbytes`` over ``workers``."""
-        if len(workers) < 2 or not nbytes:
-            return 0.0
-        if workers not in self.known:
-            small, large = (self._price_sum(workers, nbytes) for nbytes in (SMALL, LARGE))
-            slope = (large - small) / (LARGE - SMALL)
-            self.known[workers] = max(0.0, small - slope * SMALL), slope
-        fixed, slope = self.known[workers]
-        return fixed + slope * nbytes
+        return self.price_sum(workers, nbytes).seconds
 
-    def _price_sum(self, workers: tuple[int, ...], nbytes: int) -> float:
-        """Seconds of an all-reduce by the algorithm that it would have."""
+    def price_sum(self, workers: tuple[int, ...], nbytes: float) -> SumPrice:
+        """The price of an all-reduce of ``nbytes`` over ``workers``."""
+        if len(workers) < 2 or not nbytes:
+            return SumPrice(0.0, 0.0)
+        if workers not in self.known:
+            pairs = zip(*(self._price_schedule(workers, nbytes) for nbytes in (SMALL, LARGE)), strict=True)
+            slopes = SumPrice(*((large - small) / (LARGE - SMALL) for small, large in pairs))
+            small = self._price_schedule(workers, SMALL)
+            fixed = SumPrice(*(max(0.0, s - slope * SMALL) for s, slope in zip(small, slopes, strict=True)))
+            self.known[workers] = fixed, slopes
+        return SumPrice(*(fixed + slope * nbytes for fixed, slope in zip(*self.known[workers], strict=True)))
+
+    def _price_schedule(self, workers: tuple[int, ...], nbytes: int) -> SumPrice:
+        """The price of an all-reduce by the algorithm that it would have."""
         count = len(workers)
         network = self.devices.network.part(workers)
         algorithm = choose_algorithm(ALL_REDUCE, count, (nbytes,), self.wanted, network)
         blocks = bytes_by_block((nbytes,), count_blocks(ALL_REDUCE, algorithm, count))
-        return schedule_seconds(
-            collective_schedule(ALL_REDUCE, algorithm, count, network.paths), blocks, count, network
-        )
+        schedule = collective_schedule(ALL_REDUCE, algorithm, count, network.paths)
+        calls = [0.0] * count
+        for message in schedule:
+            cost = network.route(message.source, message.target).cost
+            calls[message.source] += cost.overhead + sum(blocks[b] for b in message.blocks) / cost.bandwidth
+            calls[message.target] += cost.overhead
+        return SumPrice(schedule_seconds(schedule, blocks, count, network), max(calls))

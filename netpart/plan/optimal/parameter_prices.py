@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from netpart.plan.optimal.layer_stages import LayerStage
-from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.link_prices import LinkPrices, SumPrice
 from netpart.plan.optimal.price_setting import PriceSetting
 from netpart.spec import size
 
@@ -16,16 +16,18 @@ BUCKET = 1 << 20
 
 @dataclass(frozen=True)
 class ParameterPrice:
-    """Seconds of the sums of gradients, mean seconds of updates over the workers, bytes that the sums send."""
+    """Seconds of the sums of gradients, mean seconds of updates over the workers, bytes that the sums send, seconds for
+    which the sums keep the busiest worker from computing."""
 
     sums: float
     updates: float
     sent: float
+    calls: float
 
 
 def price_parameters(stages: Sequence[LayerStage], keys: Collection[str], setting: PriceSetting) -> ParameterPrice:
     """The price of the parameters with ``keys`` of a layer that learns."""
-    seconds = sent = moved = 0.0
+    seconds = sent = moved = calls = 0.0
     for stage in stages:
         for i, spec in enumerate(stage.layer.params):
             if spec.key in keys and not spec.read_only:
@@ -33,16 +35,18 @@ def price_parameters(stages: Sequence[LayerStage], keys: Collection[str], settin
                     nbytes = size(box) * setting.width
                     moved += _rewritten_bytes(size(box), len(workers), whole, setting)
                     if not whole:
-                        seconds += bucket_seconds(setting.links, workers, nbytes)
+                        price = price_bucket(setting.links, workers, nbytes)
+                        seconds, calls = seconds + price.seconds, calls + price.calls
                         sent += 2 * (len(workers) - 1) * nbytes
     streaming = sum(device.streaming for device in setting.devices.devices)
-    return ParameterPrice(seconds, (moved + 6 * sent) / streaming, sent)
+    return ParameterPrice(seconds, (moved + 6 * sent) / streaming, sent, calls)
 
 
-def bucket_seconds(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> float:
-    """Seconds of the sum of a gradient, with its share of the fixed cost of a bucket."""
-    fixed = links.sum_seconds(workers, 1.0)
-    return links.sum_seconds(workers, nbytes) - fixed * (1 - min(1.0, nbytes / BUCKET))
+def price_bucket(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> SumPrice:
+    """The price of the sum of a gradient, with its share of the fixed cost of a bucket."""
+    left = 1 - min(1.0, nbytes / BUCKET)
+    pairs = zip(links.price_sum(workers, nbytes), links.price_sum(workers, 1.0), strict=True)
+    return SumPrice(*(whole - fixed * left for whole, fixed in pairs))
 
 
 def _rewritten_bytes(elements: int, holders: int, whole: bool, setting: PriceSetting) -> float:

@@ -5,9 +5,10 @@
 
 is the price of ``predict_step`` if all workers wait for each other after every layer. F, B, S and U are sums over
 layers and over outputs: a table for each layer over its choices, and a table for each output over the choices of its
-layer and of its readers. The sums of the first layer that learns count for B too: backward ends with them. For any
-weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U, which is a sum of tables too. So its minimum is a
-bound for all plans, and the largest of several such bounds the best of them.
+layer and of its readers. B has the time for which sums keep workers from computing, and all sums of the first layer
+that learns: backward ends with them. For any weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U,
+which is a sum of tables too. So its minimum is a bound for all plans, and the largest of several such bounds the best
+of them.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class PlanSpace:
             key = (self.layers.kind_pair(n), weight, memory, n == self.layers.last)
             if key not in self._sums:
                 spent = memory * priced.memory.max(axis=1)
-                passes = priced.forward + (1 - weight) * (priced.backward + priced.sums * (n == self.layers.last))
+                passes = priced.forward + (1 - weight) * (priced.backward + priced.ending(n == self.layers.last))
                 self._sums[key] = passes + weight * priced.sums + priced.updates + spent
             yield CostTable((self.layers.leaders[n],), self._sums[key])
 
@@ -105,7 +106,7 @@ class PlanSpace:
             priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]
             passes += priced.forward[c], priced.backward[c]
             sums += priced.sums[c]
-            passes[1] += priced.sums[c] * (n == self.layers.last)
+            passes[1] += priced.ending(n == self.layers.last)[c]
             updates += priced.updates[c]
         for found in self.outputs.transfers:
             table, at = self.outputs.table(found), _choices_at(found, assignment)
