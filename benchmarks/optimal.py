@@ -7,7 +7,8 @@ of devices; by prediction and by simulation.
 Devices: one host of fast links, as V100s with NVLink; two hosts on Ethernet, each with half of the workers; two speeds,
 each of half of the workers. Predicted seconds are those of ``predict_step``, simulated ones those of ``netpart simulate
 --by flops``; ``search`` are the seconds of the processor that the row took. Plans by hand are those of
-``benchmarks/hand_plans.py``, and files NET*.conf in ../shared/plans or --plans. Rows and plans that are predicted to
+``benchmarks/hand_plans.py``, and files NET*.conf of the same layers in ../shared/plans or
+--plans. Rows and plans that are predicted to
 take up to MARGIN times what `optimal` takes are simulated. The exit code is 1 if a row or a plan takes less than
 `optimal` by either measure, and fits the devices.
 """
@@ -88,6 +89,8 @@ def cuts_by_hand(name: str, job: Job, workers: int, plans: Path) -> Iterator[tup
         yield plan.name, partial(partition_by_callable, scheme, job.proto, workers, job.folder, phases=("train",))
     for path in sorted(plans.glob(f"{name}*.conf")):
         hand = read_job(path)
+        if [layer.name for layer in hand.proto.neuralnet.layer] != [layer.name for layer in job.proto.neuralnet.layer]:
+            continue  # a plan for a net of other layers
         hand.proto.cluster.MergeFrom(job.proto.cluster)
         yield path.stem, partial(partition_by_scheme, hand.proto, workers, hand.folder, phases=("train",))
 

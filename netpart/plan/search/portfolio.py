@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from operator import itemgetter
 from time import process_time
 from typing import Any
@@ -21,6 +21,7 @@ from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.layer_loads import profile_net, work_rates
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
+from netpart.plan.price.recompute_choice import recompute_least
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, OPTIMAL, PlannedLayout, Planner
 from netpart.plan.search.proposal import (
@@ -71,6 +72,7 @@ class Portfolio:
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
+        self.again: dict[PlacementKey, Partition | None] = {}
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
         self.simulate = simulate
@@ -187,25 +189,39 @@ class Portfolio:
         return self.tasks[key]
 
     def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
-        """The fastest combination of variant and micro-batches that fits the devices; if none fits, the fastest that
-        fits with recomputed activations."""
+        """The fastest combination of variant and micro-batches that fits the devices, as it is or with recomputed
+        layers."""
         shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
         ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
-        tried = sorted(((self.laid_out(name, *way), way) for way in ways), key=lambda pair: pair[0].row.seconds)
-        cut = (way for p, way in tried if p.partition is not None and not p.job.proto.neuralnet.recompute)
+        tried = sorted((self.laid_out(name, *way) for way in ways), key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
-        again = (self.laid_out(name, *way, again=True) for way in cut)
-        found = next((p for p in map(self.fitted, chain((p for p, _ in tried), again)) if not p.row.refused), None)
-        found = found or self.fitted(tried[0][0])
+        kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
+        faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
+        again = next(filter(None, map(self.with_recomputation, faster)), None)
+        fitting = [p for p in (kept, again) if p is not None]
+        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
         if layout.proof and self.simulate:
-            self.spares = [self.fitted(p) for p, _ in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
+            self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
         row = replace(found.row, proof=layout.proof, **self.allocation(layout))
         return replace(found, row=row, layout=layout)
 
-    def laid_out(self, name: str, scheme: Scheme, micro_batches: int, again: bool = False) -> Proposal:
-        """Cut the job by ``scheme`` with this number of micro-batches; ``again`` recomputes activations."""
-        job = with_micro_batches(self.job, micro_batches, again or self.job.proto.neuralnet.recompute)
+    def with_recomputation(self, proposal: Proposal) -> Proposal | None:
+        """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
+        if proposal.partition is None:
+            return None
+        key = placement_key(proposal.partition)
+        if key not in self.again:
+            self.again[key] = recompute_least(proposal.partition, self.task.devices, self.prices)
+        found = self.again[key]
+        if found is None:
+            return None
+        job = replace(proposal.job, proto=found.job)
+        return self.fitted(self.price_cut(proposal.row.name, job, lambda: found))
+
+    def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
+        """Cut the job by ``scheme`` with this number of micro-batches."""
+        job = with_micro_batches(self.job, micro_batches, self.job.proto.neuralnet.recompute)
         cut = partial(partition_by_callable, scheme, job.proto, len(self.task.devices), job.folder)
         return self.price_cut(name, job, cut)
 

@@ -1,0 +1,95 @@
+"""Recompute choice: the layers of a partition that are recomputed so that its workers fit their devices.
+
+A recomputed layer computes forward twice, and what it makes is not held in between (``program/passes/recompute.py``).
+Which layers cost least is a knapsack. Two orders are tried: by the work of a layer for the bytes that it holds, the
+least first (Dantzig, Discrete-variable extremum problems, 1957); and from the first layer of the net, as what that
+makes is held longest. Of each order as few layers are taken as make the plan fit, by bisection. That is decided by the
+memory of the compiled programs, as buffers share space.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from netpart.graph.graph import LAYER
+from netpart.graph.partition import Partition
+from netpart.graph.recomputed import clear_recomputation, layers_recomputed
+from netpart.plan.price.cost import held_bytes, partition_itemsize
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.part_prices import PartPrices
+from netpart.plan.price.predict import predict_step
+from netpart.plan.price.worker_memory import model_workers
+from netpart.program.kernel_choice import job_kernel_class
+from netpart.proto.job_pb2 import JobProto
+from netpart.updaters import build_updater
+
+FINEST = 32
+"""The bisection ends when the number of layers is known to this fraction of all."""
+
+
+def recompute_least(partition: Partition, devices: Devices, prices: PartPrices) -> Partition | None:
+    """``partition`` with the layers recomputed that it needs to fit ``devices``: of both orders, those with which a
+    step is predicted to take least. None if it does not fit with all of them, or there are none."""
+    works = _work_and_bytes(partition, devices, prices)
+    orders = sorted(works, key=lambda layer: works[layer][0] / works[layer][1]), sorted(works)
+    if not works or not fits_devices(recompute_layers(partition, works), devices):
+        return None
+    found = [recompute_layers(partition, _least_prefix(partition, order, devices)) for order in orders]
+    return min(found, key=lambda each: predict_step(each, devices, prices=prices).seconds)
+
+
+def fits_devices(partition: Partition, devices: Devices) -> bool:
+    """True if each worker has the memory that its compiled programs need."""
+    slots = len(build_updater(partition.job.updater).states)
+    pairs = zip(model_workers(partition, slots), devices.devices, strict=False)
+    return all(model.memory <= device.memory for model, device in pairs)
+
+
+def recompute_layers(partition: Partition, layers: Collection[int]) -> Partition:
+    """``partition`` with ``layers`` of the job recomputed as well, by their numbers; the net says so if these are all
+    that can be."""
+    job = JobProto()
+    job.CopyFrom(partition.job)
+    if set(layers) >= set(_able_layers(partition)):
+        clear_recomputation(job.neuralnet)
+        job.neuralnet.recompute = True
+    else:
+        for number in layers:
+            job.neuralnet.layer[number].recompute = True
+    return replace(partition, job=job)
+
+
+def _able_layers(partition: Partition) -> Iterator[int]:
+    """The numbers of the layers that learn, or through which gradients flow, and are not recomputed yet."""
+    again = layers_recomputed(partition.job.neuralnet)
+    net = partition.graph.net
+    numbers = dict.fromkeys(int(node.at[2]) for node in net.nodes if net.trained[node.index] and len(node.at) > 2)
+    return (number for number in numbers if not again[number])
+
+
+def _work_and_bytes(partition: Partition, devices: Devices, prices: PartPrices) -> dict[int, tuple[float, float]]:
+    """By layer that can be recomputed, the seconds of its forward pass and the bytes that it holds, of all parts."""
+    graph, width, kernels = partition.graph, partition_itemsize(partition), job_kernel_class(partition.job)
+    able = set(_able_layers(partition))
+    found: dict[int, list[float]] = defaultdict(lambda: [0.0, 1.0])
+    for part in graph.parts:
+        at = graph.net.nodes[part.node].at
+        if part.kind == LAYER and len(at) > 2 and int(at[2]) in able:
+            work = prices.part_work(graph, part).forward / devices.devices[part.worker].speed
+            found[int(at[2])][0] += work
+            found[int(at[2])][1] += held_bytes(graph, part, width, kernels)
+    return {layer: (work, nbytes) for layer, (work, nbytes) in found.items()}
+
+
+def _least_prefix(partition: Partition, order: Sequence[int], devices: Devices) -> Sequence[int]:
+    """The first layers of ``order``, as few as fit; all of them are known to."""
+    few, enough = 0, len(order)
+    while enough - few > max(1, len(order) // FINEST):
+        middle = (few + enough) // 2
+        if fits_devices(recompute_layers(partition, order[:middle]), devices):
+            enough = middle
+        else:
+            few = middle
+    return order[:enough]
