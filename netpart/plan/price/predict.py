@@ -29,12 +29,12 @@ from netpart.graph.graph import LAYER, Graph
 from netpart.graph.partition import Partition
 from netpart.graph.recomputed import recomputed_nodes
 from netpart.plan.price.devices import Devices
+from netpart.plan.price.gradient_sums import SUM_WAYS, unhidden_seconds
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.transfers import (
     connected_by_flows,
     flow_arrivals,
-    flow_calls,
     flow_handling,
     flow_ports,
 )
@@ -50,11 +50,6 @@ Key = tuple[int, int]
 """(node, worker)."""
 Work = defaultdict[Key, float]
 """Seconds of each key."""
-
-NORM = -1
-"""The number of the gradient norm's sum among those of buckets."""
-SUMS = (Way.BUCKET, Way.VALUES, Way.NORM)
-"""Messages that carry gradients of parameters, updated values, or the gradient norm."""
 
 
 @dataclass(frozen=True)
@@ -78,20 +73,19 @@ def predict_step(
     micros = partition.phases["train"]
     flows = compute_ledger(partition).flows
     # One micro-batch is timed; the others enter through the pace of the busiest worker.
-    first = [e for e in flows if e.channel.way not in SUMS and e.channel.micro == 0]
+    first = [e for e in flows if e.channel.way not in SUM_WAYS and e.channel.micro == 0]
     again = recomputed_nodes(micros[0].graph.net, partition.job.neuralnet)
     *work, later = _computing_seconds(micros[0].graph, devices, prices, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
-    forward = _pass_seconds(micros[0].graph, work[0], Work(float), moves[0])
-    backward = _pass_seconds(micros[0].graph, work[1], later, moves[1], reverse=True)
+    forward = max(_pass_ends(micros[0].graph, work[0], Work(float), moves[0]).values(), default=0.0)
+    ends = _pass_ends(micros[0].graph, work[1], later, moves[1], reverse=True)
+    backward = max(ends.values(), default=0.0)
     computing = _worker_seconds(work, len(devices))
     # The ports of hosts have a pace too: a port passes one message after another.
     paces = [flow_ports(first, devices), *map(add, computing, flow_handling(first, devices))]
-    sums = [e for e in flows if e.channel.way in SUMS]
-    left = _unhidden_seconds(sums, backward * len(micros), devices) + max(
-        _ending_seconds(partition, sums, devices, prices)
-    )
+    sums = [e for e in flows if e.channel.way in SUM_WAYS]
+    left = unhidden_seconds(partition, sums, ends, devices) + max(_ending_seconds(partition, sums, devices, prices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
     if schedule_order(partition.job) == DELAYED:
         taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
@@ -154,13 +148,14 @@ def _time_transfer(flows: Sequence[LedgerFlow], devices: Devices) -> LayerTransf
     return LayerTransfer(arrivals, handled, connected_by_flows(flows), {})
 
 
-def _pass_seconds(
+def _pass_ends(
     graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False
-) -> float:
-    """Seconds of one micro-batch in one direction through the net; ``reverse``: backward, from readers to sources. A
-    result may be sent before the part of the seconds in ``work`` that is ``later``."""
+) -> dict[int, float]:
+    """By node, when one micro-batch is done with it in one direction through the net; ``reverse``: backward, from
+    readers to sources. A result may be sent before the part of the seconds in ``work`` that is ``later``."""
     free = defaultdict[int, float](float)
     done = dict[Key, float]()
+    ends = dict[int, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}
     if reverse:
         reads = {n: {r for r, sources in reads.items() if n in sources} for n in reads}
@@ -173,7 +168,8 @@ def _pass_seconds(
             handled = moves[n].handled[w] if reverse and n in moves else 0.0  # overlaps what is computed later
             free[w] = max(ready, free[w] + handled) + work[n, w]
             done[n, w] = free[w] - later[n, w]
-    return max(free.values(), default=0.0)
+            ends[n] = max(ends.get(n, 0.0), free[w])
+    return ends
 
 
 def _arrival_seconds(
@@ -193,25 +189,6 @@ def _last_done(graph: Graph, done: Mapping[Key, float], move: LayerTransfer, sou
     if key not in move.ready:
         move.ready[key] = max((done[source, w] for w in graph.placements[source].workers if w in peers), default=0.0)
     return move.ready[key]
-
-
-def _unhidden_seconds(flows: Sequence[LedgerFlow], backward: float, devices: Devices) -> float:
-    """Seconds that the sums of gradients continue after backward has ended."""
-    of_sum: dict[int, list[LedgerFlow]] = defaultdict(list)
-    for flow in flows:
-        of_sum[NORM if flow.channel.way == Way.NORM else flow.channel.edge].append(flow)
-    # The norm is summed when all gradients are.
-    norm = max(flow_arrivals(of_sum.pop(NORM, []), devices))
-    found = [flow for each in of_sum.values() for flow in each]
-    taken = max(flow_arrivals(found, devices))
-    # The last sums of the same workers can only start when backward ends; the earlier ones overlap with it.
-    groups = connected_by_flows(found)
-    chains = {min(groups[next(iter(each[0].sent))]): each for each in of_sum.values()}
-    ends = [flow for chain in chains.values() for flow in chain]
-    earlier = [flow for chain in of_sum.values() if chain not in chains.values() for flow in chain]
-    # A worker that sends or takes a message computes nothing meanwhile.
-    busy = max(max(flow_calls(found, devices)), max(flow_calls(earlier, devices)) + max(flow_arrivals(ends, devices)))
-    return max(busy, taken - backward) + norm
 
 
 def _ending_seconds(
