@@ -28,5 +28,6 @@ def test_a_name_that_nothing_has(netpart: Netpart) -> None:
     answer = netpart("fields", "partiton_dim")
     assert answer.code == 2
     assert answer.err == (
-        "error: fields: expected a field, block, type or value, got 'partiton_dim'; did you mean partition_dim or partition_id?\n"
+        "error: fields: expected a field, block, type or value, got 'partiton_dim';"
+        " did you mean partition_dim or partition_id?\n"
     )
