@@ -97,11 +97,12 @@ laws: env ## run every law, with all kernels and transports; ARGS=--hypothesis-p
 fuzz: env ## try broken jobs, frames, data and checkpoints; ARGS='--what frames --cases 30000 --seed 7'
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-lint: env ## check format, lint, types and floors, without tests
+lint: env ## check format, lint, types, floors and the layout of jobs, without tests
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/netpart fmt --check graphs
 
 fix: env ## format, and repair what ruff can repair
 	$(BIN)/ruff check --fix

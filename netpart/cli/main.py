@@ -17,7 +17,7 @@ from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
     "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate",
-    "partition", "plan", "diff", "explain", "data", "zoo",
+    "partition", "plan", "diff", "explain", "fmt", "fields", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs
 it.
@@ -201,8 +201,9 @@ def _verb_hint(word: str) -> str:
     """A hint for the unknown verb ``word``: a verb with a similar name, or the one that other tools call so."""
     from netpart.proto import synonyms as words
     from netpart.proto.fields import nearest_hint
+    from netpart.proto.job_files import JOB_ENDINGS
 
-    if word.endswith(".conf"):
+    if word.endswith(JOB_ENDINGS):
         return f"a verb comes first: netpart check {word}, or netpart run {word}"
     if word.lower() in words.VERB_NOTES:
         return words.VERB_NOTES[word.lower()]

@@ -23,10 +23,11 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run_verb(args: argparse.Namespace) -> int:
     """List the jobs or copy some. Returns 0."""
+    from netpart.proto.job_files import jobs_below
     from netpart.resources import zoo_folder
 
     zoo = zoo_folder()
-    jobs = {path.relative_to(zoo).with_suffix("").as_posix(): path for path in sorted(zoo.rglob("*.conf"))}
+    jobs = {path.relative_to(zoo).with_suffix("").as_posix(): path for path in jobs_below(zoo)}
     if args.name is None:
         _list_jobs(jobs)
     else:
@@ -63,9 +64,10 @@ def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
     """The job called ``name``, or all jobs of that family. Raises ConfigError with the nearest names."""
     from netpart.errors import ConfigError
     from netpart.proto.fields import nearest_hint
+    from netpart.proto.job_files import without_job_ending
     from netpart.proto.synonyms import ZOO, plain_word
 
-    wanted = name.removesuffix(".conf").strip("/")
+    wanted = without_job_ending(name).strip("/")
     found = {job: path for job, path in jobs.items() if job == wanted or job.startswith(f"{wanted}/")}
     if not found:
         families = sorted({job.split("/")[0] for job in jobs})
@@ -85,7 +87,7 @@ def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:
     from netpart.files import file_size
 
     for name, source in jobs.items():
-        target = destination / f"{name}.conf"
+        target = destination / f"{name}{source.suffix}"
         text = source.read_bytes()
         # The size first: a file of another kind, or a huge one, is never read.
         if target.exists() and (file_size(target) != len(text) or target.read_bytes() != text):

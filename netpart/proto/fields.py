@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import cast
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from netpart.proto.declarations import find_declaration
 from netpart.proto.synonyms import FIELDS, VALUES, plain_word, same_word
 
 FEW = 12
@@ -95,13 +94,6 @@ def nearest_value_hint(field: FieldDescriptor, value: str) -> str:
 
 def field_meaning(field: FieldDescriptor) -> str:
     """The comment of ``field`` in proto/: that after it on its line, else the lines above it; "" without one."""
-    from netpart.resources import resource_folder
-
     block = cast(Descriptor, field.containing_type)
-    # From the .proto file, as the descriptors of generated code carry no comments.
-    file = resource_folder("proto") / Path(block.file.name).name
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    fields = text.partition(f"message {block.name} {{")[2]
-    found = re.search(rf"((?: *//.*\n)*).*\b{field.name} = {field.number}\b[^;]*;(?: *// *(.*))?", fields)
-    above, beside = found.groups(default="") if found else ("", "")
-    return beside.strip() or " ".join(line.strip(" /") for line in above.splitlines())
+    found = find_declaration(block.file.name, field.full_name)
+    return found.comment if found else ""

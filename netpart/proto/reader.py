@@ -18,6 +18,7 @@ from netpart.files import read_file
 from netpart.proto.all_mistakes import collect_mistakes
 from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.fields import message_descriptor, nearest_hint
+from netpart.proto.job_files import JOB_ENDINGS
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.limits import JOB
 from netpart.proto.mistakes import is_extension_error, missing_fields
@@ -116,12 +117,17 @@ def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()
     return _read_checked_job(text, name, None, overrides)
 
 
-def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
+def parse_job(text: str, name: str = "<text>") -> JobProto:
+    """Parse ``text`` without a check of what its fields say. Raises ConfigError for text that is not a JobProto."""
     # protobuf's own error is one mistake without context. The text is read again to find all of them.
     try:
-        proto = _parse_job_proto(text)
+        return _parse_job_proto(text)
     except text_format.ParseError:
         raise collect_mistakes(text, name) from None
+
+
+def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
+    proto = parse_job(text, name)
     job = Job(proto, path, name, text)
     try:
         job = Job(proto, path, name, text, apply_overrides(proto, overrides))
@@ -173,10 +179,10 @@ def read_job_bytes(path: Path, kind: str = "a job configuration file") -> bytes:
 
 
 def _nearest_file_hint(path: Path) -> str:
-    """A hint for a file that does not exist: a missing folder, or the nearest names of its .conf files."""
+    """A hint for a file that does not exist: a missing folder, or the nearest names of its jobs."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
-    return nearest_hint(path.name, sorted(p.name for p in path.parent.glob("*.conf")))
+    return nearest_hint(path.name, sorted(p.name for p in path.parent.iterdir() if p.suffix in JOB_ENDINGS))
 
 
 def decode_utf8(data: bytes, name: str) -> str:
@@ -195,4 +201,4 @@ def decode_utf8(data: bytes, name: str) -> str:
         raise ConfigError(name, "UTF-8 text", got, hint, position=Position(name, line, column)) from None
 
 
-__all__ = ["Job", "in_phase", "read_job", "read_job_text"]
+__all__ = ["Job", "in_phase", "parse_job", "read_job", "read_job_text"]

@@ -199,6 +199,8 @@ download dataset prepare: data
 models list examples init new: zoo
 heatmap cam saliency: gradcam
 eval score: evaluate
+format prettify beautify reformat: fmt
+schema keywords completion lsp: fields
 infer inference classify segment: predict
 """)
 """Verbs of the command line."""

@@ -14,6 +14,7 @@ from netpart.errors import FieldPath, Position
 from netpart.proto.comments import OWN, read_comments
 from netpart.proto.fields import is_repeated, message_descriptor
 from netpart.proto.job_pb2 import JobProto, LayerProto
+from netpart.proto.layout.format_text import INDENT, format_text
 from netpart.proto.positions import field_positions
 
 WIDTH = 100
@@ -21,7 +22,6 @@ WIDTH = 100
 HEAD = ("name", "type", "user_type", "include", "exclude", "srclayers")
 CUT = ("partition_dim", "location", "cut", "remainder", "shard", "sum_gradient")
 """The fields that a layer begins with, and those of its cut, which follow them wherever the author had them."""
-INDENT = "  "
 
 Notes = Mapping[FieldPath, Sequence[str]]
 """Comment lines of netpart above each field; those of the empty path are above the whole text."""
@@ -44,10 +44,10 @@ def write_job(proto: JobProto, text: str = "", notes: Notes | None = None) -> st
     """Write ``proto`` as text; order and comments are those of ``text``, the job it was read from.
 
     Comments of fields that no longer exist move to the next field. Reading the result gives ``proto`` again, and
-    writing that with the same ``notes`` gives the same text again.
+    writing that with the same ``notes`` gives the same text again. The text is laid out as `netpart fmt` does.
     """
     found = field_positions(text, "", message_descriptor(JobProto))
-    return "\n".join(JobWriter(proto, text, found, notes or {}).lines()).rstrip() + "\n"
+    return format_text("\n".join(JobWriter(proto, text, found, notes or {}).lines()))
 
 
 class JobWriter:
