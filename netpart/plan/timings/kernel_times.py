@@ -14,7 +14,7 @@ import numpy as np
 from netpart.errors import NetpartError
 from netpart.kernels.op import Clock
 from netpart.plan.timings.call_times import CallTimes, TimedCall
-from netpart.plan.timings.copy_calls import axes_text, reordering_call, extents_text, window_call
+from netpart.plan.timings.copy_calls import axes_text, extents_text, reordering_call, window_call
 from netpart.plan.timings.part_call import BACKWARD, FORWARD, INPUTS, PARAMS, PartCall, backward_passes
 from netpart.plan.timings.part_question import PartQuestion, drawn_numbers
 from netpart.program.buffers import Order

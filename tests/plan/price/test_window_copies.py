@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from netpart.graph.graph import LAYER, Graph, Part
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.window_copies import WindowCopy, input_copies
 from netpart.proto.reader import read_job_text
 from tests.graph.jobs import HEAD, data, layer
 
-PLAIN = [()] * 4
-LAST = [(0, 2, 3, 1)] * 4
+PLAIN: list[tuple[int, ...]] = [()] * 4
+LAST: list[tuple[int, ...]] = [(0, 2, 3, 1)] * 4
 
 
 def cut(first: int, second: int) -> Graph:
@@ -24,7 +26,7 @@ def part(graph: Graph, name: str) -> Part:
     return next(p for p in graph.parts if p.kind == LAYER and graph.net.nodes[p.node].name == name)
 
 
-def copies(first: int, second: int, orders: list[tuple[int, ...]]) -> list[WindowCopy]:
+def copies(first: int, second: int, orders: Sequence[tuple[int, ...]]) -> list[WindowCopy]:
     graph = cut(first, second)
     return list(input_copies(graph, part(graph, "b"), orders))
 
