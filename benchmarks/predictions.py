@@ -1,11 +1,15 @@
 """Error of the planner's prediction: predicted and measured steps of two workers, for several plans of small nets.
 
-    python -m benchmarks.predictions              some minutes; benchmarks/results/predictions.json
+    python -m benchmarks.predictions              a quarter of an hour; benchmarks/results/predictions.json
     python -m benchmarks.predictions --quick      a short trial of everything; writes nothing
     python -m benchmarks.predictions --loaded     measure although other processes use the machine
+    python -m benchmarks.predictions --nets lenet gpt
 
-Predictions are those that `netpart plan` makes by default: kernels timed by shape, alone, and the kept figures of this
-host. Measured steps are medians of profiled runs, of which the plans of a net take turns.
+Predictions are those that `netpart plan` makes by default: kernels timed by shape, alone, and figures of this host.
+A host whose cores others share is faster in one minute than in the next. So each net has rounds, in each of which the
+figures and the kernels are timed anew, into a cache of its own, and then the plans are run. Medians over the rounds are
+compared. The drift of a plan is how far the longest of its measured steps is above the shortest: no prediction can be
+expected to be nearer than that. What kept timings predict is reported, too.
 """
 
 from __future__ import annotations
@@ -13,11 +17,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 from benchmarks.load import LoadedMachineError, Watch, expect_quiet, look
 from benchmarks.machine import again_on_one_thread
@@ -48,22 +54,40 @@ TAIL = 0.95
 
 @dataclass
 class PlannedStep:
-    """A net under a scheme: its predicted step, and those that were measured."""
+    """A net under a scheme. Seconds of its step: ``kept`` by the kept timings, and of each round by new ones
+    (``predicted``) and ``measured``."""
 
     name: str
     job: Job
-    predicted: float
-    measured: list[float]
+    cut: Partition
+    kept: float = 0.0
+    predicted: list[float] = field(default_factory=list)
+    measured: list[float] = field(default_factory=list)
 
     @property
     def row(self) -> Row:
         """The row of the results."""
-        return Row(self.name, "measured", self.predicted, median(self.measured))
+        return Row(self.name, "measured", median(self.predicted), median(self.measured))
 
     @property
     def error(self) -> float:
         """The relative error of the prediction."""
-        return abs(self.predicted / median(self.measured) - 1)
+        return median(self.predicted) / median(self.measured) - 1
+
+    @property
+    def kept_error(self) -> float:
+        """That of the kept timings."""
+        return self.kept / median(self.measured) - 1
+
+    @property
+    def drift(self) -> float:
+        """How far the longest of the measured steps is above the shortest."""
+        return max(self.measured) / min(self.measured) - 1
+
+    def __str__(self) -> str:
+        ours, theirs = median(self.predicted) * 1e3, median(self.measured) * 1e3
+        found = f"{self.name}: {ours:.2f} ms predicted, {theirs:.2f} measured, {self.error:+.1%}"
+        return f"{found} (kept timings {self.kept_error:+.1%}, drift {self.drift:.1%})"
 
 
 def main() -> int:
@@ -71,6 +95,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="hold predicted steps against measured ones")
     parser.add_argument("--quick", action="store_true", help="small nets, few steps; writes nothing")
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine, too, and mark the figures")
+    parser.add_argument("--nets", nargs="+", default=SMALL, choices=NETS, metavar="NET", help=", ".join(NETS))
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of each net (default {ROUNDS})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS / "predictions.json")
     args = parser.parse_args()
     if (code := again_on_one_thread("benchmarks.predictions")) is not None:
@@ -87,39 +113,38 @@ def _compare_all(args: argparse.Namespace) -> int:
     refuse = not args.loaded
     if refuse:
         expect_quiet([look()], "benchmarks.predictions")
-    figures = host_figures(lambda line: print(line, flush=True), "auto")
-    print(f"host: {figures}", flush=True)
     found, loads = list[PlannedStep](), list[float | None]()
-    for net in SMALL:
+    for net in args.nets:
         watch = Watch()
-        found += _compare_net(net, figures, args.quick)
+        found += _compare_net(net, args)
         loads.append(watch.others())
         if refuse:
             expect_quiet(loads[-1:], f"the steps of {net}")
-    rows = [step.row for step in found] + _error_rows([step.error for step in found])
-    settings = {"figures": str(figures), "loaded": args.loaded, "load_of_others": loads, "load": os.getloadavg()[0]}
+    goals = _error_rows([abs(step.error) for step in found])
+    settings = _reported_settings(found) | {"loaded": args.loaded, "load_of_others": loads, "load": os.getloadavg()[0]}
     if not args.quick:
-        write(args.output, rows, PACKAGES, settings)
-    return finish(rows[-2:]) if not args.quick else 0
+        write(args.output, [step.row for step in found] + goals, PACKAGES, settings)
+    return finish(goals) if not args.quick else 0
 
 
-def _compare_net(net: str, figures: HostFigures, quick: bool) -> list[PlannedStep]:
-    """All plans of a net; they are measured in turns."""
-    steps = [step for scheme in SCHEMES if (step := _predict_plan(net, scheme, figures, quick)) is not None]
-    for _ in range(1 if quick else ROUNDS):
+def _compare_net(net: str, args: argparse.Namespace) -> list[PlannedStep]:
+    """All plans of a net, predicted and measured in turns."""
+    steps = [step for scheme in SCHEMES if (step := _plan_step(net, scheme, args.quick)) is not None]
+    for step, seconds in zip(steps, _predict_all(steps), strict=True):
+        step.kept = seconds
+    for _ in range(1 if args.quick else args.rounds):
+        with _new_cache():
+            for step, seconds in zip(steps, _predict_all(steps), strict=True):
+                step.predicted.append(seconds)
         for step in steps:
-            count = 3 if quick else STEPS
-            step.measured.append(profile_job(step.job, WORKERS, count).profile.step_seconds)
+            step.measured.append(profile_job(step.job, WORKERS, 3 if args.quick else STEPS).profile.step_seconds)
     for step in steps:
-        real = median(step.measured) * 1e3
-        print(
-            f"{step.name}: {step.predicted * 1e3:.2f} ms predicted, {real:.2f} measured, {step.error:.1%}", flush=True
-        )
+        print(step, flush=True)
     return steps
 
 
-def _predict_plan(net: str, scheme: str, figures: HostFigures, quick: bool) -> PlannedStep | None:
-    """The predicted step of a net under a scheme; None if the scheme cannot cut it."""
+def _plan_step(net: str, scheme: str, quick: bool) -> PlannedStep | None:
+    """The step of a net under a scheme; None if the scheme cannot cut it."""
     size = smaller(NETS[net]) if quick else NETS[net]
     proto = job(size, 1)
     proto.num_openblas_threads = 1
@@ -131,11 +156,30 @@ def _predict_plan(net: str, scheme: str, figures: HostFigures, quick: bool) -> P
     except ConfigError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return None
-    return PlannedStep(name, found, _predicted_seconds(found, cut, figures), [])
+    return PlannedStep(name, found, cut)
+
+
+@contextmanager
+def _new_cache() -> Iterator[None]:
+    """Within this, no figures and timings are kept yet."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    with TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop("XDG_CACHE_HOME")
+            os.environ.update({} if before is None else {"XDG_CACHE_HOME": before})
+
+
+def _predict_all(steps: Sequence[PlannedStep]) -> list[float]:
+    """What the planner predicts by default for each step, without a limit of the time for timing kernels."""
+    figures = host_figures(lambda line: print(line, file=sys.stderr, flush=True), "auto")
+    return [_predicted_seconds(step.job, step.cut, figures) for step in steps]
 
 
 def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> float:
-    """What the planner predicts by default, without a limit of the time for timing kernels."""
+    """The predicted seconds of one step."""
     times = make_kernel_times(found, figures, float("inf"))
     devices: Devices = figured_devices(cut.workers, figures)
     seconds = predict_step(cut, devices, prices=TimedPrices(times, available_cores())).seconds
@@ -145,12 +189,31 @@ def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> floa
 
 def _error_rows(errors: Sequence[float]) -> list[Row]:
     """The goals: the median of the errors, and the error that all but the worst twentieth stay below."""
-    tail = sorted(errors)[ceil(TAIL * len(errors)) - 1]
+    tail = _tail_error(errors)
     print(f"median error {median(errors):.1%}, 95th percentile {tail:.1%}, of {len(errors)} plans")
     return [
         Row("median error", "what is allowed", max(median(errors), 1e-3), MEDIAN_GOAL, "of the step", 1.0),
         Row("error at the 95th percentile", "what is allowed", max(tail, 1e-3), TAIL_GOAL, "of the step", 1.0),
     ]
+
+
+def _tail_error(errors: Sequence[float]) -> float:
+    """The error that all but the worst twentieth stay below."""
+    return sorted(errors)[ceil(TAIL * len(errors)) - 1]
+
+
+def _reported_settings(found: Sequence[PlannedStep]) -> dict[str, object]:
+    """By plan, the rounds, the error of kept timings and the drift; the median and the tail of these."""
+    kept = [abs(step.kept_error) for step in found]
+    drift = [step.drift for step in found]
+    print(f"kept timings: median error {median(kept):.1%}, 95th percentile {_tail_error(kept):.1%}")
+    print(f"drift of measured steps: median {median(drift):.1%}, 95th percentile {_tail_error(drift):.1%}")
+    plans = {
+        step.name: {"kept": step.kept, "predicted": step.predicted, "measured": step.measured, "drift": step.drift}
+        for step in found
+    }
+    tails = {"kept": [median(kept), _tail_error(kept)], "drift": [median(drift), _tail_error(drift)]}
+    return {"plans": plans, "median_and_tail": tails}
 
 
 if __name__ == "__main__":

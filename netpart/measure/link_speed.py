@@ -1,4 +1,9 @@
-"""Link speed between workers of this host, measured with a message passed back and forth between two of them."""
+"""Link speed between workers of this host, as a step sees it: both workers send at once, and between two messages
+they work on other data.
+
+The overhead and the bandwidth are those of an exchange, in which each worker sends, and then takes what the other has
+sent. The latency is that of a message passed back and forth.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +17,61 @@ from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
 SMALL, LARGE = 4, 1 << 10
-"""Sides of the squares of floats that are sent. The small one gives overhead and latency, the large one bandwidth."""
+"""Sides of the squares of floats that are exchanged. The small ones give the overhead, the large ones bandwidth."""
 ITEM = 4
 """Bytes of a float32."""
 
 
 def measure_link(transport: str = "auto") -> LinkCost:
     """The link between two processes of this host over ``transport``. Takes some seconds."""
-    small, large = (profile_job(_ping_pong_job(n), 2, STEPS, transport=transport).timeline for n in (SMALL, LARGE))
-    overhead = median(m.sent.seconds for m in _hop_messages(small))
-    sending = median(m.sent.seconds for m in _hop_messages(large))
-    bandwidth = LARGE**2 * ITEM / max(sending - overhead, 1e-9)
-    return LinkCost(max(0.0, _link_latency(small) - overhead), overhead, bandwidth)
+    exchange, back_and_forth = (
+        profile_job(job, 2, STEPS, transport=transport).timeline for job in (_exchange_job(), _ping_pong_job())
+    )
+    ends = _end_seconds(exchange, "small")
+    moving = _end_seconds(exchange, "large") - ends
+    overhead = ends / 2
+    # Each worker sends the half of its rows that the other one needs.
+    bandwidth = LARGE**2 // 4 * ITEM / max(moving, 1e-9)
+    return LinkCost(max(0.0, _link_latency(back_and_forth) - overhead), overhead, bandwidth)
 
 
-def _ping_pong_job(side: int) -> Job:
-    """A job that passes ``side`` x ``side`` floats back and forth between two workers."""
-    data = 'layer { name: "data" type: kSyntheticInput location: 0 '
-    layers = [
-        data
-        + f"store_conf {{ batchsize: 1 shape: {side} shape: {side} }} synthetic_conf {{ classes: 2 batches: 1 }} }}"
-    ]
+def _end_seconds(timeline: Timeline, name: str) -> float:
+    """The seconds that both ends take for a message of the tensors that are called ``name``."""
+    found = [message for message in timeline.messages if name in message.sent.text]
+    return median(m.sent.seconds for m in found) + median(m.taken.seconds for m in found)
+
+
+def _exchange_job() -> Job:
+    """A job whose two workers exchange halves of small and of large squares in turn: each is cut on rows, then on
+    columns, and so on."""
+    sizes = {"small": SMALL, "large": LARGE}
+    rows = {name: f"batchsize: {n} shape: {n}" for name, n in sizes.items()}
+    layers = [_data_layer(f"{name}_data", shape, "partition_dim: 0") for name, shape in rows.items()]
+    for hop in range(HOPS):
+        for name in sizes:
+            source = f"{name}{hop - 1}" if hop else f"{name}_data"
+            where = f"partition_dim: {(hop + 1) % 2}"
+            layers.append(f'layer {{ name: "{name}{hop}" type: kReLU srclayers: "{source}" {where} }}')
+    return _job_of_layers(layers)
+
+
+def _ping_pong_job() -> Job:
+    """A job that passes a small square back and forth between two workers."""
+    layers = [_data_layer("data", f"batchsize: 1 shape: {SMALL} shape: {SMALL}", "location: 0")]
     for hop in range(HOPS):
         source = f"hop{hop - 1}" if hop else "data"
         layers.append(f'layer {{ name: "hop{hop}" type: kReLU srclayers: "{source}" location: {(hop + 1) % 2} }}')
+    return _job_of_layers(layers)
+
+
+def _data_layer(name: str, shape: str, where: str) -> str:
+    """A layer of rows in memory."""
+    conf = f"store_conf {{ {shape} }} synthetic_conf {{ classes: 2 batches: 1 }}"
+    return f'layer {{ name: "{name}" type: kSyntheticInput {where} {conf} }}'
+
+
+def _job_of_layers(layers: list[str]) -> Job:
+    """A job that trains ``layers``."""
     rule = "updater { type: kSGD learning_rate { type: kFixed base_lr: 0 } }"
     return read_job_text(f"train_one_batch {{ alg: kBP }} {rule} neuralnet {{ {' '.join(layers)} }}")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from benchmarks import predictions
 from benchmarks.predictions import PlannedStep
-from netpart.proto.reader import read_job_text
+from netpart.graph.uncut import partition_uncut
+from netpart.proto.reader import Job
+from tests.graph.jobs import data, job, layer
 
 
 def test_the_goals_are_of_the_median_and_of_the_tail() -> None:
@@ -20,10 +25,25 @@ def test_the_goals_are_of_the_median_and_of_the_tail() -> None:
     assert tail.missed
 
 
-def test_an_error_is_relative_to_the_measured_median() -> None:
-    step = PlannedStep("net", read_job_text(""), 1.1, [1.0, 5.0, 0.5])
+def test_medians_are_compared_and_the_drift_is_that_of_measured_steps() -> None:
+    found = job(data(4, more=""), layer("relu", "kReLU", "data"))
+    step = PlannedStep("net", Job(found), partition_uncut(found), 1.2, [1.1, 9.0, 0.1], [1.0, 2.0, 0.5])
     assert step.error == pytest.approx(0.1)
-    assert step.row.peer == 1.0
+    assert step.kept_error == pytest.approx(0.2)
+    assert step.drift == pytest.approx(3.0)
+    assert (step.row.netpart, step.row.peer) == (1.1, 1.0)
+
+
+def test_a_new_cache_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in ("/somewhere", None):
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        if before is not None:
+            monkeypatch.setenv("XDG_CACHE_HOME", before)
+        with predictions._new_cache():
+            inside = os.environ["XDG_CACHE_HOME"]
+            assert inside != before
+        assert os.environ.get("XDG_CACHE_HOME") == before
+        assert not Path(inside).exists()
 
 
 def test_a_busy_machine_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple, Protocol
 
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.graph import LAYER, SUM, Graph, Part
 from netpart.graph.partition import Partition
 from netpart.layers.elementwise import ElementwiseActivation
 from netpart.layers.layer import MemoryReuse
 from netpart.plan.price.cost import part_cost
+from netpart.plan.price.window_copies import WindowCopy, input_copies
 from netpart.plan.timings.kernel_times import ITEM, KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
 from netpart.program.buffers import move_axes, same_layout
-from netpart.program.memory_orders import Orders, memory_orders, order_for_shape
+from netpart.program.memory_orders import Orders, crossing_nodes, kept_orders, order_for_shape
 from netpart.spec import FLOAT, extent, size
+from netpart.updaters import build_updater
 
 
 class PartWork(NamedTuple):
@@ -98,19 +101,25 @@ class TimedPrices:
         inputs, params = (0.0, 0.0) if same[1] else (found.inputs, found.params)
         slow = [self.beside_others(graph, seconds, question.nbytes) for seconds in (forward, inputs, params)]
         moved = self.reordered_seconds(graph, part)
+        windows = self.window_seconds(graph, part)
         calls = self.figures.instruction
-        before = self.helper_seconds(part) + moved
-        after = moved * any(question.wanted) + self.added_seconds(graph, part)
+        before = self.summed_seconds(part) + moved + windows[0]
+        after = moved * any(question.wanted) + self.added_seconds(graph, part) + windows[1]
         back = slow[1] + slow[2] + calls * (any(question.wanted) or question.trains) + after
         work = slow[0] + calls + before, back, slow[2] * any(question.wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
     def update_work(self, partition: Partition, worker: int) -> float | None:
         """The seconds of the updates, one by one, as FLOPs of this host."""
-        updated = [size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained]
-        each = (self.times.update_seconds(partition.job.updater, n) for n in updated if n)
-        calls = self.figures.instruction
-        return sum(self.beside_others(partition.graph, s, 0) + calls for s in each) * self.figures.speed
+        sizes = (size(h.home) for h in partition.holdings[worker] if h.parameter.name in partition.trained)
+        seconds = (self.updated_seconds(partition, n) + self.figures.instruction for n in sizes if n)
+        return sum(seconds) * self.figures.speed
+
+    def updated_seconds(self, partition: Partition, elements: int) -> float:
+        """The seconds of one update. It reads and writes the value and the states, and reads the gradient."""
+        updater = partition.job.updater
+        moved = ITEM * elements * (3 + 2 * len(build_updater(updater).states))
+        return self.beside_others(partition.graph, self.times.update_seconds(updater, elements), moved)
 
     def step_work(self) -> float:
         """The seconds of a step that do nothing, as FLOPs of this host."""
@@ -130,7 +139,7 @@ class TimedPrices:
         if self.last is None or self.last.graph is not graph:
             readers = Counter(feed.part.index for part in graph.parts for feed in part.feeds)
             workers = len({part.worker for part in graph.parts if part.kind == LAYER})
-            orders = memory_orders(graph.net, self.times.kernels)
+            orders = kept_orders(graph.net, self.times.kernels, crossing_nodes(graph))
             self.last = _GraphFacts(graph, orders, readers, _count_gradients(graph), workers)
         return self.last
 
@@ -180,10 +189,25 @@ class TimedPrices:
         alone = self.cores == 1 or self.facts(graph).workers == 1
         return seconds if alone else seconds * self.figures.slowdown(seconds, nbytes)
 
-    def helper_seconds(self, part: Part) -> float:
-        """Seconds of the copies and sums that make the inputs of a part."""
-        moved = sum(_copied_elements(feed.part) for feed in part.feeds if feed.part.kind in (CONCATE, SUM))
-        return moved * 2 * ITEM / self.figures.streaming
+    def summed_seconds(self, part: Part) -> float:
+        """Seconds of the sums that make the inputs of a part: each addend is read, and the sum read and written."""
+        summed = sum(
+            size(feed.region) for helper in part.feeds if helper.part.kind == SUM for feed in helper.part.feeds
+        )
+        return summed * 2 * ITEM / self.figures.streaming
+
+    def window_seconds(self, graph: Graph, part: Part) -> tuple[float, float]:
+        """Seconds, forward and backward, of the copies that make the inputs of a part from windows of tensors."""
+        copies = list(input_copies(graph, part, self.facts(graph).orders))
+        seconds = [self.copied_seconds(graph, each) for each in copies]
+        return sum(seconds), sum(each for each, copy in zip(seconds, copies, strict=True) if copy.returned)
+
+    def copied_seconds(self, graph: Graph, copy: WindowCopy) -> float:
+        """The seconds of a window copy, without those that the message of which it is a part takes anyway."""
+        moved = 2 * ITEM * prod(copy.shape)
+        streamed = moved / self.figures.streaming
+        taken = streamed if copy.dense else self.times.window_seconds(copy.shape, copy.whole, copy.order)
+        return self.beside_others(graph, max(0.0, taken - streamed * copy.sent), moved)
 
 
 def _count_gradients(graph: Graph) -> dict[int, tuple[int, int]]:
@@ -196,9 +220,3 @@ def _count_gradients(graph: Graph) -> dict[int, tuple[int, int]]:
                 count, adding = found[feed.part.index]
                 found[feed.part.index] = count + 1, adding + adds
     return found
-
-
-def _copied_elements(helper: Part) -> int:
-    """The elements that a helper copies or adds. What comes from other workers is written where it belongs."""
-    local = [feed for feed in helper.feeds if feed.part.kind != BRIDGE_DST or helper.kind == SUM]
-    return sum(size(feed.region) for feed in local)

@@ -11,26 +11,25 @@ import numpy as np
 
 from netpart.kernels.op import Array, Op
 
-SWEPT = 4 << 20
-"""Bytes that are written before each timed call: more than a core's own caches hold, so that what a call reads comes
-from where it is after the other layers of a step."""
-RECENT = 1 << 20
-"""Bytes of an array that stay in a core's own caches after it was made."""
+SWEPT = 1 << 24
+"""Bytes that are written before each timed call, so that code and data of a call lie where the other layers of a step
+leave them: beyond a core's own caches, and partly beyond those that the cores share."""
 TIMED_SECONDS = 0.02
 """Seconds for which a call is timed: a short one is repeated more often."""
-LEAST, MOST = 3, 15
+LEAST, MOST = 3, 9
 """The numbers of timed calls."""
 
 
 def time_op(op: Op, recent: Iterable[Array], threads: int) -> float:
-    """The median seconds of ``op``; ``recent`` are the arrays that the call before it has just made.
+    """The median seconds of ``op``; ``recent`` are the arrays that the call before it has just made: they are read
+    before each timed call, as far as they fit among what is swept.
 
     A call on one thread is timed in seconds of this thread, which other processes do not lengthen as long as they leave
     it a share of the memory's bandwidth.
     """
     clock = thread_time_ns if threads == 1 else perf_counter_ns
     scratch = [np.empty(shape, dtype) for shape, dtype in op.scratch]
-    small = [array for array in recent if array is not None and array.nbytes <= RECENT]
+    small = [array for array in recent if array is not None and array.nbytes <= SWEPT]
     first = _timed_call(op, scratch, clock)  # the first one may compile, and touches memory for the first time
     count = max(LEAST, min(MOST, int(TIMED_SECONDS / max(first, 1e-9))))
     return median(_swept_call(op, scratch, small, clock) for _ in range(count))
@@ -38,11 +37,16 @@ def time_op(op: Op, recent: Iterable[Array], threads: int) -> float:
 
 def _swept_call(op: Op, scratch: list[Array], recent: list[Array], clock: Callable[[], int]) -> float:
     """The seconds of one call after other data have passed through the caches."""
-    memory = _swept_memory()
-    np.add(memory, 1, out=memory)
+    sweep_caches()
     for array in recent:
         array.max(initial=0)
     return _timed_call(op, scratch, clock)
+
+
+def sweep_caches() -> None:
+    """Let SWEPT bytes of other data pass through the caches."""
+    memory = _swept_memory()
+    np.add(memory, 1, out=memory)
 
 
 def _timed_call(op: Op, scratch: list[Array], clock: Callable[[], int]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from netpart.collectives.network import LinkCost
-from netpart.plan.timings.timing_file import processor_name, read_cache_json, write_cache_json
+from netpart.plan.timings.timing_file import FORMAT, processor_name, read_cache_json, write_cache_json
 from netpart.resources import installed_version, user_cache_folder
 
 NUMBERS = ("speed", "streaming", "products_slow", "streams_slow", "instruction", "step")
@@ -19,8 +19,8 @@ class HostFigures:
 
     ``speed`` (FLOPs) and ``streaming`` (bytes) are per second of one core that computes alone. ``products_slow`` and
     ``streams_slow`` are how many times longer products and sums of arrays take while all cores do the same.
-    ``instruction`` and ``step`` are the seconds that a worker takes for an instruction, and for a step, besides its
-    kernels. ``links`` has, by transport, the link between two processes.
+    ``instruction`` and ``step`` are the seconds that a worker takes for an instruction, and for a step with the handing
+    over of rows, besides its kernels. ``links`` has, by transport, the link between two processes.
     """
 
     speed: float
@@ -63,7 +63,7 @@ def write_host_figures(figures: HostFigures) -> None:
 
 
 def _figures_path() -> Path:
-    return user_cache_folder("timings") / f"host-{installed_version()}.json"
+    return user_cache_folder("timings") / f"host-{installed_version()}-{FORMAT}.json"
 
 
 def _is_figure(value: object) -> bool:

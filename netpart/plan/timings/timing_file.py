@@ -20,8 +20,8 @@ from typing import NamedTuple
 from netpart.files import read_file
 from netpart.resources import installed_version, user_cache_folder
 
-FORMAT = "1"
-"""To be changed when what is timed changes: older files are then not read."""
+FORMAT = "2"
+"""To be changed when what is timed changes, here or of the host's figures: older files are then not read."""
 PROCESSOR = Path("/proc/cpuinfo")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer
-from netpart.plan.timings import kernel_times
+from netpart.plan.timings import call_times
+from netpart.plan.timings.copy_calls import window_call
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.kernel_times import KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
@@ -80,7 +82,22 @@ def test_a_large_part_is_timed_in_fewer_rows(monkeypatch: pytest.MonkeyPatch) ->
         rows.append(recent[0].shape[0])  # type: ignore[attr-defined]
         return 1.0
 
-    monkeypatch.setattr(kernel_times, "time_op", note_rows)
+    monkeypatch.setattr(call_times, "time_op", note_rows)
     asked = question(1 << 20)
     assert times().part_seconds(asked).forward == pytest.approx((1 << 20) / rows[0])
     assert rows[0] == asked.with_fewer_rows().region[0][1] < 1 << 20
+
+
+def test_a_copy_into_narrow_windows_takes_longer_than_one_of_a_run() -> None:
+    found = times()
+    run = found.window_seconds((64, 2048), (128, 2048), ())
+    narrow = found.window_seconds((1 << 14, 8), (1 << 14, 16), ())
+    assert 0 < run < narrow
+    assert found.window_seconds((64, 2048), (128, 2048), ()) == run
+    assert (found.timed, found.estimated) == (2, 0)
+
+
+def test_of_a_large_copy_fewer_rows_are_timed() -> None:
+    call = window_call(Kernels(np, np.float32), (1 << 20, 32), (1 << 20, 64), ())
+    assert [array.shape for array in call.recent] == [(1 << 18, 32)]
+    assert call.ratio == 4.0
