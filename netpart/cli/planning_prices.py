@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from netpart.graph.partition import Partition
     from netpart.plan.price.devices import Devices
     from netpart.plan.price.net_profile import NetProfile
     from netpart.plan.price.part_prices import PartPrices
@@ -84,10 +85,17 @@ def _counted_prices(args: argparse.Namespace, job: Job, counted: NetProfile, by:
 
 
 def _counted_simulator(devices: Devices) -> StepSimulator:
-    """The simulation of a step on ``devices``, which do nothing but count."""
+    """The simulation of a step on ``devices`` at counted FLOPs, where this host has the memory for each worker."""
+    from netpart.errors import MemoryRefused
     from netpart.measure.simulate import simulated_step_seconds
 
-    return lambda partition: simulated_step_seconds(partition, devices.network, devices.speeds)
+    def simulate(partition: Partition) -> float | None:
+        try:
+            return simulated_step_seconds(partition, devices.network, devices.speeds)
+        except MemoryRefused:
+            return None
+
+    return simulate
 
 
 @contextmanager

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from netpart.proto.reader import Job
 
 PLANS = ("", "plan", ">micro", ">a step takes")
-SIMULATED = (">simulated",)
+PREDICTED = (">predicted",)
 FIGURES = (">gap", ">moves", ">most memory", ">profit", ">gap", ">makespan", ">gap")
 BLOCKS = (">block", "layers", ">work", "device")
 FOOTNOTE = """* marks the chosen plan. The gap of a step is the distance to perfect balance without messages. The gaps
 of profit (equation 5, larger is better) and makespan (of the blocks of a mini-batch, smaller is better) are distances
 to the proved bounds. Memory is that of the worker with the most."""
 PLAYED = """
-The steps of the fastest plans are simulated, message by message: the plan that takes least in that is chosen."""
+Steps with a prediction beside them are simulated, message by message; all others are as predicted."""
 AGAIN = ' "again": activations are computed again, as there is not enough memory to keep them.'
 
 
@@ -45,8 +45,8 @@ def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective:
         print()
     able = [row for row in portfolio.rows if not row.refused]
     devices = len(portfolio.task.devices)
-    simulated = any(row.simulated is not None for row in able)
-    head = (*PLANS, *SIMULATED * simulated, *FIGURES)
+    simulated = any(row.predicted is not None for row in able)
+    head = (*PLANS, *PREDICTED * simulated, *FIGURES)
     TextTable(head, [_proposal_cells(row, row is best, devices, simulated) for row in able]).print()
     notes = f"{AGAIN if any(row.recompute for row in able) else ''}{PLAYED if simulated else ''}"
     print(f"\n{FOOTNOTE}{notes}{_proof_text(able)}")
@@ -111,15 +111,15 @@ def _device_group_text(task: PlanningTask, workers: tuple[int, ...]) -> str:
 
 
 def _proposal_cells(row: Proposed, best: bool, devices: int, simulated: bool) -> tuple[str, ...]:
-    """The cells of one proposal, with its simulated seconds if others have any. If it leaves some of the ``devices``
-    without a part, its name lists the others; of an allocator it has the size of the groups of devices."""
+    """The cells of one proposal, with a cell for its prediction if some are ``simulated``. If it leaves some of the
+    ``devices`` without a part, its name lists the others; of an allocator it has the size of the groups of devices."""
     from netpart.cli.check import workers_text
     from netpart.units import bytes_text, seconds_text
 
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
-    played = "-" if row.simulated is None else seconds_text(row.simulated)
-    step = seconds_text(row.seconds), *(played,) * simulated
+    told = "-" if row.predicted is None else seconds_text(row.predicted)
+    step = seconds_text(row.seconds), *(told,) * simulated
     figures = f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
     pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
     on = f" on {workers_text(row.workers)}" if len(row.workers) < devices else ""

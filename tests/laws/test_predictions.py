@@ -3,8 +3,7 @@
 The bytes are the same. The seconds are of a model that plays one micro-batch layer by layer and lets the others follow
 at the pace of the busiest worker; the simulation plays every message of every step. Where messages cost nothing they
 differ by no more than FREE times; where these are all that there is, as in nets as small as these, by COSTLY times. So
-it is with workers in hosts that share a card, and with hosts in racks. Delayed gradients have a bound of their own:
-stages as small as these wait for messages more than Little's law says.
+it is with workers in hosts that share a card, with hosts in racks, and with delayed gradients.
 """
 
 from __future__ import annotations
@@ -12,21 +11,19 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.choices import DELAYED
 from netpart.collectives.network import LinkCost
 from netpart.graph.partition import partition_job
 from netpart.measure.simulate import PricedSimulation
 from netpart.measure.timeline import STEP
 from netpart.plan.price.devices import devices_of_cluster
 from netpart.plan.price.predict import predict_step
-from netpart.program.schedules.schedule import schedule_order
 from netpart.proto.job_pb2 import ClusterProto
 from tests.laws.nets import Example, examples
 
 STEPS = 7
 WARM_UP = 3
 SPEED = 1e8
-FREE, COSTLY, LATE = 1.8, 2.0, 4.0
+FREE, COSTLY = 1.8, 2.0
 NOTHING = LinkCost(1e-12, 1e-12, 1e18)
 CARD = LinkCost(latency=40e-6, bandwidth=2e8)
 
@@ -59,5 +56,5 @@ def test_predictions_are_near_what_is_simulated(example: Example, cluster: Clust
             ends[event.step] = max(ends[event.step], event.end)
     assert sum(sum(t.counts.values()) for t in simulation.transports) == STEPS * told.moved
     simulated = (ends[-2] - ends[WARM_UP - 1]) / (STEPS - 1 - WARM_UP)  # the last step may end earlier ones as well
-    most = LATE if schedule_order(example.job) == DELAYED else FREE if devices.link == NOTHING else COSTLY
+    most = FREE if devices.link == NOTHING else COSTLY
     assert simulated / most <= told.seconds <= simulated * most + 1e-9

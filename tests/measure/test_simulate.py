@@ -12,8 +12,12 @@ from netpart.errors import ConfigError, TransportError
 from netpart.measure.simulate import PricedSimulation, Simulation, simulate_partition
 from netpart.measure.simulated_clocks import SimulatedClocks, SimulatedWires, simulated_transports
 from netpart.measure.timeline import STEP, TimelineEvent
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.instructions import Channel, Way
 from netpart.program.kernel_choice import job_kernel_class
+from netpart.proto.reader import read_job
+from netpart.resources import zoo_folder
 from netpart.worker.ensemble import Ensemble
 from tests.worker.jobs import LENET, partition
 
@@ -194,3 +198,14 @@ def test_a_network_card_sends_in_the_order_of_sending() -> None:
     # Worker 0 gets the first turn, and computes for 100 s before it sends.
     play(clocks, lambda: send(0, 100.0), lambda: send(1, 1.0), lambda: idle(2), lambda: idle(3))
     assert [ends[rank]._coming[0][0] for rank in (2, 3)] == pytest.approx([108.75, 9.75], abs=0.1)
+
+
+def test_a_simulation_by_flops_needs_no_data() -> None:
+    """So a plan can be simulated where the data of its job are not."""
+    job = read_job(zoo_folder() / "mnist/conv.conf")
+    job.proto.neuralnet.layer[0].store_conf.path = "nowhere"
+    cut = partition_by_scheme(job.proto, 2, job.folder, phases=("train",))
+    simulation = PricedSimulation(cut, LinkCost(), [1e9] * 2)
+    assert simulation.run(1).seconds(0) > 0
+    workspaces = [player.machine.workspace_bytes for player in simulation.players]
+    assert workspaces == [workspace_bytes(player.program, job.proto) for player in simulation.players]

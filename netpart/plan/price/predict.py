@@ -2,18 +2,18 @@
 
 The model runs one micro-batch layer by layer. A worker computes its part of a layer when it is free and the inputs of
 the part have arrived. Work takes as long as the device's speed implies, messages as long as in the LogGP model
-(``collectives/price.py``). The others of M micro-batches follow at the pace of the busiest worker:
+(``collectives/price.py``). The others of M micro-batches follow at the pace of the slowest worker or port, with what it
+waits for others of its stage:
 
-    T = forward + backward of one micro-batch + (M - 1) · the busiest worker's share of it + the rest of the all-reduces
+    T = forward + backward of one micro-batch + (M - 1) · the slowest pace + the rest of the all-reduces
 
 With delayed gradients, as many mini-batches are in flight as the longest chain has stages, K. By Little's law one
-mini-batch takes a K-th of T, unless the busiest worker is busy for longer. Backward of a recomputed layer includes its
-forward once more. The gradient of a layer's input is sent before the gradients of its parameters are computed,
-where possible, as in ``program/passes/postpone_weight_gradients.py``. All-reduces of gradients overlap with backward:
-the rest is what it does not hide, at least the last bucket. Kernels are assumed to reach the same speed for every
-shape, and updates to take the time in which a device streams their arrays. ``tests/laws/test_predictions.py`` compares
-the model with a simulation of the Programs at the same prices: the bytes are equal, and the seconds agree within a
-factor of 2 if messages are free.
+mini-batch takes a K-th of T, unless the slowest pace and the all-reduces take longer. Backward of a recomputed layer
+includes its forward once more. The gradient of a layer's input is sent before the gradients of its parameters are
+computed, where possible, as in ``program/passes/postpone_weight_gradients.py``. All-reduces of gradients overlap with
+backward: the rest is in ``gradient_sums.py``. Kernels are assumed to reach the same speed for every shape, and updates
+to take the time in which a device streams their arrays. ``tests/laws/test_predictions.py`` compares the model with a
+simulation of the Programs at the same prices: the bytes are equal, and the seconds agree within a factor of 2.
 """
 
 from __future__ import annotations
@@ -84,11 +84,16 @@ def predict_step(
     computing = _worker_seconds(work, len(devices))
     # The ports of hosts have a pace too: a port passes one message after another.
     paces = [flow_ports(first, devices), *map(add, computing, flow_handling(first, devices))]
+    delayed = schedule_order(partition.job) == DELAYED
+    if delayed or len(micros) > 1:
+        pairs = zip((work[0], work[1]), (Work(float), later), moves, (False, True), strict=True)
+        paces += map(sum, zip(*(_pass_paces(micros[0].graph, *pair) for pair in pairs), strict=True))
     sums = [e for e in flows if e.channel.way in SUM_WAYS]
     left = unhidden_seconds(partition, sums, ends, devices) + max(_ending_seconds(partition, sums, devices, prices))
     taken = forward + backward + (len(micros) - 1) * max(paces) + left
-    if schedule_order(partition.job) == DELAYED:
-        taken = max(len(micros) * max(paces), taken / (1 + StageGraph(micros[0].graph, delayed=True).depth))
+    if delayed:
+        stages = 1 + StageGraph(micros[0].graph, delayed=True).depth
+        taken = max(len(micros) * max(paces) + left, taken / stages)
     return StepPrediction(taken, sum(e.nbytes for e in flows), tuple(s * len(micros) for s in computing))
 
 
@@ -148,12 +153,26 @@ def _time_transfer(flows: Sequence[LedgerFlow], devices: Devices) -> LayerTransf
     return LayerTransfer(arrivals, handled, connected_by_flows(flows), {})
 
 
+def _pass_paces(
+    graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool
+) -> list[float]:
+    """By worker, the seconds from the end of one micro-batch to that of the next in one direction, with the waits for
+    what other workers of its layers make."""
+    free = [0.0] * graph.workers
+    _pass_ends(graph, work, later, moves, reverse, free)
+    before = list(free)
+    _pass_ends(graph, work, later, {n: move._replace(ready={}) for n, move in moves.items()}, reverse, free)
+    return [after - first for after, first in zip(free, before, strict=True)]
+
+
 def _pass_ends(
-    graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False
-) -> dict[int, float]:
+    graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False,
+    free: list[float] | None = None,
+) -> dict[int, float]:  # fmt: skip
     """By node, when one micro-batch is done with it in one direction through the net; ``reverse``: backward, from
-    readers to sources. A result may be sent before the part of the seconds in ``work`` that is ``later``."""
-    free = defaultdict[int, float](float)
+    readers to sources. A result may be sent before the part of the seconds in ``work`` that is ``later``. ``free`` has
+    by worker when it can begin, and in the end when it is done; by default all begin at 0."""
+    free = [0.0] * graph.workers if free is None else free
     done = dict[Key, float]()
     ends = dict[int, float]()
     reads: dict[int, set[int]] = {node.index: {s.node for s in node.sources} for node in graph.net.nodes}

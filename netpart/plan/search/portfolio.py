@@ -52,7 +52,7 @@ class Portfolio:
     """All proposals for ``job`` by ``task``. ``rates`` and ``prices`` as in ``predict_step``. ``micro_batches`` is the
     number for pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches.
     Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows. With
-    ``simulate`` the fastest proposals are simulated, and the choice is by that."""
+    ``simulate`` the fastest proposals are simulated, and compared by that."""
 
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None,
@@ -86,10 +86,10 @@ class Portfolio:
     @property
     def rows(self) -> list[ProposalRow]:
         """The rows of the table, the fastest first and refused ones last."""
-        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.best_known))
+        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
 
     def best(self, objective: str = SECONDS) -> Proposal:
-        """The proposal to use: one that is not predicted to be slower than one worker or data parallelism.
+        """The proposal to use: one that is not slower than one worker or data parallelism.
 
         Raises MemoryRefused if no proposal fits the devices.
         """
@@ -97,8 +97,8 @@ class Portfolio:
         if not able:
             refusals = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
             raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({refusals})")
-        plain = [p.row.best_known for p in able if {ONE, DATA} & set(p.row.name.split(", "))]
-        fast = [p for p in able if p.row.best_known <= min(plain, default=float("inf"))]
+        plain = min((p.row.seconds for p in able if {ONE, DATA} & set(p.row.name.split(", "))), default=float("inf"))
+        fast = [p for p in able if p.row.seconds <= plain]
         return min(fast, key=lambda p: (row_objective(p.row, objective), p.row.seconds))
 
     def find_proposal(self, name: str) -> Proposal:
@@ -277,7 +277,7 @@ def _adopt_faster(proposals: list[Proposal], spares: Sequence[Proposal]) -> list
     """``proposals``, with the fastest of these and of ``spares`` as OPTIMAL where that one is slower, or does not
     fit."""
     able = [p for p in (*proposals, *spares) if not p.row.refused]
-    best = min(able, key=lambda p: (p.row.best_known, p.row.seconds), default=None)
+    best = min(able, key=lambda p: p.row.seconds, default=None)
     own = next(p for p in proposals if p.row.name == OPTIMAL)
     if best is None or best is own:
         return proposals

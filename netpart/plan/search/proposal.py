@@ -21,11 +21,11 @@ PlacementKey = tuple[int, tuple[bool, ...], tuple[Placement, ...]]
 class ProposalRow:
     """A row of the table: the planners that made the proposal, and the prediction for a training step.
 
-    ``simulated`` are the seconds of a simulated step, if there was one. ``gap`` is that to the lower bound of the
-    predicted seconds. ``recompute``: some layers are recomputed, as there is no room to
-    keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used. ``profit`` and
-    ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound, on groups of ``group``
-    devices that share rows. ``proof`` is what a planner of whole steps proved.
+    ``seconds`` are predicted, or else simulated, and ``predicted`` has the prediction. ``gap`` is that to their lower
+    bound. ``recompute``: some layers are recomputed, as there is no room to keep them. ``workers`` compute some part.
+    ``refused`` is the reason why the proposal cannot be used. ``profit`` and ``makespan`` are those of an allocation of
+    blocks, each with its gap to the proved bound, on groups of ``group`` devices that share rows. ``proof`` is what a
+    planner of whole steps proved.
     """
 
     name: str
@@ -41,12 +41,7 @@ class ProposalRow:
     makespan: tuple[float, float] | None = None
     group: int = 1
     proof: PlanProof | None = None
-    simulated: float | None = None
-
-    @property
-    def best_known(self) -> float:
-        """The simulated seconds of a step, or else the predicted ones."""
-        return self.seconds if self.simulated is None else self.simulated
+    predicted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +93,6 @@ def _best_figures(first: ProposalRow, second: ProposalRow) -> dict[str, Any]:
 def row_objective(row: ProposalRow, objective: str) -> float:
     """The value of ``objective``, as a value to minimise; infinite for a row without it."""
     if objective == SECONDS:
-        return row.best_known
+        return row.seconds
     figure = row.profit if objective == PROFIT else row.makespan
     return float("inf") if figure is None else figure[0] * (-1 if objective == PROFIT else 1)

@@ -1,4 +1,4 @@
-"""Simulated rows: the proposals that are predicted to be fastest are simulated, and the choice among them is by that.
+"""Simulated rows: the proposals that are predicted to be fastest are simulated, and compared by that.
 
 A prediction plays one micro-batch layer by layer, a simulation every message of every worker at the same prices. The
 simulator is above this floor (``netpart.measure.simulate``), so the caller of a portfolio hands it in.
@@ -13,8 +13,8 @@ from netpart.graph.partition import Partition
 from netpart.plan.search.proposal import PlacementKey, Proposal, placement_key
 from netpart.progress import report_progress
 
-StepSimulator = Callable[[Partition], float]
-"""Function from a partition to the seconds of a step."""
+StepSimulator = Callable[[Partition], float | None]
+"""Function from a partition to the seconds of a step; None if it cannot be simulated here."""
 MARGIN = 1.25
 """A proposal is simulated if it is predicted to take up to so many times what the best simulated one takes."""
 MOST_PARTS = 20_000
@@ -22,21 +22,22 @@ MOST_PARTS = 20_000
 
 
 def simulate_fastest(proposals: Sequence[Proposal], simulate: StepSimulator) -> list[Proposal]:
-    """``proposals``, the fastest with the seconds of a simulated step, in the order of what is predicted.
+    """``proposals``, the fastest with the seconds of a simulated step.
 
-    Equal placements are simulated once. None is that would exceed MOST_PARTS in all.
+    Equal placements are simulated once. None is if it would exceed MOST_PARTS in all.
     """
-    found: dict[PlacementKey, float] = {}
-    left = MOST_PARTS
+    found: dict[PlacementKey, float | None] = {}
+    best, left = float("inf"), MOST_PARTS
     able = [(p.row, p.partition) for p in proposals if p.partition is not None and not p.row.refused]
     for row, partition in sorted(able, key=lambda pair: pair[0].seconds):
-        if row.seconds > MARGIN * min(found.values(), default=float("inf")):
+        if row.seconds > MARGIN * best:
             break
         key = placement_key(partition)
         if key not in found and count_parts(partition) <= left:
             report_progress(f"simulating plan {len(found) + 1}: {row.name}")
             left -= count_parts(partition)
-            found[key] = simulate(partition)
+            found[key] = seconds = simulate(partition)
+            best = min(best, seconds or best)
     return [_with_simulation(p, found) for p in proposals]
 
 
@@ -45,7 +46,11 @@ def count_parts(partition: Partition) -> int:
     return sum(len(micro.graph.parts) for micro in partition.phases["train"])
 
 
-def _with_simulation(proposal: Proposal, found: dict[PlacementKey, float]) -> Proposal:
+def _with_simulation(proposal: Proposal, found: dict[PlacementKey, float | None]) -> Proposal:
     """``proposal`` with its simulated seconds, if it has any."""
     seconds = found.get(placement_key(proposal.partition)) if proposal.partition else None
-    return replace(proposal, row=replace(proposal.row, simulated=seconds))
+    if seconds is None:
+        return proposal
+    row = proposal.row
+    gap = (1 + row.gap) * seconds / row.seconds - 1
+    return replace(proposal, row=replace(row, seconds=seconds, predicted=row.seconds, gap=gap))
