@@ -87,10 +87,10 @@ class PartCall:
         return self._in_order(shape, spec.dtype, below)
 
     def parameter(self, k: int, box: Region | None) -> Array:
-        """An array for a region of parameter ``k``; None for none."""
+        """An array for a region of parameter ``k``, in the order of one that no other process has; None for none."""
         if box is None:
             return None
-        last = self.question.layer.params[k].channels_last and self.kernels.channels_last
+        last = self.question.layer.params[k].channels_last and self.kernels.weights_last
         return self._array(extent(box), FLOAT, channels_last_order(len(box)) if last else ())
 
     def _classes(self, k: int) -> int:
