@@ -61,7 +61,8 @@ def apply_overrides(
 ) -> dict[FieldPath, Position]:
     """Apply ``overrides`` to ``job`` in order; return the position of every field they set, by its path.
 
-    ``instances`` has the numbers of the layers of each instance of a block. Raises ConfigError that quotes the override and names the nearest layers, fields or values.
+    ``instances`` has the numbers of the layers of each instance of a block. Raises ConfigError that quotes the override
+    and names the nearest layers, fields or values.
     """
     changed: dict[FieldPath, Position] = {}
     for text in overrides:
@@ -251,7 +252,7 @@ class Override:
 
 
 def _add_instances(found: dict[str, list[OverrideTarget]], job: JobProto, instances: Instances) -> None:
-    """Add the layers of each of ``instances``, by its name and by ``name@phase``; a layer of that name has precedence."""
+    """Add the layers of each of ``instances``, by its name and by ``name@phase``; a layer of that name comes first."""
     for name, numbers in instances.items():
         chosen = [OverrideTarget(job.neuralnet.layer[n], ("neuralnet", "layer", n)) for n in numbers]
         for phase in PHASE_VALUES:

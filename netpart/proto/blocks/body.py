@@ -157,14 +157,14 @@ class Builder:
 
     def _check_depth(self, body: Body, use: UseItem, within: tuple[BlockDefinition, ...]) -> None:
         """Raise ConfigError for a block that uses itself, and for instances too deep within others."""
-        at = "block_conf", "of"
+        at, limit = ("block_conf", "of"), f"at most {BLOCK_DEPTH} blocks within one another"
         if use.definition in within:
             names = [each.message.name for each in (*within[within.index(use.definition) :], use.definition)]
             hint = "a block cannot contain itself"
             raise use.template.error(at, "another block", " → ".join(names), hint, body.instance)
         if len(within) >= BLOCK_DEPTH:
             hint = "write the inner blocks out"
-            raise use.template.error(at, f"at most {BLOCK_DEPTH} blocks within one another", "more", hint, body.instance)
+            raise use.template.error(at, limit, "more", hint, body.instance)
 
 
 def _used_block(template: Template[LayerProto], layer: LayerProto, library: Library, body: Body) -> BlockDefinition:
@@ -223,14 +223,12 @@ def _output_names(body: Body, definition: BlockDefinition) -> Iterator[str]:
     """The outputs of the instance ``body`` by their names in the net. Raises ConfigError for one that it lacks."""
     for k, name in enumerate(definition.message.output):
         found = body.members.get(name)
-        if found is None or isinstance(found, Outputs) and len(found.names) != 1:
+        if found is None or (isinstance(found, Outputs) and len(found.names) != 1):
             raise unknown_name(body, definition.template, ("output", k), name, "a layer of the block")
         yield found if isinstance(found, str) else found.names[0]
 
 
-def unknown_name(
-    body: Body, template: Template[Any], path: FieldPath, name: str, expected: str
-) -> ConfigError:
+def unknown_name(body: Body, template: Template[Any], path: FieldPath, name: str, expected: str) -> ConfigError:
     """The error for ``name``, which no layer that may be read in ``body`` has."""
     found, owner = body.members.get(name), body.instance_of(name)
     if isinstance(found, Outputs):

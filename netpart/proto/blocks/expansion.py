@@ -26,8 +26,8 @@ NOT_CHANGED = ("name", "type", "srclayers", "block_conf")
 class Origin:
     """Where a layer is written: the template, and the instance that it is in.
 
-    ``within`` are the names in the net of all instances and layers kBlock around it. ``changes`` has the change that set
-    each field.
+    ``within`` are the names in the net of all instances and layers kBlock around it. ``changes`` has the change that
+    set each field.
     """
 
     template: Template[LayerProto]
@@ -37,7 +37,7 @@ class Origin:
 
     def position(self, rest: FieldPath) -> Position | None:
         """The position of the field ``rest`` of the layer; None if it is not written."""
-        places = [(self.template, ())]
+        places: list[tuple[Template[LayerProto], FieldPath]] = [(self.template, ())]
         if rest and str(rest[0]) in self.changes:
             places.insert(0, self.changes[str(rest[0])])
         found = (template.source.positions.get((*template.at, *path, *rest)) for template, path in places)

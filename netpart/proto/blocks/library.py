@@ -89,15 +89,14 @@ class LibraryReader:
         _define_own(library)
         return library
 
-    def _included(
-        self, library: Library, name: str, at: FieldPath, including: tuple[JobSource, ...]
-    ) -> Library:
+    def _included(self, library: Library, name: str, at: FieldPath, including: tuple[JobSource, ...]) -> Library:
         """The library of the file ``name``, relative to the folder of the file that includes it."""
         path = (library.source.path.parent if library.source.path else Path()) / name
         key = path.resolve()
         if key in (chain := [each.path.resolve() for each in including if each.path]):
             names = " → ".join([each.name for each in including[chain.index(key) - len(chain) :]] + [str(path)])
-            raise library.job.error(at, "a file that does not include this one", names, "move the blocks to a third file")
+            hint = "move the blocks to a third file"
+            raise library.job.error(at, "a file that does not include this one", names, hint)
         if key not in self.read:
             self._check_limits(library, at, len(including))
             self.read[key] = self.library(_read_included(library, path, at), including)
@@ -109,7 +108,8 @@ class LibraryReader:
             hint = "include the file with the blocks itself"
             raise library.job.error(at, f"at most {BLOCK_DEPTH} files that include one another", "more", hint)
         if len(self.read) >= INCLUDED_FILES:
-            raise library.job.error(at, f"at most {INCLUDED_FILES} included files", "more", "put blocks into fewer files")
+            hint = "put the blocks into fewer files"
+            raise library.job.error(at, f"at most {INCLUDED_FILES} included files", "more", hint)
 
 
 def _read_included(library: Library, path: Path, at: FieldPath) -> JobSource:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import FieldPath
-from netpart.proto.fields import is_repeated
+from netpart.proto.fields import is_repeated, message_descriptor
 from netpart.proto.mistakes import fields_at
 
 Place = tuple[int, int]
@@ -96,12 +96,12 @@ def set_at(message: Message, path: FieldPath, value: Any) -> None:
 
 def field_at(message: Message, path: FieldPath) -> FieldDescriptor:
     """The descriptor of the field ``path`` below ``message``."""
-    block = message.DESCRIPTOR
+    block: Descriptor = message_descriptor(message)
     names = [str(step) for step in path if not isinstance(step, int)]
     for name in names:
-        field = block.file.pool.FindExtensionByName(name[1:-1]) if name[0] == "[" else block.fields_by_name[name]
-        block = field.message_type or block
-    return field
+        found = block.file.pool.FindExtensionByName(name[1:-1]) if name[0] == "[" else block.fields_by_name[name]
+        block = found.message_type or block
+    return found
 
 
 def _child(message: Any, step: str) -> Any:

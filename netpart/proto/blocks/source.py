@@ -44,11 +44,11 @@ class JobSource:
         """The unquoted placeholders of each layer, by its path, and with the empty path those outside of all layers."""
         found: dict[FieldPath, dict[FieldPath, str]] = {}
         for path, text in self.unquoted.items():
-            found.setdefault(_owner_path(path), {})[path] = text
+            found.setdefault(layer_path(path), {})[path] = text
         return found
 
     def position(self, at: FieldPath, instance: str = "") -> Position:
-        """The position of the innermost field or block on the path ``at`` that is written; ``instance`` goes with it."""
+        """The position of the innermost field on the path ``at`` that is written, with ``instance``."""
         found = (self.positions.get(at[:n]) for n in range(len(at), 0, -1))
         return replace(next(filter(None, found), Position(self.name, 1, 1)), instance=instance)
 
@@ -60,7 +60,7 @@ class JobSource:
 
 
 def read_source(text: str, name: str, path: Path | None) -> JobSource:
-    """Parse ``text``. Raises ConfigError with all mistakes of the text, and for a placeholder that is no whole value."""
+    """Parse ``text``. Raises ConfigError with all its mistakes, and for a placeholder that is no whole value."""
     hidden, places = hide_placeholders(text)
     # protobuf's own error is one mistake without context. The text is read again to find all of them.
     try:
@@ -91,8 +91,8 @@ def _placeholder_paths(source: JobSource, places: Mapping[tuple[int, int], str])
     return {paths[place]: text for place, text in places.items()}
 
 
-def _owner_path(path: FieldPath) -> FieldPath:
-    """The path of the layer, of the net or of a block, in which the field ``path`` is; else the empty path."""
+def layer_path(path: FieldPath) -> FieldPath:
+    """The path of the layer, of the net or of a block, that has the field ``path``; the empty path if none has it."""
     if path[:2] == ("neuralnet", "layer"):
         return path[:3]
     return path[:5] if path[:2] == ("neuralnet", "block") and path[3:4] == ("layer",) else ()
