@@ -221,7 +221,8 @@ def _given_values(body: Body, use: UseItem) -> dict[str, str]:
 
 def _output_names(body: Body, definition: BlockDefinition) -> Iterator[str]:
     """The outputs of the instance ``body`` by their names in the net. Raises ConfigError for one that it lacks."""
-    for k, name in enumerate(definition.message.output):
+    for k, written in enumerate(definition.message.output):
+        name = definition.template.fill_text(written, body.values, ("output", k), body.instance)
         found = body.members.get(name)
         if found is None or (isinstance(found, Outputs) and len(found.names) != 1):
             raise unknown_name(body, definition.template, ("output", k), name, "a layer of the block")
