@@ -66,7 +66,7 @@ def apply_overrides(
     """
     changed: dict[FieldPath, Position] = {}
     for text in overrides:
-        changed |= dict.fromkeys(Override(text, instances or {}).apply(job), OptionPosition(f"--set {text}", 1, 1))
+        changed |= dict.fromkeys(Override(text, instances).apply(job), OptionPosition(f"--set {text}", 1, 1))
     return changed
 
 
@@ -112,9 +112,9 @@ def _field_paths_below(job: JobProto) -> Iterator[str]:
 class Override:
     """One override, ``TARGET.FIELD=VALUE``."""
 
-    def __init__(self, text: str, instances: Instances) -> None:
+    def __init__(self, text: str, instances: Instances | None = None) -> None:
         self.text = text
-        self.instances = instances
+        self.instances = instances or {}
         self.target, self.equals, self.value = (part.strip() for part in text.partition("="))
 
     def make_error(self, expected: str, got: str, hint: str = "") -> ConfigError:
