@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from netpart.errors import FieldPath, Position
 from netpart.proto.comments import OWN, Comments, read_comments
 from netpart.proto.fields import is_repeated, message_descriptor
-from netpart.proto.job_pb2 import JobProto, LayerProto
+from netpart.proto.job_pb2 import JobProto, LayerBlockProto, LayerProto
 from netpart.proto.layout.format_text import INDENT, format_text
 from netpart.proto.positions import field_positions
 
@@ -69,6 +69,11 @@ def written_comments(proto: JobProto, text: str, found: Mapping[FieldPath, Posit
     return read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
 
 
+def entry_paths(proto: JobProto) -> set[FieldPath]:
+    """The paths of all fields that are set in ``proto``; each block of a repeated one has a path of its own."""
+    return {entry.path for entry in _all_entries(proto, ())}
+
+
 def write_placed_job(layout: JobLayout, notes: Notes) -> str:
     """Write a job as its layout says, with ``notes``."""
     return format_text("\n".join(_JobWriter(layout, notes).lines()))
@@ -98,7 +103,7 @@ class _JobWriter:
     def block(self, message: Message, path: FieldPath, indent: str) -> Iterator[str]:
         """The lines of a block's fields, each with the comments above it; an empty line between layers."""
         for n, entry in enumerate(self.sorted_entries(message, path)):
-            if n and _is_layer(entry):
+            if n and _is_paragraph(entry):
                 yield ""
             for line in [*self.comments.above.get(entry.path, []), *_mark_own_lines(self.notes.get(entry.path, []))]:
                 yield f"{indent}{line}".rstrip()
@@ -168,8 +173,13 @@ def _all_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
 
 
 def _is_layer(entry: FieldEntry) -> bool:
-    """True for a layer, which is a paragraph of its own in the text."""
+    """True for a layer, which is never on one line."""
     return entry.field.message_type is message_descriptor(LayerProto)
+
+
+def _is_paragraph(entry: FieldEntry) -> bool:
+    """True for a layer and for a block of layers: an empty line precedes it."""
+    return _is_layer(entry) or entry.field.message_type is message_descriptor(LayerBlockProto)
 
 
 def _scalar_text(field: FieldDescriptor, value: Any) -> str:

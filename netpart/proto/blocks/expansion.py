@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from netpart.errors import FieldPath, Position
 from netpart.proto.blocks.body import Body, Builder, LayerItem, Outputs, UseItem, unknown_name
-from netpart.proto.blocks.library import LibraryReader
+from netpart.proto.blocks.library import Library, LibraryReader
 from netpart.proto.blocks.source import JobSource
 from netpart.proto.blocks.template import Template
 from netpart.proto.fields import is_repeated, nearest_hint
@@ -26,13 +26,14 @@ NOT_CHANGED = ("name", "type", "srclayers", "block_conf")
 class Origin:
     """Where a layer is written: the template, and the instance that it is in.
 
-    ``within`` are the names in the net of all instances and layers kBlock around it. ``changes`` has the change that
-    set each field.
+    ``within`` are the names in the net of all layers kBlock and instances around it, outermost first; ``outermost`` is
+    the path of the first of these, empty for a layer of the net. ``changes`` has the change that set each field.
     """
 
     template: Template[LayerProto]
     instance: str
     within: tuple[str, ...]
+    outermost: FieldPath = ()
     changes: Mapping[str, tuple[Template[LayerProto], FieldPath]] = field(default_factory=dict)
 
     def position(self, rest: FieldPath) -> Position | None:
@@ -55,9 +56,14 @@ class ExpandedLayer:
 
 @dataclass(frozen=True)
 class Expansion:
-    """A job with its blocks written out. ``origins`` are those of the layers of ``proto`` as it was read."""
+    """A job with its blocks written out. ``origins`` are those of the layers of ``proto`` as it was read.
+
+    ``library`` has the blocks and values that it uses, and ``rest`` is the job without its layers and blocks.
+    """
 
     source: JobSource
+    library: Library = field(repr=False)
+    rest: Template[JobProto] = field(repr=False)
     proto: JobProto = field(repr=False)
     origins: Sequence[Origin] = field(repr=False)
 
@@ -78,17 +84,19 @@ class Expansion:
         return found
 
 
-def expand_blocks(source: JobSource) -> Expansion:
+def expand_blocks(source: JobSource, changed: bool = True) -> Expansion:
     """Write out the blocks of ``source``: repeated layers, included blocks, and placeholders.
 
-    Raises ConfigError with the position and the instance of what is wrong.
+    ``changed``: with the changes of layers kBlock. Raises ConfigError with the position and the instance of what is
+    wrong.
     """
     library = LibraryReader().library(source)
     body = Builder().net_body(library)
-    layers = list(_written_layers(body, {}))
-    proto = _without_layers(source).fill(library.values)
+    layers = list(_LayerWriter(changed).layers(body, {}, _Surroundings()))
+    rest = _without_layers(source)
+    proto = rest.fill(library.values)
     proto.neuralnet.layer.extend(each.layer for each in layers)
-    return Expansion(source, proto, [each.origin for each in layers])
+    return Expansion(source, library, rest, proto, [each.origin for each in layers])
 
 
 def _without_layers(source: JobSource) -> Template[JobProto]:
@@ -100,39 +108,59 @@ def _without_layers(source: JobSource) -> Template[JobProto]:
     return Template(source, (), rest)
 
 
-def _written_layers(body: Body, inputs: Mapping[str, str], within: tuple[str, ...] = ()) -> Iterator[ExpandedLayer]:
-    """The layers of ``body``, whose inputs are layers of the net."""
-    local = {item.layer.name: item.name for item in body.items if isinstance(item, LayerItem)}
-    parameters = {p.name for item in body.items for p in item.layer.param if p.name}
-    for item in body.items:
-        if isinstance(item, UseItem):
-            yield from _changed_layers(body, item, list(_used_layers(body, item, inputs, within)))
-            continue
-        layer = item.layer
-        layer.name = item.name
-        layer.srclayers[:] = _sources(body, item, inputs)
-        if body.instance:
-            _name_parameters(body, layer, local, parameters)
-        yield ExpandedLayer(layer, Origin(item.template, body.instance, within))
+class _Surroundings(NamedTuple):
+    """The names of the layers kBlock and instances around a body, and the path of the outermost layer kBlock."""
+
+    within: tuple[str, ...] = ()
+    outermost: FieldPath = ()
 
 
-def _used_layers(
-    body: Body, use: UseItem, inputs: Mapping[str, str], within: tuple[str, ...]
-) -> Iterator[ExpandedLayer]:
-    """The layers of the instances of ``use``, each of which reads the outputs of the one before."""
-    names = use.definition.message.input
-    sources = _sources(body, use, inputs)
-    if len(sources) != len(names):
-        expected = f"{len(names)} sources, the inputs of block {use.definition.message.name}"
-        hint = f"its inputs are {', '.join(names)}" if names else "it has no input"
+@dataclass(frozen=True)
+class _LayerWriter:
+    """Writes out the layers of bodies; ``changed``: with the changes of layers kBlock."""
+
+    changed: bool
+
+    def layers(self, body: Body, inputs: Mapping[str, str], around: _Surroundings) -> Iterator[ExpandedLayer]:
+        """The layers of ``body``, whose inputs are layers of the net."""
+        local = {item.layer.name: item.name for item in body.items if isinstance(item, LayerItem)}
+        parameters = {p.name for item in body.items for p in item.layer.param if p.name}
+        for item in body.items:
+            if isinstance(item, UseItem):
+                found = list(self.used(body, item, inputs, around))
+                yield from _changed_layers(body, item, found) if self.changed else found
+                continue
+            layer = item.layer
+            layer.name = item.name
+            layer.srclayers[:] = _sources(body, item, inputs)
+            if body.instance:
+                _name_parameters(body, layer, local, parameters)
+            yield ExpandedLayer(layer, Origin(item.template, body.instance, around.within, around.outermost))
+
+    def used(
+        self, body: Body, use: UseItem, inputs: Mapping[str, str], around: _Surroundings
+    ) -> Iterator[ExpandedLayer]:
+        """The layers of the instances of ``use``, each of which reads the outputs of the one before."""
+        names = use.definition.message.input
+        sources = _sources(body, use, inputs)
+        _check_inputs(body, use, sources)
+        for made in use.bodies:
+            inside = _Surroundings((*around.within, use.name, made.instance), around.outermost or use.template.at)
+            yield from self.layers(made, dict(zip(names, sources, strict=True)), inside)
+            sources = [*made.outputs, *sources[len(made.outputs) :]]
+
+
+def _check_inputs(body: Body, use: UseItem, sources: Sequence[str]) -> None:
+    """Raise ConfigError unless each input of the block has a source, and the next instance can read the outputs."""
+    block = use.definition.message
+    if len(sources) != len(block.input):
+        expected = f"{len(block.input)} sources, the inputs of block {block.name}"
+        hint = f"its inputs are {', '.join(block.input)}" if block.input else "it has no input"
         raise use.template.error(("srclayers",), expected, str(len(sources)), hint, body.instance)
-    for number, made in enumerate(use.bodies):
-        if number and len(made.outputs) > len(names):
-            expected = f"at most {len(names)} outputs, as block {use.definition.message.name} has so many inputs"
-            hint = "each instance reads the outputs of the one before"
-            raise use.template.error(("block_conf", "times"), expected, str(len(made.outputs)), hint, body.instance)
-        yield from _written_layers(made, dict(zip(names, sources, strict=True)), (*within, use.name, made.instance))
-        sources = [*made.outputs, *sources[len(made.outputs) :]]
+    if len(use.bodies) > 1 and len(block.output) > len(block.input):
+        expected = f"at most {len(block.input)} outputs, as block {block.name} has so many inputs"
+        hint = "each instance reads the outputs of the one before"
+        raise use.template.error(("block_conf", "times"), expected, str(len(block.output)), hint, body.instance)
 
 
 def _sources(body: Body, item: LayerItem | UseItem, inputs: Mapping[str, str]) -> list[str]:
