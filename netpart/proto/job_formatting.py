@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from netpart.errors import clip_text
 from netpart.proto.blocks.source import read_source
-from netpart.proto.job_file import decode_utf8
+from netpart.proto.job_files import decode_utf8
 from netpart.proto.layout.format_text import format_text
 
 

@@ -15,7 +15,7 @@ from netpart.proto.blocks.joined_faults import join_instances
 from netpart.proto.blocks.source import read_source
 from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.fields import message_descriptor
-from netpart.proto.job_file import decode_utf8, read_job_bytes
+from netpart.proto.job_files import decode_utf8, read_job_bytes
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.mistakes import missing_fields
 from netpart.proto.override import apply_overrides

@@ -48,12 +48,12 @@ def write_job(proto: JobProto, text: str = "", notes: Notes | None = None) -> st
     writing that with the same ``notes`` gives the same text again. The text is laid out as `netpart fmt` does.
     """
     found = field_positions(text, "", message_descriptor(JobProto))
-    return write_placed_job(JobLayout(proto, found, written_comments(proto, text, found)), notes or {})
+    return write_placed_job(PlacedJob(proto, found, written_comments(proto, text, found)), notes or {})
 
 
 @dataclasses.dataclass(frozen=True)
-class JobLayout:
-    """A job and how it is laid out as text: the positions that give the order of its fields, and its comments.
+class PlacedJob:
+    """A job, the positions that give the order of its fields in the text, and its comments.
 
     ``unquoted`` has the texts of placeholders that stand in place of values, by the paths of their fields.
     """
@@ -74,19 +74,19 @@ def entry_paths(proto: JobProto) -> set[FieldPath]:
     return {entry.path for entry in _all_entries(proto, ())}
 
 
-def write_placed_job(layout: JobLayout, notes: Notes) -> str:
-    """Write a job as its layout says, with ``notes``."""
-    return format_text("\n".join(_JobWriter(layout, notes).lines()))
+def write_placed_job(placed: PlacedJob, notes: Notes) -> str:
+    """Write a job in its order and with its comments, and ``notes``."""
+    return format_text("\n".join(_JobWriter(placed, notes).lines()))
 
 
 class _JobWriter:
     """The writer of one job."""
 
-    def __init__(self, layout: JobLayout, notes: Notes) -> None:
-        self.proto = layout.proto
-        self.found = layout.found
-        self.comments = layout.comments
-        self.unquoted = layout.unquoted
+    def __init__(self, placed: PlacedJob, notes: Notes) -> None:
+        self.proto = placed.proto
+        self.found = placed.found
+        self.comments = placed.comments
+        self.unquoted = placed.unquoted
         self.notes = notes
         # A block with a comment anywhere inside cannot be on one line: the comment would swallow what follows it.
         commented = {*self.comments.above, *self.comments.beside, *notes}

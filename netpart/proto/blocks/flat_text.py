@@ -9,7 +9,7 @@ from netpart.proto.blocks.expansion import BLOCKS, Expansion
 from netpart.proto.blocks.source import JobSource, layer_path
 from netpart.proto.comments import Comments
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.writer import JobLayout, Notes, write_placed_job, written_comments
+from netpart.proto.writer import Notes, PlacedJob, write_placed_job, written_comments
 
 FAR = 1 << 32
 """More than the lines of any text: the lines of layer number n are counted from n + 1 times this."""
@@ -22,7 +22,7 @@ def write_flat_job(expansion: Expansion, proto: JobProto, notes: Notes | None = 
     Fields have the order of the text in which they are written. Comments are kept: those of a block at its first
     instance.
     """
-    layout = JobLayout(proto, dict(_flat_positions(expansion)), _flat_comments(expansion))
+    layout = PlacedJob(proto, dict(_flat_positions(expansion)), _flat_comments(expansion))
     return write_placed_job(layout, notes or {})
 
 

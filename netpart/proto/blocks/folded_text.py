@@ -11,7 +11,7 @@ from netpart.proto.blocks.folding import FoldedJob, fold_job
 from netpart.proto.blocks.source import read_source
 from netpart.proto.comments import Comments, read_comments
 from netpart.proto.job_pb2 import JobProto
-from netpart.proto.writer import JobLayout, Notes, entry_paths, write_placed_job
+from netpart.proto.writer import Notes, PlacedJob, entry_paths, write_placed_job
 
 
 def write_expanded_job(expansion: Expansion, proto: JobProto, notes: Notes | None = None) -> str:
@@ -21,7 +21,7 @@ def write_expanded_job(expansion: Expansion, proto: JobProto, notes: Notes | Non
     instances differ, the text has those of the first.
     """
     if folded := fold_job(expansion, proto):
-        text = write_placed_job(_folded_layout(folded, expansion), _folded_notes(folded, proto, notes or {}))
+        text = write_placed_job(_placed_fold(folded, expansion), _folded_notes(folded, proto, notes or {}))
         if _is_text_of(text, proto):
             return text
     return write_flat_job(expansion, proto, notes)
@@ -35,7 +35,7 @@ def _is_text_of(text: str, proto: JobProto) -> bool:
         return False
 
 
-def _folded_layout(folded: FoldedJob, expansion: Expansion) -> JobLayout:
+def _placed_fold(folded: FoldedJob, expansion: Expansion) -> PlacedJob:
     """The layout of the author; blocks of included files precede what is written in the job itself."""
     found: dict[FieldPath, Position] = {}
     comments = Comments()
@@ -53,7 +53,7 @@ def _folded_layout(folded: FoldedJob, expansion: Expansion) -> JobLayout:
         noted = read_comments(source.text, starts)
         comments.above |= {folded.path_of(source, p): lines for p, lines in noted.above.items() if p or own}
         comments.beside |= {folded.path_of(source, p): text for p, text in noted.beside.items()}
-    return JobLayout(folded.proto, found, comments, folded.unquoted)
+    return PlacedJob(folded.proto, found, comments, folded.unquoted)
 
 
 def _folded_notes(folded: FoldedJob, proto: JobProto, notes: Notes) -> Mapping[FieldPath, Sequence[str]]:

@@ -12,7 +12,7 @@ from netpart.errors import ConfigError, FieldPath
 from netpart.proto.blocks.source import JobSource, check_required_fields, read_source
 from netpart.proto.blocks.template import Template
 from netpart.proto.fields import nearest_hint
-from netpart.proto.job_file import decode_utf8, read_job_bytes
+from netpart.proto.job_files import decode_utf8, read_job_bytes
 from netpart.proto.job_pb2 import JobProto, LayerBlockProto, LayerProto, LetProto
 from netpart.proto.limits import BLOCK_DEPTH, INCLUDED_FILES
 
