@@ -21,14 +21,18 @@ FieldPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Position:
-    """A place in a text file; line and column count from 1."""
+    """A place in a text file; line and column count from 1.
+
+    ``instance`` is the instance of a block, if what is written there is repeated: "b7".
+    """
 
     file: str
     line: int
     column: int
+    instance: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" + (f" ({self.instance})" if self.instance else "")
 
 
 LONGEST = 300

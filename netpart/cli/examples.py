@@ -43,6 +43,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "diff": ("netpart diff graphs/mnist/conv.conf graphs/mnist/ring.conf --workers 3",),
     "explain": ("netpart explain graphs/mnist/conv.conf conv2 --workers 3",),
+    "expand": ("netpart expand graphs/gpt/gpt2.conf",),
     "fmt": ("netpart fmt --check graphs", "netpart fmt - < graphs/mnist/conv.conf"),
     "fields": ("netpart fields partition_dim", "netpart fields UpdaterProto", "netpart fields --json"),
     "data": (

@@ -70,7 +70,7 @@ def _format_one(name: str, check: bool) -> bool:
 
 def _read_content(name: str) -> bytes:
     """The bytes of a file or of standard input. Raises ConfigError if they cannot be read."""
-    from netpart.proto.reader import read_job_bytes
+    from netpart.proto.job_files import read_job_bytes
 
     return sys.stdin.buffer.read() if name == STDIN else read_job_bytes(Path(name))
 

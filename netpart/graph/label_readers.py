@@ -23,8 +23,9 @@ def find_label_readers(net: Net, node: Node) -> list[LabelReader]:
     return [
         LabelReader(source.output, reader.layer.classes, reader.layer.ignored_label)
         for reader in net.nodes
+        if reader.layer.classes
         for source in reader.sources
-        if reader.layer.classes and source.node == node.index and net.spec(source).dtype == INT
+        if source.node == node.index and net.spec(source).dtype == INT
     ]
 
 

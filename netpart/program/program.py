@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import lcm
 
 from netpart.graph.holdings import Holding
@@ -99,6 +100,12 @@ class WorkerProgram:
     slots: int = 0
     kernels: type[Kernels] = Kernels
     precision: str = "float32"
+
+    @cached_property
+    def second_halves(self) -> frozenset[int]:
+        """The ids of the collectives that run as soon as another one is complete (``then``); once all is compiled."""
+        starts = (start for phase in self.phases.values() for start in phase.collectives)
+        return frozenset(id(then) for start in starts for then in start.then)
 
     def at_home(self, view: View, holding: int) -> View:
         """The part of a holding's values, or gradient, that this worker updates."""

@@ -40,6 +40,9 @@ from netpart.proto.input_pb2 import MnistProto as MnistProto
 from netpart.proto.input_pb2 import RGBImageProto as RGBImageProto
 from netpart.proto.layer_pb2 import ShardProto as ShardProto
 from netpart.proto.layer_pb2 import LayerProto as LayerProto
+from netpart.proto.layer_pb2 import LetProto as LetProto
+from netpart.proto.layer_pb2 import LayerBlockProto as LayerBlockProto
+from netpart.proto.layer_pb2 import BlockUseProto as BlockUseProto
 from netpart.proto.layer_pb2 import UnrollConnType as UnrollConnType
 from netpart.proto.layer_pb2 import LayerType as LayerType
 from netpart.proto.neuron_pb2 import ActivationProto as ActivationProto
@@ -198,6 +201,7 @@ kSlice: _layer_pb2.LayerType
 kSplit: _layer_pb2.LayerType
 kRNNDummy: _layer_pb2.LayerType
 kSum: _layer_pb2.LayerType
+kBlock: _layer_pb2.LayerType
 kUserLayer: _layer_pb2.LayerType
 kConstant: _param_pb2.InitMethod
 kGaussian: _param_pb2.InitMethod
@@ -447,7 +451,7 @@ class CDProto(_message.Message):
     def __init__(self, cd_k: _Optional[int] = ...) -> None: ...
 
 class NetProto(_message.Message):
-    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages", "recompute", "user_scheme")
+    __slots__ = ("layer", "partition_dim", "layer_group", "unroll_len", "scheme", "micro_batches", "remainder", "replicas", "schedule", "stages", "recompute", "user_scheme", "block", "let", "include")
     Extensions: _python_message._ExtensionDict
     LAYER_FIELD_NUMBER: _ClassVar[int]
     PARTITION_DIM_FIELD_NUMBER: _ClassVar[int]
@@ -461,6 +465,9 @@ class NetProto(_message.Message):
     STAGES_FIELD_NUMBER: _ClassVar[int]
     RECOMPUTE_FIELD_NUMBER: _ClassVar[int]
     USER_SCHEME_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    LET_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     layer: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LayerProto]
     partition_dim: int
     layer_group: _containers.RepeatedCompositeFieldContainer[LayerGroupProto]
@@ -473,7 +480,10 @@ class NetProto(_message.Message):
     stages: int
     recompute: bool
     user_scheme: str
-    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ..., recompute: bool = ..., user_scheme: _Optional[str] = ...) -> None: ...
+    block: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LayerBlockProto]
+    let: _containers.RepeatedCompositeFieldContainer[_layer_pb2.LetProto]
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, layer: _Optional[_Iterable[_Union[_layer_pb2.LayerProto, _Mapping]]] = ..., partition_dim: _Optional[int] = ..., layer_group: _Optional[_Iterable[_Union[LayerGroupProto, _Mapping]]] = ..., unroll_len: _Optional[int] = ..., scheme: _Optional[_Union[_cut_pb2.Scheme, str]] = ..., micro_batches: _Optional[int] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., replicas: _Optional[int] = ..., schedule: _Optional[_Union[Schedule.Order, str]] = ..., stages: _Optional[int] = ..., recompute: bool = ..., user_scheme: _Optional[str] = ..., block: _Optional[_Iterable[_Union[_layer_pb2.LayerBlockProto, _Mapping]]] = ..., let: _Optional[_Iterable[_Union[_layer_pb2.LetProto, _Mapping]]] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Schedule(_message.Message):
     __slots__ = ()

@@ -105,6 +105,7 @@ class LayerType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     kSplit: _ClassVar[LayerType]
     kRNNDummy: _ClassVar[LayerType]
     kSum: _ClassVar[LayerType]
+    kBlock: _ClassVar[LayerType]
     kUserLayer: _ClassVar[LayerType]
 kUnrollOneToOne: UnrollConnType
 kUnrollOneToAll: UnrollConnType
@@ -192,6 +193,7 @@ kSlice: LayerType
 kSplit: LayerType
 kRNNDummy: LayerType
 kSum: LayerType
+kBlock: LayerType
 kUserLayer: LayerType
 
 class ShardProto(_message.Message):
@@ -210,7 +212,7 @@ class ShardProto(_message.Message):
     def __init__(self, worker: _Optional[int] = ..., region: _Optional[_Iterable[int]] = ..., term: _Optional[_Iterable[int]] = ..., phase: _Optional[_Union[_phase_pb2.Phase, str]] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class LayerProto(_message.Message):
-    __slots__ = ("name", "srclayers", "param", "include", "exclude", "type", "user_type", "share_src_blobs", "unroll_len", "unroll_index", "unroll_conn_type", "shift", "partition_dim", "partition_id", "num_partitions", "store_conf", "lmdbdata_conf", "mnist_conf", "rgbimage_conf", "sharddata_conf", "char_rnn_conf", "onehot_conf", "synthetic_conf", "text_conf", "nifti_conf", "image_conf", "tar_conf", "array_conf", "token_conf", "activation_conf", "convolution_conf", "dropout_conf", "dummy_conf", "innerproduct_conf", "lrn_conf", "pooling_conf", "rbm_conf", "relu_conf", "softmax_conf", "gru_conf", "embedding_conf", "bm_conf", "reshape_conf", "transpose_conf", "globalpooling_conf", "upsampling_conf", "norm_conf", "matmul_conf", "attention_conf", "rotary_conf", "crop_conf", "softmaxloss_conf", "loss_conf", "argsort_conf", "concate_conf", "slice_conf", "split_conf", "rnn_dummy_conf", "location", "cut", "remainder", "shard", "sum_gradient", "recompute")
+    __slots__ = ("name", "srclayers", "param", "include", "exclude", "type", "user_type", "share_src_blobs", "unroll_len", "unroll_index", "unroll_conn_type", "shift", "partition_dim", "partition_id", "num_partitions", "store_conf", "lmdbdata_conf", "mnist_conf", "rgbimage_conf", "sharddata_conf", "char_rnn_conf", "onehot_conf", "synthetic_conf", "text_conf", "nifti_conf", "image_conf", "tar_conf", "array_conf", "token_conf", "activation_conf", "convolution_conf", "dropout_conf", "dummy_conf", "innerproduct_conf", "lrn_conf", "pooling_conf", "rbm_conf", "relu_conf", "softmax_conf", "gru_conf", "embedding_conf", "bm_conf", "reshape_conf", "transpose_conf", "globalpooling_conf", "upsampling_conf", "norm_conf", "matmul_conf", "attention_conf", "rotary_conf", "crop_conf", "softmaxloss_conf", "loss_conf", "argsort_conf", "concate_conf", "slice_conf", "split_conf", "rnn_dummy_conf", "location", "cut", "remainder", "shard", "sum_gradient", "recompute", "block_conf")
     Extensions: _python_message._ExtensionDict
     NAME_FIELD_NUMBER: _ClassVar[int]
     SRCLAYERS_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +278,7 @@ class LayerProto(_message.Message):
     SHARD_FIELD_NUMBER: _ClassVar[int]
     SUM_GRADIENT_FIELD_NUMBER: _ClassVar[int]
     RECOMPUTE_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_CONF_FIELD_NUMBER: _ClassVar[int]
     name: str
     srclayers: _containers.RepeatedScalarFieldContainer[str]
     param: _containers.RepeatedCompositeFieldContainer[_param_pb2.ParamProto]
@@ -340,4 +343,41 @@ class LayerProto(_message.Message):
     shard: _containers.RepeatedCompositeFieldContainer[ShardProto]
     sum_gradient: bool
     recompute: bool
-    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., nifti_conf: _Optional[_Union[_input_pb2.NiftiProto, _Mapping]] = ..., image_conf: _Optional[_Union[_input_pb2.ImageProto, _Mapping]] = ..., tar_conf: _Optional[_Union[_input_pb2.TarProto, _Mapping]] = ..., array_conf: _Optional[_Union[_input_pb2.ArrayProto, _Mapping]] = ..., token_conf: _Optional[_Union[_input_pb2.TokenProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., loss_conf: _Optional[_Union[_neuron_pb2.LossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ..., recompute: bool = ...) -> None: ...
+    block_conf: BlockUseProto
+    def __init__(self, name: _Optional[str] = ..., srclayers: _Optional[_Iterable[str]] = ..., param: _Optional[_Iterable[_Union[_param_pb2.ParamProto, _Mapping]]] = ..., include: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., exclude: _Optional[_Iterable[_Union[_phase_pb2.Phase, str]]] = ..., type: _Optional[_Union[LayerType, str]] = ..., user_type: _Optional[str] = ..., share_src_blobs: bool = ..., unroll_len: _Optional[int] = ..., unroll_index: _Optional[int] = ..., unroll_conn_type: _Optional[_Iterable[_Union[UnrollConnType, str]]] = ..., shift: _Optional[_Iterable[int]] = ..., partition_dim: _Optional[int] = ..., partition_id: _Optional[int] = ..., num_partitions: _Optional[int] = ..., store_conf: _Optional[_Union[_input_pb2.StoreProto, _Mapping]] = ..., lmdbdata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., mnist_conf: _Optional[_Union[_input_pb2.MnistProto, _Mapping]] = ..., rgbimage_conf: _Optional[_Union[_input_pb2.RGBImageProto, _Mapping]] = ..., sharddata_conf: _Optional[_Union[_input_pb2.DataProto, _Mapping]] = ..., char_rnn_conf: _Optional[_Union[_input_pb2.CharRNNProto, _Mapping]] = ..., onehot_conf: _Optional[_Union[_input_pb2.OnehotProto, _Mapping]] = ..., synthetic_conf: _Optional[_Union[_input_pb2.SyntheticProto, _Mapping]] = ..., text_conf: _Optional[_Union[_input_pb2.TextProto, _Mapping]] = ..., nifti_conf: _Optional[_Union[_input_pb2.NiftiProto, _Mapping]] = ..., image_conf: _Optional[_Union[_input_pb2.ImageProto, _Mapping]] = ..., tar_conf: _Optional[_Union[_input_pb2.TarProto, _Mapping]] = ..., array_conf: _Optional[_Union[_input_pb2.ArrayProto, _Mapping]] = ..., token_conf: _Optional[_Union[_input_pb2.TokenProto, _Mapping]] = ..., activation_conf: _Optional[_Union[_neuron_pb2.ActivationProto, _Mapping]] = ..., convolution_conf: _Optional[_Union[_neuron_pb2.ConvolutionProto, _Mapping]] = ..., dropout_conf: _Optional[_Union[_neuron_pb2.DropoutProto, _Mapping]] = ..., dummy_conf: _Optional[_Union[_neuron_pb2.DummyProto, _Mapping]] = ..., innerproduct_conf: _Optional[_Union[_neuron_pb2.InnerProductProto, _Mapping]] = ..., lrn_conf: _Optional[_Union[_neuron_pb2.LRNProto, _Mapping]] = ..., pooling_conf: _Optional[_Union[_neuron_pb2.PoolingProto, _Mapping]] = ..., rbm_conf: _Optional[_Union[_neuron_pb2.RBMProto, _Mapping]] = ..., relu_conf: _Optional[_Union[_neuron_pb2.ReLUProto, _Mapping]] = ..., softmax_conf: _Optional[_Union[_neuron_pb2.SoftmaxProto, _Mapping]] = ..., gru_conf: _Optional[_Union[_neuron_pb2.GRUProto, _Mapping]] = ..., embedding_conf: _Optional[_Union[_neuron_pb2.EmbeddingProto, _Mapping]] = ..., bm_conf: _Optional[_Union[_neuron_pb2.BMProto, _Mapping]] = ..., reshape_conf: _Optional[_Union[_neuron_pb2.ReshapeProto, _Mapping]] = ..., transpose_conf: _Optional[_Union[_neuron_pb2.TransposeProto, _Mapping]] = ..., globalpooling_conf: _Optional[_Union[_neuron_pb2.GlobalPoolingProto, _Mapping]] = ..., upsampling_conf: _Optional[_Union[_neuron_pb2.UpsamplingProto, _Mapping]] = ..., norm_conf: _Optional[_Union[_neuron_pb2.NormProto, _Mapping]] = ..., matmul_conf: _Optional[_Union[_neuron_pb2.MatmulProto, _Mapping]] = ..., attention_conf: _Optional[_Union[_neuron_pb2.AttentionProto, _Mapping]] = ..., rotary_conf: _Optional[_Union[_neuron_pb2.RotaryProto, _Mapping]] = ..., crop_conf: _Optional[_Union[_neuron_pb2.CropProto, _Mapping]] = ..., softmaxloss_conf: _Optional[_Union[_neuron_pb2.SoftmaxLossProto, _Mapping]] = ..., loss_conf: _Optional[_Union[_neuron_pb2.LossProto, _Mapping]] = ..., argsort_conf: _Optional[_Union[_neuron_pb2.ArgSortProto, _Mapping]] = ..., concate_conf: _Optional[_Union[_connection_pb2.ConcateProto, _Mapping]] = ..., slice_conf: _Optional[_Union[_connection_pb2.SliceProto, _Mapping]] = ..., split_conf: _Optional[_Union[_connection_pb2.SplitProto, _Mapping]] = ..., rnn_dummy_conf: _Optional[_Union[_connection_pb2.RNNDummyProto, _Mapping]] = ..., location: _Optional[_Iterable[int]] = ..., cut: _Optional[_Iterable[_Union[_cut_pb2.CutProto, _Mapping]]] = ..., remainder: _Optional[_Union[_cut_pb2.Remainder, str]] = ..., shard: _Optional[_Iterable[_Union[ShardProto, _Mapping]]] = ..., sum_gradient: bool = ..., recompute: bool = ..., block_conf: _Optional[_Union[BlockUseProto, _Mapping]] = ...) -> None: ...
+
+class LetProto(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class LayerBlockProto(_message.Message):
+    __slots__ = ("name", "input", "output", "let", "layer")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    LET_FIELD_NUMBER: _ClassVar[int]
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    input: _containers.RepeatedScalarFieldContainer[str]
+    output: _containers.RepeatedScalarFieldContainer[str]
+    let: _containers.RepeatedCompositeFieldContainer[LetProto]
+    layer: _containers.RepeatedCompositeFieldContainer[LayerProto]
+    def __init__(self, name: _Optional[str] = ..., input: _Optional[_Iterable[str]] = ..., output: _Optional[_Iterable[str]] = ..., let: _Optional[_Iterable[_Union[LetProto, _Mapping]]] = ..., layer: _Optional[_Iterable[_Union[LayerProto, _Mapping]]] = ...) -> None: ...
+
+class BlockUseProto(_message.Message):
+    __slots__ = ("of", "times", "first", "let", "change")
+    OF_FIELD_NUMBER: _ClassVar[int]
+    TIMES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    LET_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    of: str
+    times: int
+    first: int
+    let: _containers.RepeatedCompositeFieldContainer[LetProto]
+    change: _containers.RepeatedCompositeFieldContainer[LayerProto]
+    def __init__(self, of: _Optional[str] = ..., times: _Optional[int] = ..., first: _Optional[int] = ..., let: _Optional[_Iterable[_Union[LetProto, _Mapping]]] = ..., change: _Optional[_Iterable[_Union[LayerProto, _Mapping]]] = ...) -> None: ...

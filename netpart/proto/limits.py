@@ -37,6 +37,14 @@ VALUES = 1 << 16
 """Values of a list."""
 JOB = 16 << 20
 """Bytes of a job's file."""
+BLOCK_DEPTH = 8
+"""Instances of blocks within one another, and files that include one another."""
+INCLUDED_FILES = 64
+"""Files that a job includes, directly or not."""
+EXPANDED_LAYERS = 100_000
+"""Layers of a net whose blocks are written out."""
+EXPANDED_BYTES = 64 << 20
+"""Bytes of the message of such a net."""
 
 
 class Range(NamedTuple):

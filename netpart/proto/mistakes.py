@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any, cast
@@ -109,6 +109,18 @@ def find_error_context(text: str, line: float, column: float) -> ErrorContext:
         place.previous = place.token
     place.token = END
     return place
+
+
+def fields_at(text: str, places: Container[tuple[int, int]]) -> dict[tuple[int, int], FieldDescriptor | None]:
+    """The field whose value begins at each of ``places``, line and column; None where none is known."""
+    found: dict[tuple[int, int], FieldDescriptor | None] = {}
+    context = ErrorContext([OpenBlock("", message_descriptor(JobProto), 1, 1, "")])
+    for token in tokenize_text(text):
+        if (token.line, token.column) in places:
+            found[token.line, token.column] = context.field
+        _follow_token(context, token)
+        context.previous = token
+    return found
 
 
 def _dotted_token(place: ErrorContext, rest: Iterator[Token]) -> Token:

@@ -2,6 +2,8 @@
 
 fc1.partition_dim=0                     a layer's field (of every layer of that name)
 data@test.store_conf.path=digits.bin    the layer of that name in one phase
+b*-query.partition_dim=1                all layers whose name the pattern matches; ? stands for one character
+b7.location=2                           all layers of that instance of a block, or of all instances of a layer kBlock
 updater.learning_rate.base_lr=0.1       a field of the job
 conv1.location=0,1,2                    a repeated field: replaces all elements
 fc1.param[0].init.std=0.1               one element; the index after the last adds an element
@@ -11,7 +13,7 @@ conv1.partition_dim=                    without a value: clears the field, list,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,10 +31,13 @@ from netpart.proto.fields import (
     value_kind,
 )
 from netpart.proto.job_pb2 import JobProto
+from netpart.proto.name_patterns import is_name_pattern, matching_names
 from netpart.proto.phase import PHASE_VALUES, in_phase
 from netpart.proto.synonyms import FIELDS, plain_word
 from netpart.proto.values import read_value, value_hint
 
+Instances = Mapping[str, Sequence[int]]
+"""The numbers of the layers in each instance of a block, by its name."""
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
@@ -51,14 +56,17 @@ class OverrideTarget:
     at: FieldPath
 
 
-def apply_overrides(job: JobProto, overrides: Iterable[str]) -> dict[FieldPath, Position]:
+def apply_overrides(
+    job: JobProto, overrides: Iterable[str], instances: Instances | None = None
+) -> dict[FieldPath, Position]:
     """Apply ``overrides`` to ``job`` in order; return the position of every field they set, by its path.
 
-    Raises ConfigError that quotes the override and names the nearest layers, fields or values.
+    ``instances`` has the numbers of the layers of each instance of a block. Raises ConfigError that quotes the override
+    and names the nearest layers, fields or values.
     """
     changed: dict[FieldPath, Position] = {}
     for text in overrides:
-        changed |= dict.fromkeys(Override(text).apply(job), OptionPosition(f"--set {text}", 1, 1))
+        changed |= dict.fromkeys(Override(text, instances).apply(job), OptionPosition(f"--set {text}", 1, 1))
     return changed
 
 
@@ -104,8 +112,9 @@ def _field_paths_below(job: JobProto) -> Iterator[str]:
 class Override:
     """One override, ``TARGET.FIELD=VALUE``."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, instances: Instances | None = None) -> None:
         self.text = text
+        self.instances = instances or {}
         self.target, self.equals, self.value = (part.strip() for part in text.partition("="))
 
     def make_error(self, expected: str, got: str, hint: str = "") -> ConfigError:
@@ -121,15 +130,25 @@ class Override:
     def resolve(self, job: JobProto) -> tuple[list[OverrideTarget], list[str]]:
         """The layers that the override begins with, or else the job; and the steps from there to the field."""
         layers = _layers_by_key(job)
+        _add_instances(layers, job, self.instances)
         named = [key for key in layers if self.target.startswith(f"{key}.")]
         first = re.split(r"[.\[]", self.target)[0]
         if named:
             key = max(named, key=len)  # names may contain points: of "a" and "a.b" the longer one is meant
             self.check_clash(key, layers[key])
             return layers[key], self.target[len(key) + 1 :].split(".")
+        if pattern := self.pattern(layers):
+            chosen = [target for key in matching_names(pattern, layers) for target in layers[key]]
+            return list({target.at: target for target in chosen}.values()), self.target[len(pattern) + 1 :].split(".")
         if first in message_fields(JobProto):
             return [OverrideTarget(job, ())], self.target.split(".")
         raise self.unknown_target(first, layers, job)
+
+    def pattern(self, layers: Iterable[str]) -> str:
+        """The longest beginning of the target that is a pattern of names of ``layers``; "" if there is none."""
+        ends = [k for k, character in enumerate(self.target) if character == "."]
+        beginnings = (self.target[:end] for end in reversed(ends))
+        return next((text for text in beginnings if is_name_pattern(text) and matching_names(text, layers)), "")
 
     def check_clash(self, key: str, layers: list[OverrideTarget]) -> None:
         if key in message_fields(JobProto):
@@ -230,6 +249,15 @@ class Override:
             return read_value(field, value)
         except ValueError:
             raise self.make_error(value_kind(field), repr(value), value_hint(field, value)) from None
+
+
+def _add_instances(found: dict[str, list[OverrideTarget]], job: JobProto, instances: Instances) -> None:
+    """Add the layers of each of ``instances``, by its name and by ``name@phase``; a layer of that name comes first."""
+    for name, numbers in instances.items():
+        chosen = [OverrideTarget(job.neuralnet.layer[n], ("neuralnet", "layer", n)) for n in numbers]
+        for phase in PHASE_VALUES:
+            found.setdefault(f"{name}@{phase}", [t for t in chosen if in_phase(cast(Any, t.message), phase, t.at)])
+        found.setdefault(name, chosen)
 
 
 def _layers_by_key(job: JobProto) -> dict[str, list[OverrideTarget]]:

@@ -54,10 +54,18 @@ def field_positions(text: str, file: str, root: Descriptor) -> dict[FieldPath, P
     return locator.found
 
 
+def value_paths(text: str, root: Descriptor) -> dict[tuple[int, int], FieldPath]:
+    """The path of the field whose value begins at a line and column, for all fields of ``text`` that hold one value."""
+    locator = _Locator(text, "")
+    locator.block((), root)
+    return locator.values
+
+
 class _Locator:
     def __init__(self, text: str, file: str) -> None:
         self.file = file
         self.found: dict[FieldPath, Position] = {}
+        self.values: dict[tuple[int, int], FieldPath] = {}
         self.stream = tokenize_text(text)
         self.token = next(self.stream, END)
 
@@ -112,6 +120,7 @@ class _Locator:
             if field.message_type:
                 self.block(path, field.message_type)
             return
+        self.values[self.token.line, self.token.column] = path
         # Adjacent strings are one value, as in C.
         adjacent = self.take().text.startswith(('"', "'"))
         while adjacent and self.token.text.startswith(('"', "'")):

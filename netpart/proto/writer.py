@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, NamedTuple
@@ -11,9 +12,9 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from netpart.errors import FieldPath, Position
-from netpart.proto.comments import OWN, read_comments
+from netpart.proto.comments import OWN, Comments, read_comments
 from netpart.proto.fields import is_repeated, message_descriptor
-from netpart.proto.job_pb2 import JobProto, LayerProto
+from netpart.proto.job_pb2 import JobProto, LayerBlockProto, LayerProto
 from netpart.proto.layout.format_text import INDENT, format_text
 from netpart.proto.positions import field_positions
 
@@ -47,18 +48,46 @@ def write_job(proto: JobProto, text: str = "", notes: Notes | None = None) -> st
     writing that with the same ``notes`` gives the same text again. The text is laid out as `netpart fmt` does.
     """
     found = field_positions(text, "", message_descriptor(JobProto))
-    return format_text("\n".join(JobWriter(proto, text, found, notes or {}).lines()))
+    return write_placed_job(PlacedJob(proto, found, written_comments(proto, text, found)), notes or {})
 
 
-class JobWriter:
-    """The writer of one job; ``found`` has the positions of the fields in ``text``."""
+@dataclasses.dataclass(frozen=True)
+class PlacedJob:
+    """A job, the positions that give the order of its fields in the text, and its comments.
 
-    def __init__(self, proto: JobProto, text: str, found: Mapping[FieldPath, Position], notes: Notes) -> None:
-        self.proto = proto
-        self.found = found
+    ``unquoted`` has the texts of placeholders that stand in place of values, by the paths of their fields.
+    """
+
+    proto: JobProto
+    found: Mapping[FieldPath, Position]
+    comments: Comments
+    unquoted: Mapping[FieldPath, str] = dataclasses.field(default_factory=dict)
+
+
+def written_comments(proto: JobProto, text: str, found: Mapping[FieldPath, Position]) -> Comments:
+    """The comments of ``text``, at the fields that ``proto`` has; the comment of another goes to the next one."""
+    return read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
+
+
+def entry_paths(proto: JobProto) -> set[FieldPath]:
+    """The paths of all fields that are set in ``proto``; each block of a repeated one has a path of its own."""
+    return {entry.path for entry in _all_entries(proto, ())}
+
+
+def write_placed_job(placed: PlacedJob, notes: Notes) -> str:
+    """Write a job in its order and with its comments, and ``notes``."""
+    return format_text("\n".join(_JobWriter(placed, notes).lines()))
+
+
+class _JobWriter:
+    """The writer of one job."""
+
+    def __init__(self, placed: PlacedJob, notes: Notes) -> None:
+        self.proto = placed.proto
+        self.found = placed.found
+        self.comments = placed.comments
+        self.unquoted = placed.unquoted
         self.notes = notes
-        # Only positions of fields that still exist: so the comment of a removed field goes to the next one.
-        self.comments = read_comments(text, {e.path: found[e.path] for e in _all_entries(proto, ()) if e.path in found})
         # A block with a comment anywhere inside cannot be on one line: the comment would swallow what follows it.
         commented = {*self.comments.above, *self.comments.beside, *notes}
         self.commented_blocks = {path[:n] for path in commented for n in range(len(path))}
@@ -74,7 +103,7 @@ class JobWriter:
     def block(self, message: Message, path: FieldPath, indent: str) -> Iterator[str]:
         """The lines of a block's fields, each with the comments above it; an empty line between layers."""
         for n, entry in enumerate(self.sorted_entries(message, path)):
-            if n and _is_layer(entry):
+            if n and _is_paragraph(entry):
                 yield ""
             for line in [*self.comments.above.get(entry.path, []), *_mark_own_lines(self.notes.get(entry.path, []))]:
                 yield f"{indent}{line}".rstrip()
@@ -100,9 +129,13 @@ class JobWriter:
             inside = " ".join(self.one_line(e) for e in self.sorted_entries(entry.value, entry.path))
             return f"{entry.key} {{ {inside} }}" if inside else f"{entry.key} {{}}"
         if not is_repeated(entry.field):
-            return f"{entry.key}: {_scalar_text(entry.field, entry.value)}"
-        values = [_scalar_text(entry.field, value) for value in entry.value]
+            return f"{entry.key}: {self.scalar(entry.path, entry.field, entry.value)}"
+        values = [self.scalar((*entry.path, k), entry.field, value) for k, value in enumerate(entry.value)]
         return f"{entry.key}: {values[0]}" if len(values) == 1 else f"{entry.key}: [{', '.join(values)}]"
+
+    def scalar(self, path: FieldPath, field: FieldDescriptor, value: Any) -> str:
+        """One value, or the placeholder in its place."""
+        return self.unquoted.get(path) or _scalar_text(field, value)
 
     def sorted_entries(self, message: Message, path: FieldPath) -> list[FieldEntry]:
         """The fields of a block in the order in which they are written."""
@@ -140,8 +173,13 @@ def _all_entries(message: Message, path: FieldPath) -> Iterator[FieldEntry]:
 
 
 def _is_layer(entry: FieldEntry) -> bool:
-    """True for a layer, which is a paragraph of its own in the text."""
+    """True for a layer, which is never on one line."""
     return entry.field.message_type is message_descriptor(LayerProto)
+
+
+def _is_paragraph(entry: FieldEntry) -> bool:
+    """True for a layer and for a block of layers: an empty line precedes it."""
+    return _is_layer(entry) or entry.field.message_type is message_descriptor(LayerBlockProto)
 
 
 def _scalar_text(field: FieldDescriptor, value: Any) -> str:

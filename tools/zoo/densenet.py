@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tools.zoo.job import Job, Net
+from tools.zoo.job import HERE, Job, Net, Value
 
 
 def jobs() -> Iterator[Job]:
@@ -13,42 +13,53 @@ def jobs() -> Iterator[Job]:
         "DenseNet-121 for images of 224 x 224, every layer of a block reads all before it. 7,978,856 "
         "parameters, 2.83 billion multiply-adds an image."
     )
-    yield Job("densenet", "densenet121", about, densenet((6, 12, 24, 16), 32, 224, 1000, 256), 1000, 0.1)
+    net = densenet((6, 12, 24, 16), 32, 224, 1000, 256)
+    yield Job("densenet", "densenet121", about, net, 1000, 0.1)
     about = (
         "DenseNet-121 made small, two blocks of two layers, an eighth of the width, images of 32 x 32, ten "
         "classes. Learns within a minute."
     )
-    yield Job("densenet", "densenet121-small", about, densenet((2, 2), 4, 32, 10, 16), 80, 0.05)
+    yield Job("densenet", "densenet121-small", about, densenet((2, 2), 4, 32, 10, 16, net), 80, 0.05)
 
 
-def densenet(blocks: Sequence[int], growth: int, side: int, classes: int, batch: int) -> Net:
-    """A stem, dense blocks with transitions between them, a classifier. A layer adds ``growth`` channels."""
+def densenet(blocks: Sequence[int], growth: int, side: int, classes: int, batch: int, base: Net | None = None) -> Net:
+    """A stem, dense blocks with transitions between them, a classifier. A layer adds ``growth`` channels.
+
+    ``base`` is the net of densenet121.conf, whose blocks this one uses; without it this is that net.
+    """
     net = Net()
+    if base:
+        net.include("densenet121.conf", base)
+    net.let(growth=growth, wide=4 * growth)
+    if not base:
+        define_blocks(net)
     at, width = net.convolution("conv1", net.data(batch, (3, side, side), classes), 2 * growth, 7, 2, 3), 2 * growth
     at = net.pool("pool1", net.relu("relu1", net.norm("norm1", at)), 3, 2, pad=1)
     for b, count in enumerate(blocks, start=1):
-        for i in range(1, count + 1):
-            net.note(f"block {b}, layer {i}")
-            at = dense(net, f"b{b}l{i}", at, growth)
+        at = net.use(f"b{b}l", "dense", at, times=count)
         width += count * growth
         if b < len(blocks):
-            net.note(f"transition {b}")
             width //= 2
-            at = net.pool(f"t{b}-pool", convolution(net, f"t{b}", at, width, 1), 2, 2, method="AVG")
+            at = net.use(f"t{b}", "transition", at, filters=width)
     net.note("classifier")
     at = net.mean("mean", net.relu("relu5", net.norm("norm5", at)))
     net.loss(net.product("fc", at, classes))
     return net
 
 
-def dense(net: Net, name: str, source: str, growth: int) -> str:
-    """Convolutions of 1 x 1 and 3 x 3, whose channels are joined to those of the source."""
-    at = convolution(net, f"{name}-1", source, 4 * growth, 1)
-    at = convolution(net, f"{name}-2", at, growth, 3)
-    return net.layer(name, "kConcate", source, at, conf="concate_conf { concate_dim: 1 }")
+def define_blocks(net: Net) -> None:
+    """Define the layer "dense", convolutions of 1 x 1 and 3 x 3 whose channels are joined to those of the source, and
+    the "transition" to half of the extent."""
+    block = net.block("dense", "x")
+    at = convolution(block, "2", convolution(block, "1", "x", "${wide}", 1), "${growth}", 3)
+    block.outputs = [block.layer(HERE, "kConcate", "x", at, conf="concate_conf { concate_dim: 1 }")]
+    block = net.block("transition", "x", takes=["filters"])
+    at = convolution(block, "", "x", "${filters}", 1)
+    block.outputs = [block.pool("pool", at, 2, 2, method="AVG")]
 
 
-def convolution(net: Net, name: str, source: str, filters: int, kernel: int) -> str:
+def convolution(net: Net, name: str, source: str, filters: Value, kernel: int) -> str:
     """Batch normalisation and ReLU, then the convolution."""
-    at = net.relu(f"{name}-relu", net.norm(f"{name}-norm", source))
-    return net.convolution(f"{name}-conv", at, filters, kernel, pad=kernel // 2)
+    prefix = f"{name}-" if name else ""
+    at = net.relu(f"{prefix}relu", net.norm(f"{prefix}norm", source))
+    return net.convolution(f"{prefix}conv", at, filters, kernel, pad=kernel // 2)

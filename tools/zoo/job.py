@@ -9,6 +9,10 @@ from textwrap import wrap
 
 WIDTH = 117
 """Columns of a comment."""
+PACKED = 112
+"""Columns of a line of fields, without its indentation and a bracket."""
+HERE = "${instance}"
+"""In the name of a layer of a block: the name of the instance, which the name then does not begin with."""
 MADE = "Made by tools/make_zoo.py: a change belongs there."
 HE = "init { type: kGaussianSqrtFanIn value: 1.4142135 }"
 """Normal with variance 2 / fan-in: keeps the variance through ReLUs (He et al., 2015)."""
@@ -16,12 +20,24 @@ ONE, ZERO = "init { type: kConstant value: 1 }", "init { type: kConstant value: 
 NORMAL = "init { type: kGaussian std: 0.02 }"
 
 
+Value = int | float | str
+"""A number of a field, or the placeholder ${name} in its place."""
+
+
 @dataclass
 class Net:
-    """The layers of a net as text. ``cuts``: the cut of a layer, by a pattern of names; the first match counts."""
+    """The layers of a net as text. ``cuts``: the cut of a layer, by a pattern of names; the first match counts.
+
+    ``blocks`` are those that it may use, ``defined`` those that are its own. ``head`` has the lines before its layers,
+    and ``names`` the names of all its layers.
+    """
 
     cuts: Mapping[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+    head: list[str] = field(default_factory=list)
+    blocks: dict[str, Block] = field(default_factory=dict)
+    defined: list[Block] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
         """Write a comment above the next layer."""
@@ -29,18 +45,40 @@ class Net:
 
     def layer(self, name: str, kind: str, *sources: str, conf: str = "", params: Sequence[str] = ()) -> str:
         """Add a layer; ``params`` are its param blocks, in order. Returns its name."""
-        cut = next((text for pattern, text in self.cuts.items() if fnmatch(name, pattern)), "")
+        cut = first_match(name, self.cuts)
+        self._add(name, kind, sources, [cut, *conf.split("\n"), *(f"param {{ {text} }}" for text in params)])
+        self.names.append(name)
+        return name
+
+    def _add(self, name: str, kind: str, sources: Sequence[str], fields: Sequence[str]) -> None:
         listed = ", ".join(f'"{source}"' for source in sources)
-        body = [
-            f'name: "{name}"',
-            f"type: {kind}",
-            f"srclayers: {listed}" if len(sources) == 1 else f"srclayers: [{listed}]" if sources else "",
-            cut,
-            *conf.split("\n"),
-            *(f"param {{ {text} }}" for text in params),
-        ]
-        above = [] if not self.lines or self.lines[-1].startswith("#") else [""]
-        self.lines += [*above, "layer {", *(f"  {line}" for line in body if line), "}"]
+        read = f"srclayers: {listed}" if len(sources) == 1 else f"srclayers: [{listed}]" if sources else ""
+        self.lines += packed("layer", [f'name: "{name}"', f"type: {kind}", read, *fields])
+
+    def include(self, file: str, net: Net) -> None:
+        """Use the blocks of ``net``, which is in ``file``."""
+        self.head.append(f'include: "{file}"')
+        self.blocks |= net.blocks
+
+    def let(self, **values: Value) -> None:
+        """Give values names, for this net and its blocks."""
+        self.head += [f'let {{ name: "{name}" value: "{value}" }}' for name, value in values.items()]
+
+    def block(self, name: str, *inputs: str, takes: Sequence[str] = ()) -> Block:
+        """A block to add layers to; ``takes`` are the names of the values that each use of it gives."""
+        made = self.blocks[name] = Block(blocks=self.blocks, title=name, inputs=inputs, takes=takes)
+        self.defined.append(made)
+        return made
+
+    def use(self, name: str, block: str, *sources: str, times: Value = 0, first: int = 1, **values: Value) -> str:
+        """Add one instance of a block, or ``times`` from number ``first`` on. Returns the name of its output."""
+        fields = [f'of: "{block}"'] + [f"times: {times}"] * bool(times) + [f"first: {first}"] * (first > 1)
+        fields += [f'let {{ name: "{key}" value: "{value}" }}' for key, value in values.items()]
+        numbers = range(first, first + times) if isinstance(times, int) and times else [""]
+        made = [self.blocks[block].layer_names(f"{name}{number}") for number in numbers]
+        self.names += [each for names in made for each in names]
+        fields += changes(name, made, self.cuts)
+        self._add(name, "kBlock", sources, packed("block_conf", fields))
         return name
 
     def data(self, batch: int, shape: Sequence[int], classes: int) -> str:
@@ -50,7 +88,7 @@ class Net:
         return self.layer("data", "kSyntheticInput", conf=f"{conf}\n{store}")
 
     def convolution(
-        self, name: str, source: str, filters: int, kernel: int, stride: int = 1, pad: int = 0, more: str = "",
+        self, name: str, source: str, filters: Value, kernel: Value, stride: int = 1, pad: int = 0, more: str = "",
         bias: bool = False,
     ) -> str:  # fmt: skip
         """A convolution with the initial weights of He et al."""
@@ -77,7 +115,7 @@ class Net:
         return self.layer(name, "kGlobalPooling", source)
 
     def product(
-        self, name: str, source: str, outputs: int, axis: int = 1, init: str = NORMAL, bias: bool = True
+        self, name: str, source: str, outputs: Value, axis: int = 1, init: str = NORMAL, bias: bool = True
     ) -> str:
         """An inner product of the axes from ``axis`` on."""
         fields = f"num_output: {outputs}" + f" axis: {axis}" * (axis != 1) + " bias_term: false" * (not bias)
@@ -92,6 +130,56 @@ class Net:
     def loss(self, source: str, labels: str = "data") -> str:
         """Cross-entropy with the labels."""
         return self.layer("loss", "kSoftmaxLoss", source, labels)
+
+
+@dataclass
+class Block(Net):
+    """A block of layers as text; ``takes`` are the names of the values that each use of it gives."""
+
+    title: str = ""
+    inputs: Sequence[str] = ()
+    takes: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+
+    def text(self) -> list[str]:
+        """The lines of the block."""
+        names = [f'input: "{name}"' for name in self.inputs] + [f'output: "{name}"' for name in self.outputs]
+        taken = [f'let {{ name: "{name}" }}' for name in self.takes]
+        head = packed("block", [f'name: "{self.title}"', *names, *taken])
+        head[-1] = head[-1].removesuffix(" }")
+        return ["", *head, *map(indented, self.lines), "}"]
+
+    def layer_names(self, instance: str) -> list[str]:
+        """The names in the net of the layers of an instance."""
+        return [n.replace(HERE, instance) if HERE in n else f"{instance}-{n}" for n in self.names]
+
+
+def packed(title: str, fields: Sequence[str]) -> list[str]:
+    """A block in few lines: as many fields in each as there is room for, but each change has its own."""
+    lines = [f"{title} {{"]
+    for text in filter(None, map(str.strip, fields)):
+        if len(lines[-1]) + len(text) + 1 > PACKED or text.startswith("change"):
+            lines.append(" ")
+        lines[-1] += f" {text}"
+    return [*lines[:-1], f"{lines[-1]} }}"]
+
+
+def changes(use: str, made: Sequence[Sequence[str]], cuts: Mapping[str, str]) -> list[str]:
+    """The changes that cut the layers of instances, ``made``, as ``cuts`` says, with as few patterns as they take."""
+    wanted = {name: first_match(name, cuts) for names in made for name in names}
+    alike = [f"{use}*-{column[0].partition('-')[2]}" for column in zip(*made, strict=True)]
+    found, done = list[str](), {name for name, cut in wanted.items() if not cut}
+    for pattern in [f"{use}*", *cuts, *alike, *wanted]:
+        names = {name for name in wanted if fnmatch(name, pattern)}
+        if names - done and len(same := {wanted[name] for name in names}) == 1:
+            found.append(f'change {{ name: "{pattern}" {same.pop()} }}')
+            done |= names
+    return found
+
+
+def first_match(name: str, cuts: Mapping[str, str]) -> str:
+    """The cut of the first pattern that ``name`` matches, "" without one."""
+    return next((text for pattern, text in cuts.items() if fnmatch(name, pattern)), "")
 
 
 @dataclass(frozen=True)
@@ -117,7 +205,10 @@ class Job:
 
     def layers(self) -> list[str]:
         """The net."""
-        return ["neuralnet {", "  remainder: SPREAD", *map(indented, self.net.lines), "}"]
+        blocks = [line for block in self.net.defined for line in block.text()]
+        gap = [""] * bool(self.net.head or blocks)
+        lines = ["remainder: SPREAD", *self.net.head, *blocks, *gap, *self.net.lines]
+        return ["neuralnet {", *map(indented, lines), "}"]
 
     def commands(self) -> list[str]:
         """What to type."""

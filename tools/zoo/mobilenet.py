@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tools.zoo.job import Job, Net
+from tools.zoo.job import Job, Net, Value
 
 Row = tuple[int, int, int, int]
 PUBLISHED: Sequence[Row] = (
@@ -20,48 +20,68 @@ def jobs() -> Iterator[Job]:
         "MobileNetV2 for images of 224 x 224, inverted residuals around depthwise convolutions. 3,504,872 "
         "parameters, 0.30 billion multiply-adds an image."
     )
-    yield Job("mobilenet", "mobilenetv2", about, mobilenet(PUBLISHED, 32, 1280, 224, 1000, 256), 1000, 0.05)
+    net = mobilenet(PUBLISHED, 32, 1280, 224, 1000, 256)
+    yield Job("mobilenet", "mobilenetv2", about, net, 1000, 0.05)
     about = (
         "MobileNetV2 made small, four blocks, an eighth of the width, images of 32 x 32, ten classes. Learns "
         "within a minute."
     )
-    yield Job("mobilenet", "mobilenetv2-small", about, mobilenet(SMALL, 8, 64, 32, 10, 16), 60, 0.05)
+    yield Job("mobilenet", "mobilenetv2-small", about, mobilenet(SMALL, 8, 64, 32, 10, 16, net), 60, 0.05)
 
 
-def mobilenet(rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int) -> Net:
-    """A stem, blocks as ``rows`` say, a last convolution of 1 x 1, a classifier."""
+def mobilenet(
+    rows: Sequence[Row], stem: int, last: int, side: int, classes: int, batch: int, base: Net | None = None
+) -> Net:
+    """A stem, blocks as ``rows`` say, a last convolution of 1 x 1, a classifier.
+
+    ``base`` is the net of mobilenetv2.conf, whose blocks this one uses; without it this is that net.
+    """
     net = Net()
-    at = convolution(net, "stem", net.data(batch, (3, side, side), classes), stem, 3, 2)
-    channels = stem
-    for r, (expansion, filters, count, stride) in enumerate(rows, start=1):
-        for i in range(1, count + 1):
-            net.note(f"row {r}, block {i}")
-            step = stride if i == 1 else 1
-            at = inverted_residual(net, f"r{r}b{i}", at, channels, expansion, filters, step)
-            channels = filters
+    if base:
+        net.include("mobilenetv2.conf", base)
+    else:
+        define_blocks(net)
+    at, channels = convolution(net, "stem", net.data(batch, (3, side, side), classes), stem, 3, 2), stem
+    for r, row in enumerate(rows, start=1):
+        at = add_row(net, f"r{r}b", at, channels, row)
+        channels = row[1]
     net.note("classifier")
     at = net.dropout("drop", net.mean("mean", convolution(net, "last", at, last, 1)), 0.2)
     net.loss(net.product("fc", at, classes))
     return net
 
 
-def inverted_residual(
-    net: Net, name: str, source: str, channels: int, expansion: int, filters: int, stride: int
-) -> str:
-    """A wide depthwise convolution between two of 1 x 1, the last without ReLU; a shortcut where shapes allow."""
-    at, wide = source, channels * expansion
-    if expansion > 1:
-        at = convolution(net, f"{name}-expand", at, wide, 1)
-    at = convolution(net, f"{name}-depth", at, wide, 3, stride, wide)
-    at = convolution(net, f"{name}-project", at, filters, 1, relu=False)
-    return net.layer(f"{name}-add", "kAdd", at, source) if stride == 1 and channels == filters else at
+def add_row(net: Net, name: str, source: str, channels: int, row: Row) -> str:
+    """The blocks of a row: the first changes the number of channels, the others have a shortcut."""
+    expansion, filters, count, stride = row
+    first = "halving" if stride > 1 else "widening" if expansion > 1 else "separable"
+    at = net.use(f"{name}1", first, source, wide=channels * expansion, filters=filters)
+    if count == 1:
+        return at
+    return net.use(name, "residual", at, times=count - 1, first=2, wide=filters * expansion, filters=filters)
+
+
+def define_blocks(net: Net) -> None:
+    """Define the blocks: without expansion, with a stride, with neither, and with a shortcut."""
+    define_block(net, "separable", 1, expands=False)
+    define_block(net, "halving", 2)
+    define_block(net, "widening", 1)
+    define_block(net, "residual", 1, shortcut=True)
+
+
+def define_block(net: Net, name: str, stride: int, expands: bool = True, shortcut: bool = False) -> None:
+    """A wide depthwise convolution between two of 1 x 1, the last without ReLU."""
+    block = net.block(name, "x", takes=["wide", "filters"])
+    at = convolution(block, "expand", "x", "${wide}", 1) if expands else "x"
+    at = convolution(block, "depth", at, "${wide}", 3, stride, "groups: ${wide}")
+    at = convolution(block, "project", at, "${filters}", 1, relu=False)
+    block.outputs = [block.layer("add", "kAdd", at, "x") if shortcut else at]
 
 
 def convolution(
-    net: Net, name: str, source: str, filters: int, kernel: int, stride: int = 1, groups: int = 1, relu: bool = True
+    net: Net, name: str, source: str, filters: Value, kernel: int, stride: int = 1, more: str = "", relu: bool = True
 ) -> str:
     """A convolution, its batch normalisation and, if wanted, ReLU up to 6."""
-    more = f"groups: {groups}" if groups > 1 else ""
     at = net.convolution(f"{name}-conv", source, filters, kernel, stride, kernel // 2, more)
     at = net.norm(f"{name}-norm", at)
     return net.layer(f"{name}-relu", "kActivation", at, conf="activation_conf { type: RELU6 }") if relu else at

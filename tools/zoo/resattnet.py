@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from tools.zoo.job import Job
+from tools.zoo.job import Job, Net
 from tools.zoo.residual_attention import TEST_BATCH, Shape, resattnet
 
 BATCH = 16
@@ -53,23 +53,29 @@ def jobs() -> Iterator[Job]:
     sizes = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
     hybrid = "The first stages are cut on space, the later ones on channels."
     paper = "Trained as published: SGD, batches of 6, 50 epochs of 631 scans, learning rate from 1e-4 to 1e-6."
+    base: Net | None = None
     for depth, blocks in sizes.items():
         shape = Shape(blocks, 64, (128, 128, 128))
         about = f"3D-ResAttNet{depth} for AD against NC on scans of 128 x 128 x 128 voxels. {paper} {hybrid}"
-        yield published(f"resattnet{depth}", about, shape)
+        job = published(f"resattnet{depth}", about, shape, base)
+        base = base or job.net
+        yield job
     plain = Shape(sizes[18], 64, (128, 128, 128), attention=False)
-    yield published("resnet3d18", f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}", plain)
+    about = f"ResNet3D-18, which is 3D-ResAttNet18 without attention. {paper} {hybrid}"
+    yield published("resnet3d18", about, plain, base)
     for depth, (table, title, epochs) in product(
         sizes, (("ad-nc", "AD against NC", 24), ("smci-pmci", "pMCI against sMCI", 48))
     ):
-        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, title, epochs)
+        yield reduced(f"resattnet{depth}-{table}", sizes[depth], table, title, epochs, base)
     ad = "ad-nc", "AD against NC", 24
-    yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, groups=2)
-    yield spacious()
-    yield from small()
+    yield reduced("resattnet18-ad-nc-async", sizes[18], *ad, base, groups=2)
+    yield spacious(base)
+    yield from small(base)
 
 
-def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int, groups: int = 1) -> Job:
+def reduced(
+    name: str, blocks: Sequence[int], table: str, task: str, epochs: int, base: Net | None, groups: int = 1
+) -> Job:
     """A net for the cohort of phantoms. ``groups`` average around a ring; each takes the steps of ``epochs``."""
     pace = ", trained asynchronously" if groups > 1 else ""
     about = (
@@ -83,7 +89,7 @@ def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int
             "after every step, and bring the average in one step later."
         )
     shape = Shape(blocks, 8, (40, 48, 40))
-    net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED)
+    net = resattnet(shape, BATCH, table=table, reading=f"cache_mib: {KEPT}", altered=ALTERED, base=base)
     steps = 20 * epochs * groups
     return Trial(
         "resattnet", name, about, net, steps, 0.05, 0.9, 2 // groups, groups, final_rate=0.0002, scans=80,
@@ -91,7 +97,7 @@ def reduced(name: str, blocks: Sequence[int], table: str, task: str, epochs: int
     )  # fmt: skip
 
 
-def spacious() -> Job:
+def spacious(base: Net | None) -> Job:
     """A net whose first layer keeps the extents of a scan: its activations are what a worker may not have room for."""
     about = (
         "ResNet3D-18 made small, but its first layer has 16 channels of 128 x 128 x 128: all is cut on the first "
@@ -102,17 +108,17 @@ def spacious() -> Job:
         "mean": "partition_dim: 1",
         "*": "partition_dim: 2",
     }
-    net = resattnet(Shape((1, 1), 16, (128, 128, 128), attention=False, stride=1), 1, cuts)
+    net = resattnet(Shape((1, 1), 16, (128, 128, 128), attention=False, stride=1), 1, cuts, base=base)
     return Job("resattnet", "resnet3d18-space", about, net, 4, 0.01)
 
 
-def published(name: str, about: str, shape: Shape) -> Job:
+def published(name: str, about: str, shape: Shape, base: Net | None) -> Job:
     """A job with the protocol of section 4.4: 50 epochs of the 631 scans of AD and NC that are not for testing."""
-    net = resattnet(shape, 6, hybrid_cuts("2"), "ad-nc")
+    net = resattnet(shape, 6, hybrid_cuts("2"), "ad-nc", base=base)
     return Trial("resattnet", name, about, net, 50 * 106, 1e-4, 0.0, final_rate=1e-6, scans=80, test_every=1060)
 
 
-def small() -> Iterator[Job]:
+def small(base: Net | None) -> Iterator[Job]:
     """Nets that learn within a minute, on volumes that are made up."""
     cuts: dict[str, tuple[str, Mapping[str, str]]] = {
         "": ("every layer cut on the batch", {}),
@@ -121,13 +127,13 @@ def small() -> Iterator[Job]:
     }
     tiny = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute."
     for suffix, (wording, cut) in cuts.items():
-        net = resattnet(Shape((1, 1), 8, (32, 16, 16)), 8, cut)
+        net = resattnet(Shape((1, 1), 8, (32, 16, 16)), 8, cut, base=base)
         yield Job(
             "resattnet", f"resattnet18-small{suffix}", f"3D-ResAttNet18 made small, {wording}. {tiny}", net, 60, 0.05
         )
-    net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8)
+    net = resattnet(Shape((2, 2), 8, (32, 16, 16)), 8, base=base)
     yield Job("resattnet", "resattnet34-small", f"3D-ResAttNet34 made small, more blocks. {tiny}", net, 60, 0.05)
-    net = resattnet(Shape((1, 1), 8, (32, 16, 16), attention=False), 8)
+    net = resattnet(Shape((1, 1), 8, (32, 16, 16), attention=False), 8, base=base)
     yield Job("resattnet", "resnet3d18-small", f"ResNet3D-18 made small. {tiny}", net, 60, 0.05)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tools.zoo.job import ZERO, Net
+from tools.zoo.job import HERE, ZERO, Net, Value
 
 MOST = 4096
 """Positions that may all attend to each other."""
@@ -62,15 +62,18 @@ class Scanning(Net):
 
 
 def resattnet(
-    shape: Shape,
-    batch: int,
-    cuts: Mapping[str, str] | None = None,
-    table: str = "",
-    reading: str = "",
-    altered: str = "",
-) -> Net:
-    """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel."""
+    shape: Shape, batch: int, cuts: Mapping[str, str] | None = None, table: str = "", reading: str = "",
+    altered: str = "", base: Net | None = None,
+) -> Net:  # fmt: skip
+    """A stem, stages that halve the volume and double the width, attention where it fits, the mean of each channel.
+
+    ``base`` is the net of resattnet18.conf, whose blocks this one uses; without it this is that net.
+    """
     net = Scanning(cuts or {}, table=table, reading=reading, altered=altered)
+    if base:
+        net.include("resattnet18.conf", base)
+    else:
+        define_blocks(net)
     space = [-(-n // (2 * shape.stride)) for n in shape.space]
     at = net.convolution("conv1", net.volumes(batch, shape.space), shape.width, 3, shape.stride, pad=1, more=THREE)
     at = net.relu("relu1", net.norm("norm1", at))
@@ -78,12 +81,10 @@ def resattnet(
     for stage, count in enumerate(shape.blocks, start=2):
         width = shape.width * 2 ** (stage - 2)
         space = [-(-n // 2) for n in space] if stage > 2 else space
-        for i in range(1, count + 1):
-            net.note(f"stage {stage}, block {i}")
-            at = block(net, f"s{stage}b{i}", at, width, stage > 2 and i == 1)
+        net.note(f"stage {stage}")
+        at = add_stage(net, stage, count, width, at)
         if shape.attention and prod(space) <= MOST:
-            net.note(f"stage {stage}, attention of {prod(space)} positions")
-            at = attention(net, f"s{stage}", at, width, space)
+            at = add_attention(net, f"s{stage}", at, width, space)
     net.note("classifier")
     at = net.product("fc", net.mean("mean", at), 2)
     net.confusion(at)
@@ -91,40 +92,59 @@ def resattnet(
     return net
 
 
-def block(net: Net, name: str, source: str, width: int, halve: bool) -> str:
-    """Two convolutions of 3 x 3 x 3 with a shortcut."""
-    stride = 2 if halve else 1
-    at = net.relu(f"{name}-1-relu", normalised(net, f"{name}-1", source, width, 3, stride))
-    at = normalised(net, f"{name}-2", at, width, 3)
-    if halve:
-        source = normalised(net, f"{name}-shortcut", source, width, 1, stride)
-    return net.relu(f"{name}-out", net.layer(f"{name}-add", "kAdd", at, source))
+def add_stage(net: Net, stage: int, count: int, filters: int, source: str) -> str:
+    """``count`` residual blocks, of which the first halves the volume unless the stage is the first."""
+    name, first = f"s{stage}b", 1
+    if stage > 2:
+        source, first = net.use(f"{name}1", "halving", source, filters=filters), 2
+    rest = count + 1 - first
+    return net.use(name, "residual", source, times=rest, first=first, filters=filters) if rest else source
 
 
-def normalised(net: Net, name: str, source: str, filters: int, kernel: int, stride: int = 1) -> str:
-    """A convolution and its batch normalisation."""
-    return net.norm(
-        f"{name}-norm", net.convolution(f"{name}-conv", source, filters, kernel, stride, kernel // 2, THREE)
-    )
-
-
-def attention(net: Net, name: str, source: str, width: int, space: Sequence[int]) -> str:
-    """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
+def add_attention(net: Net, name: str, source: str, width: int, space: Sequence[int]) -> str:
+    """Attention of all positions of a stage."""
+    x, y, z = space
     narrow = max(width // NARROW, 1)
-    parts = [
-        rows(net, f"{name}-{part}", source, filters, prod(space))
-        for part, filters in (("query", narrow), ("key", narrow), ("value", width))
-    ]
-    at = net.layer(f"{name}-attention", "kAttention", *parts, conf="attention_conf { scale: 1 }")
-    at = net.layer(f"{name}-found-flat", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
-    extents = ", ".join(map(str, (width, *space)))
-    at = net.layer(f"{name}-found", "kReshape", at, conf=f"reshape_conf {{ shape: [{extents}] }}")
-    at = net.layer(f"{name}-gate", "kGate", at, params=[ZERO])
-    return net.layer(f"{name}-join", "kAdd", at, source)
+    return net.use(name, "attention", source, filters=width, narrow=narrow, places=prod(space), x=x, y=y, z=z)
 
 
-def rows(net: Net, name: str, source: str, filters: int, count: int) -> str:
+def define_blocks(net: Net) -> None:
+    """Define all blocks."""
+    define_residual(net, "residual", 1)
+    define_residual(net, "halving", 2)
+    define_rows(net)
+    define_attention(net)
+
+
+def define_residual(net: Net, name: str, stride: int) -> None:
+    """Two convolutions of 3 x 3 x 3 with a shortcut."""
+    block = net.block(name, "x", takes=["filters"])
+    at = block.relu("1-relu", normalised(block, "1", "x", 3, stride))
+    at = normalised(block, "2", at, 3)
+    source = normalised(block, "shortcut", "x", 1, stride) if stride > 1 else "x"
+    block.outputs = [block.relu("out", block.layer("add", "kAdd", at, source))]
+
+
+def normalised(net: Net, name: str, source: str, kernel: int, stride: int = 1) -> str:
+    """A convolution and its batch normalisation."""
+    at = net.convolution(f"{name}-conv", source, "${filters}", kernel, stride, kernel // 2, THREE)
+    return net.norm(f"{name}-norm", at)
+
+
+def define_attention(net: Net) -> None:
+    """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
+    block = net.block("attention", "at", takes=["filters", "narrow", "places", "x", "y", "z"])
+    widths: dict[str, Value] = {"query": "${narrow}", "key": "${narrow}", "value": "${filters}"}
+    parts = [block.use(part, "rows", "at", wide=wide) for part, wide in widths.items()]
+    at = block.layer("attention", "kAttention", *parts, conf="attention_conf { scale: 1 }")
+    at = block.layer("found-flat", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
+    at = block.layer("found", "kReshape", at, conf="reshape_conf { shape: [${filters}, ${x}, ${y}, ${z}] }")
+    block.outputs = [block.layer("join", "kAdd", block.layer("gate", "kGate", at, params=[ZERO]), "at")]
+
+
+def define_rows(net: Net) -> None:
     """A convolution of 1 x 1 x 1 as a row of features for every position."""
-    at = net.convolution(name, source, filters, 1, more=THREE, bias=True)
-    at = net.layer(f"{name}-flat", "kReshape", at, conf=f"reshape_conf {{ shape: [{filters}, {count}] }}")
-    return net.layer(f"{name}-rows", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")
+    block = net.block("rows", "at", takes=["wide"])
+    at = block.convolution(HERE, "at", "${wide}", 1, more=THREE, bias=True)
+    at = block.layer("flat", "kReshape", at, conf="reshape_conf { shape: [${wide}, ${places}] }")
+    block.outputs = [block.layer("rows", "kTranspose", at, conf="transpose_conf { axis: [2, 1] }")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tools.zoo.job import NORMAL, ONE, ZERO, Net
+from tools.zoo.job import HERE, NORMAL, ONE, ZERO, Net
 
 HEADS = {
     "*-query": "partition_dim: 2", "*-key": "partition_dim: 2", "*-value": "partition_dim: 2",
@@ -38,33 +38,40 @@ class Size:
     width: int
     heads: int
 
-
-def block(net: Net, name: str, source: str, size: Size, gelu: str, epsilon: str, causal: bool) -> str:
-    """Attention, then four times as many neurons and back, each after a normalisation and with a shortcut."""
-    at = norm(net, f"{name}-norm1", source, epsilon)
-    source = net.layer(f"{name}-add1", "kAdd", attention(net, name, at, size, causal), source)
-    at = net.product(f"{name}-fc1", norm(net, f"{name}-norm2", source, epsilon), 4 * size.width, axis=2)
-    at = net.layer(f"{name}-gelu", "kActivation", at, conf=f"activation_conf {{ type: {gelu} }}")
-    at = net.product(f"{name}-fc2", at, size.width, axis=2)
-    return net.layer(f"{name}-add2", "kAdd", at, source)
+    def name_values(self, net: Net) -> None:
+        """Give the extents names."""
+        head = self.width // self.heads
+        net.let(positions=self.positions, width=self.width, hidden=4 * self.width, heads=self.heads, head=head)
 
 
-def attention(net: Net, name: str, source: str, size: Size, causal: bool) -> str:
+def define_blocks(net: Net, gelu: str, epsilon: str, causal: bool) -> None:
+    """Define the block "transformer": attention, then four times as many neurons and back, each after a normalisation
+    and with a shortcut."""
+    _define_heads(net)
+    block = net.block("transformer", "x")
+    at = norm(block, "norm1", "x", epsilon)
+    at = block.layer("add1", "kAdd", _attention(block, at, causal), "x")
+    at = block.product("fc1", norm(block, "norm2", at, epsilon), "${hidden}", axis=2)
+    at = block.layer("gelu", "kActivation", at, conf=f"activation_conf {{ type: {gelu} }}")
+    block.outputs = [block.layer("add2", "kAdd", block.product("fc2", at, "${width}", axis=2), "add1")]
+
+
+def _attention(block: Net, source: str, causal: bool) -> str:
     """Queries, keys and values of every head, attention, and a product over the results of all heads."""
-    three = [heads(net, f"{name}-{part}", source, size) for part in ("query", "key", "value")]
+    three = [block.use(part, "heads", source) for part in ("query", "key", "value")]
     conf = "attention_conf { causal: true }" if causal else ""
-    at = net.layer(f"{name}-attention", "kAttention", *three, conf=conf)
-    at = net.layer(f"{name}-back", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")
-    shape = f"reshape_conf {{ shape: [{size.positions}, {size.width}] }}"
-    return net.product(f"{name}-out", net.layer(f"{name}-joined", "kReshape", at, conf=shape), size.width, axis=2)
+    at = block.layer("attention", "kAttention", *three, conf=conf)
+    at = block.layer("back", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")
+    at = block.layer("joined", "kReshape", at, conf="reshape_conf { shape: [${positions}, ${width}] }")
+    return block.product("out", at, "${width}", axis=2)
 
 
-def heads(net: Net, name: str, source: str, size: Size) -> str:
-    """A product whose features become heads, an axis before the positions."""
-    at = net.product(name, source, size.width, axis=2)
-    shape = f"reshape_conf {{ shape: [{size.positions}, {size.heads}, {size.width // size.heads}] }}"
-    at = net.layer(f"{name}-heads", "kReshape", at, conf=shape)
-    return net.layer(f"{name}-turned", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")
+def _define_heads(net: Net) -> None:
+    """Define the block "heads": a product whose features become heads, an axis before the positions."""
+    block = net.block("heads", "x")
+    at = block.product(HERE, "x", "${width}", axis=2)
+    at = block.layer("heads", "kReshape", at, conf="reshape_conf { shape: [${positions}, ${heads}, ${head}] }")
+    block.outputs = [block.layer("turned", "kTranspose", at, conf="transpose_conf { axis: [2, 1, 3] }")]
 
 
 def norm(net: Net, name: str, source: str, epsilon: str) -> str:

@@ -10,46 +10,46 @@ syn keyword netpartField class_weight classes classes_file clip_high clip_low cl
 syn keyword netpartField cooldown count count_include_pad cropsize data deadline debug delta delta_outside_root dilation
 syn keyword netpartField dilation_x dilation_y dilation_z dim_hidden disp_after disp_freq drift dropout_ratio dtype
 syn keyword netpartField dynamic_srclayer elastic_freq element ema_decay ema_eval ema_start ema_warmup encoded epsilon
-syn keyword netpartField exclude factor feature_dim files final_lr flip flops folder frozen gamma gaussian gpu groups
-syn keyword netpartField growth has_label hdim header held_out high id ignore_index in_turns include input integer
-syn keyword netpartField json_field kernel kernel_x kernel_y kernel_z kernels knorm label label_column label_path
-syn keyword netpartField label_smoothing labels latency least_area least_change least_lr level local_size location low
-syn keyword netpartField lr_scale mask masks max_lr mean mean_file mean_value meanfile memory method metric mib
-syn keyword netpartField micro_batches mirror mode momentum name negative_slope noise norm_a norm_b normalisation
+syn keyword netpartField exclude factor feature_dim files final_lr first flip flops folder frozen gamma gaussian gpu
+syn keyword netpartField groups growth has_label hdim header held_out high id ignore_index in_turns include input
+syn keyword netpartField integer json_field kernel kernel_x kernel_y kernel_z kernels knorm label label_column
+syn keyword netpartField label_path label_smoothing labels latency least_area least_change least_lr level local_size
+syn keyword netpartField location low lr_scale mask masks max_lr mean mean_file mean_value meanfile memory method metric
+syn keyword netpartField mib micro_batches mirror mode momentum name negative_slope noise norm_a norm_b normalisation
 syn keyword netpartField normalise nserver_groups nservers_per_group nservers_per_procs num_concates num_filters
 syn keyword netpartField num_openblas_threads num_output num_partitions num_slices num_softmax_per_instance num_splits
-syn keyword netpartField nworker_groups nworkers_per_group nworkers_per_procs output output_pad over overhead owner pad
-syn keyword netpartField pad_end pad_end_x pad_end_y pad_end_z pad_value pad_x pad_y pad_z partition_dim partition_id
-syn keyword netpartField parts path patience phase poll_time pool positive_weight pow precision prefetching random_skip
-syn keyword netpartField recompute region remainder replicas reset_param_version resize restart resume rho rise rows
-syn keyword netpartField saturation scale schedule scheme seed separator server_worker_separate shape shard_updates
-syn keyword netpartField share_from share_memory share_src_blobs shift shuffle sigma sizes skip_column slice_dim
-syn keyword netpartField spatial_axes srclayers stages staleness start start_port std std_file std_value step step_lr
-syn keyword netpartField stride stride_x stride_y stride_z suffix sum_gradient sync_freq target term test_after
-syn keyword netpartField test_freq test_steps tokens topk train_steps transpose transpose_a transpose_b type
+syn keyword netpartField nworker_groups nworkers_per_group nworkers_per_procs of output output_pad over overhead owner
+syn keyword netpartField pad pad_end pad_end_x pad_end_y pad_end_z pad_value pad_x pad_y pad_z partition_dim
+syn keyword netpartField partition_id parts path patience phase poll_time pool positive_weight pow precision prefetching
+syn keyword netpartField random_skip recompute region remainder replicas reset_param_version resize restart resume rho
+syn keyword netpartField rise rows saturation scale schedule scheme seed separator server_worker_separate shape
+syn keyword netpartField shard_updates share_from share_memory share_src_blobs shift shuffle sigma sizes skip_column
+syn keyword netpartField slice_dim spatial_axes srclayers stages staleness start start_port std std_file std_value step
+syn keyword netpartField step_lr stride stride_x stride_y stride_z suffix sum_gradient sync_freq target term test_after
+syn keyword netpartField test_freq test_steps times tokens topk train_steps transpose transpose_a transpose_b type
 syn keyword netpartField unroll_conn_type unroll_index unroll_len user_alg user_scheme user_type validate_after
 syn keyword netpartField validate_freq validate_steps value vocab_path vocab_size warmup_factor warmup_steps wd_scale
 syn keyword netpartField weight_decay window worker workers workspace workspace_byte_limit
 syn keyword netpartBlock activation_conf adadelta_conf adam_conf adammax_conf adamw_conf argsort_conf array_conf
-syn keyword netpartBlock attention_conf bm_conf cd_conf char_rnn_conf cluster concate_conf convolution_conf cosine_conf
-syn keyword netpartBlock crop_conf cut data_cache dropout_conf dummy_conf early_stop embedding_conf exponential_conf
-syn keyword netpartBlock fixedstep_conf globalpooling_conf gru_conf host image_conf init innerproduct_conf inverse_conf
-syn keyword netpartBlock inverset_conf layer_group learning_rate linear_conf link lmdbdata_conf loss_conf lrn_conf
-syn keyword netpartBlock matmul_conf mnist_conf neuralnet nifti_conf norm_conf onecycle_conf onehot_conf param
-syn keyword netpartBlock plateau_conf pooling_conf rbm_conf relu_conf reshape_conf rgbimage_conf rmsprop_conf
-syn keyword netpartBlock rnn_dummy_conf rotary_conf shard sharddata_conf slice_conf softmax_conf softmaxloss_conf
-syn keyword netpartBlock split_conf step_conf store_conf synthetic_conf tar_conf text_conf token_conf train_one_batch
-syn keyword netpartBlock transpose_conf updater upsampling_conf
-syn keyword netpartLayerType kAccuracy kActivation kAdd kArgSort kArrayInput kAttention kBM kBinaryLoss kBridgeDst
-syn keyword netpartLayerType kBridgeSrc kCConvolution kCPooling kCSVInput kCSVOutput kCharRNN kCharRNNOutput kClassToken
-syn keyword netpartLayerType kConcate kConfusion kConvolution kCrop kCudnnActivation kCudnnBM kCudnnConv kCudnnLRN
-syn keyword netpartLayerType kCudnnPool kCudnnSoftmax kCudnnSoftmaxLoss kDropout kDummy kEmbedding kEuclideanLoss
-syn keyword netpartLayerType kFlatten kGRU kGate kGlobalPooling kGroupNorm kHuberLoss kImageInput kImagePreprocess
-syn keyword netpartLayerType kInnerProduct kL1Loss kLMDBData kLRN kLabel kLayerNorm kMatmul kMax kMnist kMul kNiftiInput
-syn keyword netpartLayerType kOneHot kPooling kPositions kRBMHid kRBMVis kRGBImage kRMSNorm kRNNDummy kRNNLabel kReLU
-syn keyword netpartLayerType kRecordInput kRecordOutput kReshape kRotary kSTanh kShardData kSigmoid kSlice kSoftmax
-syn keyword netpartLayerType kSoftmaxLoss kSplit kSum kSyntheticInput kSyntheticMasks kSyntheticTokens kTarInput
-syn keyword netpartLayerType kTextInput kTokenInput kTranspose kTransposedConvolution kUpsampling kUserLayer
+syn keyword netpartBlock attention_conf block block_conf bm_conf cd_conf change char_rnn_conf cluster concate_conf
+syn keyword netpartBlock convolution_conf cosine_conf crop_conf cut data_cache dropout_conf dummy_conf early_stop
+syn keyword netpartBlock embedding_conf exponential_conf fixedstep_conf globalpooling_conf gru_conf host image_conf init
+syn keyword netpartBlock innerproduct_conf inverse_conf inverset_conf layer_group learning_rate let linear_conf link
+syn keyword netpartBlock lmdbdata_conf loss_conf lrn_conf matmul_conf mnist_conf neuralnet nifti_conf norm_conf
+syn keyword netpartBlock onecycle_conf onehot_conf param plateau_conf pooling_conf rbm_conf relu_conf reshape_conf
+syn keyword netpartBlock rgbimage_conf rmsprop_conf rnn_dummy_conf rotary_conf shard sharddata_conf slice_conf
+syn keyword netpartBlock softmax_conf softmaxloss_conf split_conf step_conf store_conf synthetic_conf tar_conf text_conf
+syn keyword netpartBlock token_conf train_one_batch transpose_conf updater upsampling_conf
+syn keyword netpartLayerType kAccuracy kActivation kAdd kArgSort kArrayInput kAttention kBM kBinaryLoss kBlock
+syn keyword netpartLayerType kBridgeDst kBridgeSrc kCConvolution kCPooling kCSVInput kCSVOutput kCharRNN kCharRNNOutput
+syn keyword netpartLayerType kClassToken kConcate kConfusion kConvolution kCrop kCudnnActivation kCudnnBM kCudnnConv
+syn keyword netpartLayerType kCudnnLRN kCudnnPool kCudnnSoftmax kCudnnSoftmaxLoss kDropout kDummy kEmbedding
+syn keyword netpartLayerType kEuclideanLoss kFlatten kGRU kGate kGlobalPooling kGroupNorm kHuberLoss kImageInput
+syn keyword netpartLayerType kImagePreprocess kInnerProduct kL1Loss kLMDBData kLRN kLabel kLayerNorm kMatmul kMax kMnist
+syn keyword netpartLayerType kMul kNiftiInput kOneHot kPooling kPositions kRBMHid kRBMVis kRGBImage kRMSNorm kRNNDummy
+syn keyword netpartLayerType kRNNLabel kReLU kRecordInput kRecordOutput kReshape kRotary kSTanh kShardData kSigmoid
+syn keyword netpartLayerType kSlice kSoftmax kSoftmaxLoss kSplit kSum kSyntheticInput kSyntheticMasks kSyntheticTokens
+syn keyword netpartLayerType kTarInput kTextInput kTokenInput kTranspose kTransposedConvolution kUpsampling kUserLayer
 syn keyword netpartValue ALTSPLIT AS_WRITTEN AUTO AVG AXIS BFLOAT16 COLUMN_ROW CPU CUDA DATA DELAYED DIRECT DOUBLING ELU
 syn keyword netpartValue FLOAT32 FLOAT64 GATHER_SCATTER GELU GELU_TANH GPIPE HIERARCHICAL INPUT LAST LINEAR LOCAL MAX
 syn keyword netpartValue MIN MISH NAIVE NCCL NEAREST NO ONEDNN ONE_F_ONE_B ONE_WEIRD_TRICK OPTIMAL PIPELINE REFERENCE

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from netpart.errors import ConfigError, Position, clip_text
-from netpart.proto.reader import decode_utf8, read_job_bytes
+from netpart.proto.job_files import decode_utf8, read_job_bytes
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Edge = tuple[int, int]

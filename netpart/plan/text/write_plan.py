@@ -14,6 +14,7 @@ from netpart.plan.price.worker_shares import LayerShare, layer_shares, shards_te
 from netpart.plan.text.cut_text import place_text
 from netpart.plan.text.plan_table import PlanTable, tabulate_partition
 from netpart.plan.text.spelling import WantedPlacement, spell_placement, wanted_placements
+from netpart.proto.blocks.folded_text import write_expanded_job
 from netpart.proto.comments import OWN
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.paths import rebase_paths
@@ -47,7 +48,7 @@ def write_plan(job: Job, partition: Partition, made_by: str, folder: Path) -> st
     of_layer = layer_shares(partition)
     for i, conf in enumerate(proto.neuralnet.layer):
         notes["neuralnet", "layer", i] = list(_layer_comments(places.get(i, []), of_layer.get(conf.name, [])))
-    return write_job(proto, job.text, notes)
+    return write_expanded_job(job.expansion, proto, notes) if job.expansion else write_job(proto, job.text, notes)
 
 
 def with_placements(job: JobProto, partition: Partition) -> JobProto:

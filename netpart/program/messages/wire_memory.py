@@ -129,7 +129,7 @@ def peer_written_messages(program: WorkerProgram, start: CollectiveStart) -> Ite
     """
     found = start.exchange
     place = start.exchange.place(program.worker)
-    if found.kind != ALL_REDUCE and not _is_second_half(program, start):
+    if found.kind != ALL_REDUCE and id(start) not in program.second_halves:
         return
     for index, m in _own_messages(start, place):
         blocks = [b for b in m.blocks if found.sizes[b]]
@@ -165,11 +165,6 @@ def _own_messages(start: CollectiveStart, place: int) -> Iterator[tuple[int, Blo
     """The messages of one place that need a transport's memory, with their indices: of n members' n², about 2 n."""
     found = start.exchange
     yield from ((index, found.schedule[index]) for index in found.messages_by_place[place] if found.messages)
-
-
-def _is_second_half(program: WorkerProgram, start: CollectiveStart) -> bool:
-    """True if ``start`` runs as soon as another collective is complete (``then``)."""
-    return any(start is then for phase in program.phases.values() for i in phase.collectives for then in i.then)
 
 
 def _is_permanent_run(program: WorkerProgram, view: View) -> bool:

@@ -27,10 +27,11 @@ def overlap_updates(
     """
     found: dict[int, Instruction] = dict(enumerate(instructions))
     last: dict[int, int] = {}
+    number = {id(each): at for at, each in enumerate(instructions)}
     for at, wait in enumerate(instructions):
         then = _following_update(instructions, at)
         if isinstance(wait, CollectiveWait) and then is not None:
-            start = next(i for i in range(at) if instructions[i] is wait.start)
+            start = number[id(wait.start)]
             if all(last.get(owning_buffer(buffers, view.buffer), -1) <= start for view in read[then[0].holding]):
                 found[start] = first = replace(wait.start, then=then)
                 found[at] = CollectiveWait(first)  # the wait holds its start, which has changed
