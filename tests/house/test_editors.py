@@ -68,7 +68,7 @@ def test_the_vs_code_extension_names_its_files() -> None:
     assert (folder / package["grammars"][0]["path"]) == ROOT / gen_editors.TEXTMATE
 
 
-def scopes(text: str) -> dict[tuple[int, int], tuple[str, str]]:
+def scopes_of(text: str) -> dict[tuple[int, int], tuple[str, str]]:
     """Where each coloured word begins, by line and column from 1: the word and its scope."""
     found = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -78,7 +78,7 @@ def scopes(text: str) -> dict[tuple[int, int], tuple[str, str]]:
 
 
 def test_every_kind_of_word_has_its_scope() -> None:
-    found = dict(scopes(WRITTEN).values())
+    found = dict(scopes_of(WRITTEN).values())
     assert {word: found.get(word) for word in SCOPES} == SCOPES
 
 
@@ -96,7 +96,7 @@ def expected_scopes(words: list[Word]) -> Iterator[tuple[Word, str]]:
 @pytest.mark.parametrize("path", sampled(ZOO, 14), ids=lambda path: path.stem)
 def test_every_word_of_the_zoo_is_coloured(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    found = scopes(text)
+    found = scopes_of(text)
     for word, scope in expected_scopes(read_words(text)):
         coloured, name = found[word.line, word.column]
         plain = word.text if word.role is Role.COMMENT else word.text.rstrip(",:")
@@ -104,10 +104,26 @@ def test_every_word_of_the_zoo_is_coloured(path: Path) -> None:
         assert name.startswith(scope or ("constant", "entity.name.type", "variable.other.placeholder")), word
 
 
+@pytest.mark.peers
+def test_a_textmate_engine_colours_the_same_words() -> None:
+    from textmate_grammar.parsers.base import LanguageParser
+
+    text = (zoo_folder() / "mnist" / "conv.conf").read_text(encoding="utf-8") + WRITTEN
+    found = LanguageParser({**GRAMMAR, "fileTypes": ["conf"], "repository": {}}).parse_string(text)
+    pieces = {
+        (line + 1, column + 1): scopes[1].removesuffix(".netpart")
+        for (line, column), _, scopes in found.flatten()
+        if len(scopes) > 1
+    }
+    mine = {place: scope for place, (_, scope) in scopes_of(text).items()}
+    assert mine.items() <= pieces.items()
+    assert {pieces[place] for place in pieces.keys() - mine.keys()} <= {"string.quoted.double", "string.quoted.single"}
+
+
 @pytest.mark.skipif(shutil.which("vim") is None, reason="there is no vim")
 def test_vim_colours_the_same_words(tmp_path: Path) -> None:
     path = zoo_folder() / "mnist" / "conv.conf"
-    found = scopes(path.read_text(encoding="utf-8"))
+    found = scopes_of(path.read_text(encoding="utf-8"))
     asked = [f"synIDattr(synID({line},{column},1),'name')" for line, column in found]
     script = [f"call writefile([&filetype, &equalprg, {', '.join(asked)}], '{tmp_path / 'groups'}')", "qa!"]
     (tmp_path / "ask.vim").write_text("\n".join(script))
