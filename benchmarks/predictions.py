@@ -29,10 +29,11 @@ from benchmarks.load import LoadedMachineError, Watch, expect_quiet, look
 from benchmarks.machine import again_on_one_thread
 from benchmarks.nets import NETS, job, smaller
 from benchmarks.rows import RESULTS, Row, finish, write
-from netpart.cli.planning_prices import make_kernel_times
+from netpart.cli.print_note import print_note
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.measure.host_calibration import host_figures
+from netpart.measure.planning_prices import make_kernel_times
 from netpart.measure.profile import profile_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import Devices
@@ -180,7 +181,7 @@ def _predict_all(steps: Sequence[PlannedStep]) -> list[float]:
 
 def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> float:
     """The predicted seconds of one step."""
-    times = make_kernel_times(found, figures, float("inf"))
+    times = make_kernel_times(found, figures, float("inf"), print_note)
     devices: Devices = figured_devices(cut.workers, figures)
     seconds = predict_step(cut, devices, prices=TimedPrices(times, available_cores())).seconds
     times.save()

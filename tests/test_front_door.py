@@ -35,8 +35,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_front_door_has_these_names_and_no_others() -> None:
     errors = ["ConfigError", "DataError", "NetpartError", "WorkerFailed"]
-    verbs = ["build", "evaluate", "load", "partition", "predict", "run"]
-    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", *verbs]
+    made = ["build", "check", "diff", "evaluate", "explain", "load", "partition", "plan", "predict", "run"]
+    assert dir(netpart) == netpart.__all__ == [*errors, "__version__", *made, "save_plan", "simulate", "verify"]
     assert netpart.ConfigError is ConfigError
     assert all(hasattr(netpart, name) for name in netpart.__all__)
     assert not hasattr(netpart, "__path_to_nowhere__")

@@ -200,7 +200,7 @@ def load_job(args: argparse.Namespace, provide: bool = True, warn: bool = True) 
     # A field given as None counts as unset, and MergeFrom only copies fields that are set.
     job.proto.MergeFrom(JobProto(seed=_check_seed(args.seed), **named))
     if getattr(args, "adopts_devices", False) and args.devices is not None:
-        from netpart.cli.devices import adopt_devices
+        from netpart.plan.price.named_devices import adopt_devices
 
         job = args.loaded = adopt_devices(job, args.devices)
     if provide:

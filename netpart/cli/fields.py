@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from netpart.proto.field_catalogue import FieldEntry
+    from netpart.proto.field_catalogue import FieldDescription
 
 HELP = "list the fields of a job: type, default, meaning, and the values of enums; all, or those that NAME means"
 COLUMNS = ("field", "type", "default", "meaning", "declared in")
@@ -38,7 +38,7 @@ def run_verb(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_fields(fields: list[FieldEntry]) -> None:
+def _print_fields(fields: list[FieldDescription]) -> None:
     """Print a table of fields; of a single one also the values."""
     from netpart.cli.table import TextTable
 
@@ -48,7 +48,7 @@ def _print_fields(fields: list[FieldEntry]) -> None:
         TextTable(("value", "meaning"), [(value.name, value.meaning) for value in fields[0].values]).print()
 
 
-def _field_cells(field: FieldEntry) -> tuple[str, ...]:
+def _field_cells(field: FieldDescription) -> tuple[str, ...]:
     """The cells of one field."""
     kind = f"repeated {field.type}" if field.repeated else field.type
     default = "must be set" if field.required else field.default or "-"

@@ -136,29 +136,26 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def _plan_job(args: argparse.Namespace) -> int:
     """Plan for a job: print the table, and write the picture and the plan if requested. Returns 0."""
-    from netpart.cli.partition import check_plan_file
+    from netpart.plan.text.plan_file import check_plan_file
 
     # Before planning, which may take minutes.
     if args.output:
         check_plan_file(args.output)
     from netpart.cli.common import load_job
-    from netpart.cli.devices import adopt_hosts
-    from netpart.cli.planning_prices import planning_prices
+    from netpart.cli.print_note import print_note
     from netpart.cli.progress_line import show_progress
     from netpart.cli.proposals import print_plan_tables, print_plans_json
-    from netpart.plan.search.portfolio import Portfolio
-    from netpart.plan.search.task import PlanningTask
 
-    job = adopt_hosts(load_job(args, provide=args.by == "profile"), args.devices)
-    # Other objectives do not compare groups of different sizes. One group of all is data parallelism, a row of its own.
-    fixed = args.group or args.objective != SECONDS
-    with show_progress("measuring this host"), planning_prices(args, job) as priced:
-        found = priced.profile, priced.devices
-        task = PlanningTask(*found, args.partitions, args.slack, job.proto.seed, args.limit, args.group or 1)
-        groups = () if fixed else [r for r in range(2, len(task.devices)) if len(task.devices) % r == 0]
-        portfolio = Portfolio(
-            job, task, micro_batches=args.micro_batches, prices=priced.prices, groups=groups, simulate=priced.simulate
-        )
+    job = load_job(args, provide=args.by == "profile")
+    _limit_planning_threads(args, job)
+    # Only now, as this import loads the kernels' libraries, which read their number of threads once.
+    from netpart.measure.planning_prices import PlanningRequest
+    from netpart.measure.propose_plans import propose_plans
+
+    request = PlanningRequest(**{field: getattr(args, field) for field in PlanningRequest.__dataclass_fields__})
+    with show_progress("measuring this host"):
+        portfolio = propose_plans(job, request, print_note)
+    task = portfolio.task
     best = (portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)).row
     if args.json:
         print_plans_json(task, portfolio, best)
@@ -169,6 +166,18 @@ def _plan_job(args: argparse.Namespace) -> int:
     if args.output:
         _write_chosen_plan(args, job, portfolio)
     return 0
+
+
+def _limit_planning_threads(args: argparse.Namespace, job: Job) -> None:
+    """Limit the threads of kernels to those that a worker will have. Of named devices the speed is what counts, so one
+    thread is timed."""
+    from netpart.cli.threads import limit_threads
+    from netpart.launch.control.cores import requested_threads
+
+    if not (args.devices or job.proto.cluster.device):
+        limit_threads(job.worker_count, requested_threads(job.proto))
+    elif args.by == "kernels":
+        limit_threads(1, 1)
 
 
 def _write_convergence(path: Path, task: PlanningTask) -> None:
@@ -192,13 +201,12 @@ def draw_convergence(task: PlanningTask) -> str:
 def _write_chosen_plan(args: argparse.Namespace, job: Job, portfolio: Portfolio) -> None:
     """Write the chosen proposal to --output, as a job."""
     from netpart.cli.print_note import print_note
-    from netpart.data.atomic_file import atomic_file
+    from netpart.plan.text.plan_file import save_plan_file
     from netpart.plan.text.write_plan import write_plan as text_of
 
     best = portfolio.find_proposal(args.take) if args.take else portfolio.best(args.objective)
     assert best.partition is not None, "every proposal that can be chosen has a partition"
-    with atomic_file(args.output) as file:
-        file.write(text_of(best.job, best.partition, _plan_command(args), args.output.parent).encode())
+    save_plan_file(args.output, text_of(best.job, best.partition, _plan_command(args), args.output.parent))
     print_note(f"wrote {args.output}: {best.row.name}")
 
 

@@ -21,9 +21,9 @@ def plan_profile(args: argparse.Namespace) -> int:
 
     Raises ConfigError for options that need a job, MemoryRefused if no plan fits into the devices' memory.
     """
-    from netpart.cli.devices import named_devices
     from netpart.errors import ConfigError, MemoryRefused
     from netpart.plan.price.devices import equal_devices
+    from netpart.plan.price.named_devices import named_devices
     from netpart.plan.price.net_profile import read_profile
     from netpart.plan.search.pipelines import plan_pipelines
 
@@ -35,7 +35,7 @@ def plan_profile(args: argparse.Namespace) -> int:
     profile = read_profile(args.profile)
     levels = _named_levels(args)
     workers = levels.workers if levels else args.workers
-    devices = named_devices(args, workers, equal_devices(workers or 1))
+    devices = named_devices(args.devices, workers, args.bandwidth, equal_devices(workers or 1))
     states = args.states
     rows = plan_pipelines(profile, devices, 1 if states is None else states, levels)
     if args.json:

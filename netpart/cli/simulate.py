@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from netpart.collectives.network import LinkCost
-    from netpart.plan.price.devices import Devices
 
 HELP = "simulate the workers of a job on this machine, each with its own clock, and show their time and memory"
 EPILOG = """The kernels really run and are timed, one worker after another; messages take the time that the link gives
@@ -84,64 +83,22 @@ def run_verb(args: argparse.Namespace) -> int:
     # 1: simulated workers compute one after another, so each may use all cores. Before the imports that load BLAS.
     if args.threads is not None:
         limit_threads(1, args.threads)
-    from netpart.cli.devices import adopt_hosts
+    from netpart.cli.print_note import print_note
     from netpart.cli.profile import create_trace_file, show_profile
     from netpart.graph.ready import check_ready
-    from netpart.measure.simulate import simulate_partition
+    from netpart.measure.simulated_job import SimulationRequest, read_simulated_devices, simulate_job
     from netpart.plan.partition import partition_by_scheme
-    from netpart.plan.price.devices import devices_in_hosts, equal_devices
+    from netpart.plan.price.named_devices import adopt_hosts
     from netpart.worker.initial_values import job_restored_names
 
-    devices = _read_places(args)
+    request = SimulationRequest(**{field: getattr(args, field) for field in SimulationRequest.__dataclass_fields__})
+    read_simulated_devices(request)  # a wrong file is reported before the net is cut
     job = adopt_hosts(load_job(args), args.devices)
     with job.explaining(), show_progress("cutting the net"):
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
-    # Before the link is measured, which takes seconds.
-    speeds, flops = _used_speeds(args, cut.workers, devices)
     create_trace_file(args.output)
-    places = devices or devices_in_hosts(equal_devices(cut.workers, link=_used_link(args)), job.proto.cluster)
-    network = places.first(cut.workers).network
     with show_progress("simulating"):
-        simulated = simulate_partition(cut, args.steps, network, speeds, flops)
+        simulated = simulate_job(cut, request, print_note)
     show_profile(simulated, args)
     return 0
-
-
-def _used_speeds(args: argparse.Namespace, workers: int, devices: Devices | None) -> tuple[list[float], float]:
-    """The speed of each worker's device, and what these are multiples of: FLOPs per second, or 0 for this machine."""
-    from netpart.measure.simulate import worker_speeds
-    from netpart.plan.price.devices import product_speed
-
-    speeds = devices.first(workers).speeds if devices else worker_speeds(workers, args.speeds)
-    if args.by == "flops":
-        return speeds, 1.0 if devices else product_speed()
-    here = product_speed() if devices else 1.0
-    return [speed / here for speed in speeds], 0.0
-
-
-def _read_places(args: argparse.Namespace) -> Devices | None:
-    """The devices of --devices. Raises ConfigError if an option says otherwise."""
-    from netpart.errors import ConfigError
-    from netpart.plan.price.devices import read_devices
-
-    for name, value in (("--link", args.link), ("--speeds", args.speeds)):
-        if args.devices and value:
-            raise ConfigError(name, "no --devices, which define it", f"--devices {args.devices}", "omit one of the two")
-    return read_devices(args.devices) if args.devices else None
-
-
-def _used_link(args: argparse.Namespace) -> LinkCost:
-    """The link of all workers: that of --link, or as measured. Prints it."""
-    from netpart.cli.print_note import print_note
-    from netpart.cli.progress_line import show_progress
-    from netpart.measure.host_calibration import kept_link
-    from netpart.units import bytes_text, seconds_text
-
-    with show_progress("measuring the link"):
-        used: LinkCost = args.link or kept_link(print_note)
-    latency = seconds_text(used.latency)
-    overhead = seconds_text(used.overhead)
-    option = f"--link {used.latency:.3g},{used.bandwidth:.3g}"
-    print_note(f"link: latency {latency}, {bytes_text(used.bandwidth)}/s, {overhead} busy at either end ({option})")
-    return used

@@ -21,7 +21,7 @@ _NUMBER_TYPES = {
 
 
 @dataclass(frozen=True)
-class ValueEntry:
+class ValueDescription:
     """A value of an enum: its name and number in the language, and its meaning."""
 
     name: str
@@ -30,7 +30,7 @@ class ValueEntry:
 
 
 @dataclass(frozen=True)
-class FieldEntry:
+class FieldDescription:
     """A field of a block. ``block`` and ``type`` are names of messages as proto/ has them, without the package.
 
     ``type`` is that of one value: int32, string, a message or an enum. ``default`` is None for a block, a list, and
@@ -48,15 +48,15 @@ class FieldEntry:
     meaning: str
     file: str
     line: int
-    values: tuple[ValueEntry, ...]
+    values: tuple[ValueDescription, ...]
 
 
-def all_fields() -> list[FieldEntry]:
+def all_fields() -> list[FieldDescription]:
     """Every field of a job, block by block, each block once: a job's own fields first, in the order of proto/."""
-    return [_describe_field(field) for block in _blocks() for field in block.fields]
+    return [_describe_field(field) for block in _job_blocks() for field in block.fields]
 
 
-def find_fields(name: str) -> list[FieldEntry]:
+def find_fields(name: str) -> list[FieldDescription]:
     """The fields that ``name`` means: those of the name, of the block, with the type, or with the value of an enum.
 
     ``name`` may have its block before a point: ``updater.type``, ``UpdaterProto.type``. Raises ConfigError with the
@@ -74,12 +74,12 @@ def find_fields(name: str) -> list[FieldEntry]:
     return found
 
 
-def _is_meant(field: FieldEntry, name: str) -> bool:
+def _is_meant(field: FieldDescription, name: str) -> bool:
     """True for a field that has ``name`` itself, or whose block, type or one value has it."""
     return name in (field.name, field.block, field.type, *(value.name for value in field.values))
 
 
-def _blocks() -> Iterator[Descriptor]:
+def _job_blocks() -> Iterator[Descriptor]:
     """The message of a job and all those below it."""
     waiting = [message_descriptor(JobProto)]
     known = {waiting[0].full_name}
@@ -92,11 +92,11 @@ def _blocks() -> Iterator[Descriptor]:
                 waiting.append(inner)
 
 
-def _describe_field(field: FieldDescriptor) -> FieldEntry:
+def _describe_field(field: FieldDescriptor) -> FieldDescription:
     block = cast(Descriptor, field.containing_type)
     declared = _declared(block, field.full_name)
-    return FieldEntry(
-        block=_short_name(block), name=field.name, number=field.number, type=_type_name(field),
+    return FieldDescription(
+        block=_short_name(block), name=field.name, number=field.number, type=_value_type(field),
         repeated=is_repeated(field), required=bool(cast(Any, field).is_required), default=_default_text(field),
         meaning=declared.comment, file=block.file.name.rpartition("/")[2] if declared.line else "", line=declared.line,
         values=_enum_values(field.enum_type) if field.enum_type else (),
@@ -112,7 +112,7 @@ def _short_name(owner: Descriptor | EnumDescriptor) -> str:
     return owner.full_name.removeprefix("netpart.")
 
 
-def _type_name(field: FieldDescriptor) -> str:
+def _value_type(field: FieldDescriptor) -> str:
     owner = field.message_type or field.enum_type
     return _short_name(owner) if owner else _NUMBER_TYPES[field.type]
 
@@ -129,7 +129,7 @@ def _default_text(field: FieldDescriptor) -> str | None:
     return str(field.default_value).lower().removesuffix(".0")
 
 
-def _enum_values(enum: EnumDescriptor) -> tuple[ValueEntry, ...]:
+def _enum_values(enum: EnumDescriptor) -> tuple[ValueDescription, ...]:
     """The values of an enum in the order of proto/."""
     names = [(value.name, value.number) for value in cast(Any, enum.values)]
-    return tuple(ValueEntry(n, number, _declared(enum, f"{enum.full_name}.{n}").comment) for n, number in names)
+    return tuple(ValueDescription(n, number, _declared(enum, f"{enum.full_name}.{n}").comment) for n, number in names)

@@ -14,6 +14,7 @@ from netpart.graph.partition import Partition
 from netpart.graph.uncut import partition_uncut
 from netpart.plan.partition import partition_by_scheme
 from netpart.proto.job_pb2 import JobProto
+from netpart.verify import compare, report
 from tests.cli.conftest import Netpart
 
 
@@ -48,7 +49,7 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
         other.updater.learning_rate.base_lr /= 2
         return partition_uncut(other, folder)
 
-    monkeypatch.setattr("netpart.verify.compare.partition_uncut", slower)
+    monkeypatch.setattr(compare, "partition_uncut", slower)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--dtype", "float32")
     assert answer.code == 1
     *_, differ, first, hint, command = answer.out.splitlines()
@@ -63,7 +64,7 @@ def test_a_difference_is_named(job: Path, netpart: Netpart, monkeypatch: pytest.
 def test_a_difference_within_the_law_is_named_and_allowed(
     job: Path, netpart: Netpart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("netpart.verify.report.CANCELLATION", 0)
+    monkeypatch.setattr(report, "CANCELLATION", 0)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1)
     assert answer.code == 0
     agree, first = answer.out.splitlines()[-2:]
@@ -98,7 +99,7 @@ def test_the_scheme_that_differs_is_named(job: Path, netpart: Netpart, monkeypat
     def unsummed(*arguments: Any) -> Partition:
         return replace(partition_by_scheme(*arguments), buckets=[])
 
-    monkeypatch.setattr("netpart.verify.compare.partition_by_scheme", unsummed)
+    monkeypatch.setattr(compare, "partition_by_scheme", unsummed)
     answer = netpart("verify", job, "--workers", 2, "--steps", 1, "--schemes", "sequential,data")
     assert answer.code == 1
     agrees = {line.split()[0]: line.split()[1] for line in answer.out.splitlines()[3:5]}

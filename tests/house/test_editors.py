@@ -128,7 +128,21 @@ def test_vim_colours_the_same_words(tmp_path: Path) -> None:
     script = [f"call writefile([&filetype, &equalprg, {', '.join(asked)}], '{tmp_path / 'groups'}')", "qa!"]
     (tmp_path / "ask.vim").write_text("\n".join(script))
     runtime = f"set runtimepath^={ROOT / 'editors' / 'vim'} | filetype plugin on | syntax on"
-    vim = ["vim", "-e", "-s", "-N", "-u", "NONE", "-i", "NONE", "--cmd", runtime, "-S", tmp_path / "ask.vim", path]
+    vim: list[str | Path] = [
+        "vim",
+        "-e",
+        "-s",
+        "-N",
+        "-u",
+        "NONE",
+        "-i",
+        "NONE",
+        "--cmd",
+        runtime,
+        "-S",
+        tmp_path / "ask.vim",
+        path,
+    ]
     subprocess.run(vim, check=True, stdin=subprocess.DEVNULL, timeout=60)
     answers = (tmp_path / "groups").read_text().splitlines()
     assert answers[:2] == ["netpart", "netpart fmt -"]

@@ -1,3 +1,11 @@
 """Search for the best cut."""
 
-__all__ = ["link_levels", "pipelines", "planners", "portfolio", "proposal", "task"]
+__all__ = [
+    "link_levels",
+    "pipelines",
+    "planners",
+    "portfolio",
+    "proposal",
+    "simulated_rows",
+    "task",
+]
