@@ -22,6 +22,7 @@ from netpart.proto.override import apply_overrides
 from netpart.proto.phase import check_phases, in_phase
 from netpart.proto.positions import field_positions
 from netpart.proto.ranges import find_out_of_range
+from netpart.proto.setting import Setting, setting_text
 from netpart.proto.worker_count import default_workers
 
 Located = TypeVar("Located", bound=JobError)
@@ -90,6 +91,15 @@ class Job:
             self.explain(error)
             raise
 
+    def set(self, path: str, value: Setting) -> Job:
+        """A copy of this job with the field ``path``, written as for ``--set``, set to ``value``; None unsets it.
+
+        Raises ConfigError as ``--set`` does, and TypeError for a value that no field has.
+        """
+        proto = JobProto()
+        proto.CopyFrom(self.proto)
+        return _override_fields(replace(self, proto=proto), [setting_text(path, value)])
+
     @cached_property
     def _written(self) -> dict[FieldPath, Position]:
         return field_positions(self.text, self.name, message_descriptor(JobProto))
@@ -119,10 +129,16 @@ def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterab
     source = read_source(text, name, path)
     expansion = expand_blocks(source) if source.has_blocks else None
     proto = expansion.proto if expansion else source.proto
-    job = Job(proto, path, name, text, expansion=expansion)
+    return _override_fields(Job(proto, path, name, text, expansion=expansion), overrides)
+
+
+def _override_fields(job: Job, overrides: Iterable[str]) -> Job:
+    """``job`` with ``overrides`` applied to its proto, and checked."""
+    instances = job.expansion.instances if job.expansion else {}
     try:
-        job = replace(job, overridden=apply_overrides(proto, overrides, expansion.instances if expansion else {}))
-        _check_job_proto(proto)
+        changed = apply_overrides(job.proto, overrides, instances)
+        job = replace(job, overridden={**job.overridden, **changed})
+        _check_job_proto(job.proto)
     except ConfigError as error:
         raise job.explain(error) from None
     return job
