@@ -1,6 +1,8 @@
 """Execution of the Program of one worker."""
 
 __all__ = [
+    "actions",
+    "bind",
     "ensemble",
     "group_averaging",
     "initial_values",

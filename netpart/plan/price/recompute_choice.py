@@ -34,13 +34,13 @@ def recompute_least(partition: Partition, devices: Devices, prices: PartPrices) 
     step is predicted to take least. None if it does not fit with all of them, or there are none."""
     works = _work_and_bytes(partition, devices, prices)
     orders = sorted(works, key=lambda layer: works[layer][0] / works[layer][1]), sorted(works)
-    if not works or not fits_devices(recompute_layers(partition, works), devices):
+    if not works or not _fits_devices(recompute_layers(partition, works), devices):
         return None
     found = [recompute_layers(partition, _least_prefix(partition, order, devices)) for order in orders]
     return min(found, key=lambda each: predict_step(each, devices, prices=prices).seconds)
 
 
-def fits_devices(partition: Partition, devices: Devices) -> bool:
+def _fits_devices(partition: Partition, devices: Devices) -> bool:
     """True if each worker has the memory that its compiled programs need."""
     slots = len(build_updater(partition.job.updater).states)
     pairs = zip(model_workers(partition, slots), devices.devices, strict=False)
@@ -88,7 +88,7 @@ def _least_prefix(partition: Partition, order: Sequence[int], devices: Devices) 
     few, enough = 0, len(order)
     while enough - few > max(1, len(order) // FINEST):
         middle = (few + enough) // 2
-        if fits_devices(recompute_layers(partition, order[:middle]), devices):
+        if _fits_devices(recompute_layers(partition, order[:middle]), devices):
             enough = middle
         else:
             few = middle
