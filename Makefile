@@ -199,6 +199,9 @@ bench-simulator: env ## compare simulated steps of two workers with real ones
 bench-predictions: env ## compare predicted steps of two workers with measured ones, on a quiet machine
 	$(BIN)/python -m benchmarks.predictions $(ARGS)
 
+bench-resident-memory: env ## compare the forecast of memory with what two workers take
+	$(BIN)/python -m benchmarks.resident_memory $(ARGS)
+
 bench-pipeline: env ## measure how long the stages of a pipeline wait
 	$(BIN)/python -m benchmarks.pipeline $(ARGS)
 

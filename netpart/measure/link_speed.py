@@ -18,6 +18,8 @@ from netpart.proto.reader import Job, read_job_text
 HOPS, STEPS = 16, 20
 SMALL, LARGE = 4, 1 << 10
 """Sides of the squares of floats that are exchanged. The small ones give the overhead, the large ones bandwidth."""
+OTHER = 1 << 11
+"""The side of squares that are not exchanged: they pass through the caches between two messages."""
 ITEM = 4
 """Bytes of a float32."""
 
@@ -42,15 +44,15 @@ def _end_seconds(timeline: Timeline, name: str) -> float:
 
 
 def _exchange_job() -> Job:
-    """A job whose two workers exchange halves of small and of large squares in turn: each is cut on rows, then on
-    columns, and so on."""
-    sizes = {"small": SMALL, "large": LARGE}
+    """A job whose two workers exchange halves of small and of large squares in turn, which are cut on rows, then on
+    columns, and so on; others stay where they are."""
+    sizes = {"small": SMALL, "other": OTHER, "large": LARGE}
     rows = {name: f"batchsize: {n} shape: {n}" for name, n in sizes.items()}
     layers = [_data_layer(f"{name}_data", shape, "partition_dim: 0") for name, shape in rows.items()]
     for hop in range(HOPS):
         for name in sizes:
             source = f"{name}{hop - 1}" if hop else f"{name}_data"
-            where = f"partition_dim: {(hop + 1) % 2}"
+            where = f"partition_dim: {0 if name == 'other' else (hop + 1) % 2}"
             layers.append(f'layer {{ name: "{name}{hop}" type: kReLU srclayers: "{source}" {where} }}')
     return _job_of_layers(layers)
 

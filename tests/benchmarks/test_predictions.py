@@ -10,8 +10,8 @@ import pytest
 from benchmarks import predictions
 from benchmarks.predictions import PlannedStep
 from netpart.graph.uncut import partition_uncut
-from netpart.proto.reader import Job
-from tests.graph.jobs import data, job, layer
+from netpart.proto.reader import read_job_text
+from tests.graph.jobs import HEAD, data, layer
 
 
 def test_the_goals_are_of_the_median_and_of_the_tail() -> None:
@@ -26,8 +26,8 @@ def test_the_goals_are_of_the_median_and_of_the_tail() -> None:
 
 
 def test_medians_are_compared_and_the_drift_is_that_of_measured_steps() -> None:
-    found = job(data(4, more=""), layer("relu", "kReLU", "data"))
-    step = PlannedStep("net", Job(found), partition_uncut(found), 1.2, [1.1, 9.0, 0.1], [1.0, 2.0, 0.5])
+    found = read_job_text(HEAD + data(4, more="") + layer("relu", "kReLU", "data") + "}")
+    step = PlannedStep("net", found, partition_uncut(found.proto), 1.2, [1.1, 9.0, 0.1], [1.0, 2.0, 0.5])
     assert step.error == pytest.approx(0.1)
     assert step.kept_error == pytest.approx(0.2)
     assert step.drift == pytest.approx(3.0)

@@ -1,0 +1,100 @@
+"""Error of the forecast of memory: what `netpart check` says that two workers take, and what they take.
+
+    python -m benchmarks.resident_memory              a minute or two; prints a table
+    python -m benchmarks.resident_memory mlp alexnet
+
+A process takes memory besides its plan: Python, NumPy, the kernels' library. That of two workers of a tiny net is taken
+off. Memory that several processes share is divided among them (Pss in proc_pid_smaps(5)): the resident sizes of two
+workers count tensors twice that both can reach. Other processes do not disturb this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+from typing import NamedTuple
+
+from benchmarks.machine import children
+from benchmarks.nets import NETS, Net, job
+from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.predict import predict_memory
+from netpart.units import bytes_text
+
+WORKERS, STEPS = 2, 12
+TINY = replace(NETS["lenet"], batch=WORKERS)
+LOOK = 0.25
+"""Seconds between two looks at the processes."""
+LIMIT = 120.0
+"""Seconds after which a run is ended."""
+WORKER = "netpart.launch.teams.worker_entry"
+
+
+class RunMemory(NamedTuple):
+    """Bytes of both workers: ``planned`` by the forecast, and the most that was ``resident``."""
+
+    planned: int
+    resident: int
+
+
+def main() -> int:
+    """Print a row for each net."""
+    parser = argparse.ArgumentParser(description="hold the forecast of memory against that of processes")
+    parser.add_argument("nets", nargs="*", default=["mlp", "resnet18", "alexnet", "gpt"], metavar="NET")
+    args = parser.parse_args()
+    tiny = _measure_run(TINY, 40 * STEPS)
+    besides = tiny.resident - tiny.planned
+    print(f"besides its plan, a process takes {bytes_text(besides // WORKERS)}")
+    for name in args.nets:
+        found = _measure_run(NETS[name], STEPS)
+        own = found.resident - besides
+        error = found.planned / own - 1
+        print(f"{name}: {bytes_text(found.planned)} forecast, {bytes_text(own)} taken, {error:+.1%}", flush=True)
+    return 0
+
+
+def _measure_run(net: Net, steps: int) -> RunMemory:
+    """The memory of two workers that train ``net``, cut on its data."""
+    proto = job(net, steps)
+    cut = partition_by_scheme(proto, WORKERS, scheme="data", phases=("train",))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "job.conf")
+        path.write_text(f"{proto}", encoding="utf-8")
+        options = ["--workers", str(WORKERS), "--scheme", "data", "--workspace", f"{folder}/run"]
+        command = [sys.executable, "-m", "netpart", "run", str(path), *options]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+            return RunMemory(sum(predict_memory(cut)), _most_resident(run))
+
+
+def _most_resident(run: subprocess.Popen[bytes]) -> int:
+    """The most memory that the workers of ``run`` were seen with until its end."""
+    most, ends = 0, monotonic() + LIMIT
+    while run.poll() is None:
+        with suppress(OSError, TypeError):
+            most = max(most, sum(_shared_size(process) for process in _worker_processes(run.pid)))
+        if monotonic() > ends:
+            run.terminate()
+        sleep(LOOK)
+    return most
+
+
+def _worker_processes(process: int) -> list[int]:
+    """The workers among the processes that ``process`` has started, and that these have."""
+    found = [each for child in children(process) for each in (child, *children(child))]
+    return [each for each in found if WORKER in Path(f"/proc/{each}/cmdline").read_text(encoding="utf-8")]
+
+
+def _shared_size(process: int) -> int:
+    """Bytes that a process has in memory. Of what it shares with others it has a part."""
+    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8"), re.M)
+    return 0 if found is None else int(found[1]) * 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())
