@@ -59,7 +59,7 @@ class JobSource:
         return bool(self.unquoted or net.block or net.let or net.include) or any(map(_uses_block, net.layer))
 
 
-def read_source(text: str, name: str, path: Path | None) -> JobSource:
+def read_job_source(text: str, name: str, path: Path | None) -> JobSource:
     """Parse ``text``. Raises ConfigError with all its mistakes, and for a placeholder that is no whole value."""
     hidden, places = hide_placeholders(text)
     # protobuf's own error is one mistake without context. The text is read again to find all of them.
