@@ -31,7 +31,7 @@ def run_verb(args: argparse.Namespace) -> int:
     if args.name is None:
         _list_jobs(jobs)
     else:
-        _copy_zoo_jobs(_find_zoo_jobs(args.name, jobs), args.destination)
+        _copy_zoo_jobs(_with_included_jobs(_find_zoo_jobs(args.name, jobs), jobs), args.destination)
     return 0
 
 
@@ -79,6 +79,16 @@ def _find_zoo_jobs(name: str, jobs: dict[str, Path]) -> dict[str, Path]:
         )
         raise ConfigError("zoo", "a job or family of the zoo", repr(name), hint)
     return found
+
+
+def _with_included_jobs(found: dict[str, Path], jobs: dict[str, Path]) -> dict[str, Path]:
+    """``found`` and those of ``jobs`` whose blocks they include."""
+    from netpart.proto.blocks.source import read_job_source
+
+    sources = (read_job_source(path.read_text(encoding="utf-8"), str(path), path) for path in found.values())
+    paths = {source.path.parent / name for source in sources if source.path for name in source.proto.neuralnet.include}
+    added = {name: path for name, path in jobs.items() if path in paths and name not in found}
+    return found | _with_included_jobs(added, jobs) if added else found
 
 
 def _copy_zoo_jobs(jobs: dict[str, Path], destination: Path) -> None:

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from netpart.errors import clip_text
-from netpart.proto.blocks.source import read_source
+from netpart.proto.blocks.source import read_job_source
 from netpart.proto.job_files import decode_utf8
 from netpart.proto.layout.format_text import format_text
 
@@ -44,5 +44,5 @@ def format_job(content: bytes, name: str) -> FormattedJob:
     Raises ConfigError with the positions of all mistakes for content that is not UTF-8 or not a job.
     """
     text = decode_utf8(content, name)
-    read_source(text, name, None)
+    read_job_source(text, name, None)
     return FormattedJob(content, format_text(text).encode())

@@ -12,7 +12,7 @@ from typing import TypeVar
 from netpart.errors import ConfigError, FaultList, FieldPath, JobError, Position
 from netpart.proto.blocks.expansion import Expansion, expand_blocks
 from netpart.proto.blocks.joined_faults import join_instances
-from netpart.proto.blocks.source import read_source
+from netpart.proto.blocks.source import read_job_source
 from netpart.proto.cluster import Cluster, cluster_of
 from netpart.proto.fields import message_descriptor
 from netpart.proto.job_files import decode_utf8, read_job_bytes
@@ -126,7 +126,7 @@ def read_job_text(text: str, name: str = "<text>", overrides: Iterable[str] = ()
 
 
 def _read_checked_job(text: str, name: str, path: Path | None, overrides: Iterable[str]) -> Job:
-    source = read_source(text, name, path)
+    source = read_job_source(text, name, path)
     expansion = expand_blocks(source) if source.has_blocks else None
     proto = expansion.proto if expansion else source.proto
     return _override_fields(Job(proto, path, name, text, expansion=expansion), overrides)

@@ -46,7 +46,7 @@ def code(cell: str) -> list[str]:
 
 LAYERS = table(section("Layers"), "types")
 CUTS = table(section("Cutting a layer"), "written on")
-OVERRIDES = re.findall(r"^--set (\S+)", section("Changing a job on the command line"), flags=re.MULTILINE)
+OVERRIDES = re.findall(r"^--set '?([^\s']+)", section("Changing a job on the command line"), flags=re.MULTILINE)
 ANY = settings(max_examples=1000, phases=[Phase.generate])
 """What is found need not be the smallest."""
 TYPES = [(name, row[4]) for row in LAYERS for name in code(row[0])]

@@ -49,12 +49,13 @@ class Outputs:
 class Body:
     """The layers of the net or of the instance ``instance``, in order; ``prefix`` begins their names in the net.
 
-    ``members`` has what the names that its layers may read stand for: names in the net.
+    Its layers may read ``inputs``, and ``members``: what these names stand for in the net.
     """
 
     instance: str
     prefix: str
     values: Values
+    inputs: Sequence[str] = ()
     items: list[LayerItem | UseItem] = field(default_factory=list)
     members: dict[str, str | Outputs] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
@@ -110,7 +111,7 @@ class Builder:
         """Add the layers to ``body``, which is in instances of the blocks ``within``."""
         for template in layers:
             layer = template.fill(body.values, body.instance)
-            self._count(template, layer.ByteSize(), body.instance)
+            self._count(template, len(layer.SerializePartialToString()), body.instance)
             name = body.full_name(layer.name, template.message.name)
             if layer.type == LayerType.kBlock or layer.HasField("block_conf"):
                 self._add_use(body, UseItem(template, layer, name, _used_block(template, layer, library, body)), within)
@@ -137,7 +138,7 @@ class Builder:
         self, name: str, values: Values, definition: BlockDefinition, within: tuple[BlockDefinition, ...]
     ) -> Body:
         """One instance of a block."""
-        made = Body(name, f"{name}-", {**values, INSTANCE: name})
+        made = Body(name, f"{name}-", {**values, INSTANCE: name}, definition.message.input)
         self._add_items(made, definition.layers, definition.library, within)
         for k, input_name in enumerate(definition.message.input):
             if input_name in made.members:
@@ -238,7 +239,7 @@ def unknown_name(body: Body, template: Template[Any], path: FieldPath, name: str
     elif owner:
         hint = _inner_name_hint(owner[0].definition, name.removeprefix(body.local_name(owner[1].prefix)))
     else:
-        hint = nearest_hint(name, body.members)
+        hint = nearest_hint(name, [*body.inputs, *body.members])
     return template.error(path, expected, repr(name), hint, body.instance)
 
 

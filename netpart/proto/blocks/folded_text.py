@@ -8,7 +8,7 @@ from netpart.errors import ConfigError, FieldPath, Position
 from netpart.proto.blocks.expansion import Expansion, expand_blocks
 from netpart.proto.blocks.flat_text import FAR, write_flat_job
 from netpart.proto.blocks.folding import FoldedJob, fold_job
-from netpart.proto.blocks.source import read_source
+from netpart.proto.blocks.source import read_job_source
 from netpart.proto.comments import Comments, read_comments
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.writer import Notes, PlacedJob, entry_paths, write_placed_job
@@ -30,7 +30,7 @@ def write_expanded_job(expansion: Expansion, proto: JobProto, notes: Notes | Non
 def _is_text_of(text: str, proto: JobProto) -> bool:
     """True if ``text`` reads as ``proto``."""
     try:
-        return expand_blocks(read_source(text, "", None)).proto == proto
+        return expand_blocks(read_job_source(text, "", None)).proto == proto
     except ConfigError:
         return False
 

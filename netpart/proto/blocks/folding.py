@@ -145,7 +145,7 @@ def _fold_layer(
     for name in sorted({name for each in found.values() for name in each}):
         values = {n: _field_value(proto.neuralnet.layer[n], name) for n in found}
         base = _common_value(layer, name, list(values.values()), alone)
-        _set_field(layer, name, base)
+        _write_field(layer, name, base)
         for known in [known for known in folded.unquoted if known[: len(path) + 1] == (*path, name)]:
             del folded.unquoted[known]
         for n, value in values.items():
@@ -167,7 +167,7 @@ def _common_value(layer: LayerProto, name: str, values: list[Any], alone: bool) 
     return next(value for value in values if str(value) == most)
 
 
-def _set_field(layer: LayerProto, name: str, value: Any) -> None:
+def _write_field(layer: LayerProto, name: str, value: Any) -> None:
     """Set a field to ``value``, or clear it."""
     layer.ClearField(name)
     known: FieldDescriptor = message_fields(layer)[name]
@@ -191,7 +191,7 @@ def _write_changes(folded: FoldedJob, expansion: Expansion, proto: JobProto, lef
         for pattern, rest in _patterns(expansion.origins, proto, numbers, left):
             change = folded.layer(use).block_conf.change.add(name=pattern)
             for name, value in rest.items():
-                _set_field(change, name, value)
+                _write_field(change, name, value)
 
 
 def _patterns(

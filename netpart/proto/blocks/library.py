@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netpart.errors import ConfigError, FieldPath
-from netpart.proto.blocks.source import JobSource, check_required_fields, read_source
+from netpart.proto.blocks.source import JobSource, check_required_fields, read_job_source
 from netpart.proto.blocks.template import Template
 from netpart.proto.fields import nearest_hint
 from netpart.proto.job_files import decode_utf8, read_job_bytes
@@ -119,7 +119,7 @@ def _read_included(library: Library, path: Path, at: FieldPath) -> JobSource:
     except ConfigError as error:
         error.position = library.source.position(at)
         raise
-    return read_source(decode_utf8(data, str(path)), str(path), path)
+    return read_job_source(decode_utf8(data, str(path)), str(path), path)
 
 
 def _define_own(library: Library) -> None:

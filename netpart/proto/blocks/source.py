@@ -59,7 +59,7 @@ class JobSource:
         return bool(self.unquoted or net.block or net.let or net.include) or any(map(_uses_block, net.layer))
 
 
-def read_source(text: str, name: str, path: Path | None) -> JobSource:
+def read_job_source(text: str, name: str, path: Path | None) -> JobSource:
     """Parse ``text``. Raises ConfigError with all its mistakes, and for a placeholder that is no whole value."""
     hidden, places = hide_placeholders(text)
     # protobuf's own error is one mistake without context. The text is read again to find all of them.
@@ -72,12 +72,20 @@ def read_source(text: str, name: str, path: Path | None) -> JobSource:
 
 
 def check_required_fields(source: JobSource) -> None:
-    """Raise ConfigError, with their positions, for the required fields that ``source`` lacks anywhere in its net."""
-    faults = missing_fields(source.proto)
+    """Raise ConfigError, with their positions, for the required fields that ``source`` lacks.
+
+    A change has the fields that it sets alone; of these only the name is required.
+    """
+    faults = [fault for fault in missing_fields(source.proto) if not _is_within_change(fault.at or ())]
     for fault in faults:
         fault.position = source.position(fault.at or ())
     if faults:
         raise combine_faults(faults)
+
+
+def _is_within_change(path: FieldPath) -> bool:
+    """True for a field of a block in a change."""
+    return "change" in path[:-3]
 
 
 def _placeholder_paths(source: JobSource, places: Mapping[tuple[int, int], str]) -> dict[FieldPath, str]:
