@@ -21,8 +21,8 @@ from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.blocks import group_layers
 from netpart.plan.search.knapsacks import Plan
 from netpart.plan.search.local_search import improve_plan
-from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
+from netpart.plan.stages.pipeline_stages import best_pipeline
 
 FEW_PLANS = 4
 """Plans of the search of which the fastest that fits is proposed."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.plan.price.net_profile import LayerProfile, NetProfile
-from netpart.plan.search.priced_stages import PricedPipeline, search_priced_stages
+from netpart.plan.stages.priced_stages import PricedPipeline, search_priced_stages
 from tests.thorough import example_count
 
 

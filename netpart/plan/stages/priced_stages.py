@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netpart.plan.price.net_profile import Floats, NetProfile
-from netpart.plan.search.downsets import find_downsets
+from netpart.plan.stages.downsets import find_downsets
 
 StagePrice = Callable[[tuple[int, ...], int], tuple[float, Any]]
 """Seconds of a micro-batch through layers of a profile, by index, on a number of workers, and their placements."""
