@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.plan.search.test_pipeline_stages import PROFILES
 
 from benchmarks.pipedream import NESTED, NETS, RESULTS
 from netpart.plan.price.net_profile import read_profile
@@ -14,6 +13,7 @@ from netpart.plan.stages.link_levels import LinkLevels
 from netpart.plan.stages.pipeline_price import price_pipeline
 from netpart.plan.stages.pipeline_stages import search_pipeline
 from tests.house.tree import ROOT
+from tests.plan.stages.test_pipeline_stages import PROFILES
 from tests.thorough import sampled
 
 ROWS: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]

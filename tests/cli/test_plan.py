@@ -8,7 +8,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.plan.search.test_pipeline_stages import PROFILES
 
 from netpart.cli.proposals import shorten_plan_name
 from netpart.collectives.network import LinkCost
@@ -19,6 +18,7 @@ from netpart.plan.stages.pipeline_stages import search_pipeline
 from netpart.plan.timings.host_figures import HostFigures, write_host_figures
 from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
+from tests.plan.stages.test_pipeline_stages import PROFILES
 
 DEVICES = """cluster {
   device { name: "fast" flops: 1e6 }
