@@ -13,7 +13,7 @@ of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,7 +23,7 @@ from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, minimise_sum
 from netpart.plan.optimal.joint_sums import JointSums, are_sums_known, find_joint_sums
-from netpart.plan.optimal.layer_tables import LayerTables
+from netpart.plan.optimal.layer_tables import LayerTables, WorkerGroup
 from netpart.plan.optimal.output_tables import OutputTables, OutputTransfers
 from netpart.plan.optimal.price_setting import PriceSetting
 
@@ -39,9 +39,9 @@ class WeightedBound:
     assignment: Assignment
 
 
-def build_plan_space(net: Net, setting: PriceSetting) -> PlanSpace:
-    """The space of all plans of ``net``, with all tables made."""
-    layers = LayerTables(net, setting)
+def build_plan_space(net: Net, setting: PriceSetting, groups: Sequence[WorkerGroup] = ()) -> PlanSpace:
+    """The space of all plans of ``net`` with node n on workers of ``groups[n]``, with all tables made."""
+    layers = LayerTables(net, setting, groups)
     return PlanSpace(layers, OutputTables(layers), list(find_joint_sums(layers)))
 
 
@@ -58,6 +58,12 @@ class PlanSpace:
     def proved(self) -> bool:
         """True if a bound of this space holds for all plans of the net."""
         return self.outputs.proved and are_sums_known(self.layers)
+
+    def part(self, nodes: Container[int]) -> PlanSpace:
+        """The plans of some ``nodes`` alone, with what moves between them; tables are those of this space."""
+        layers = self.layers.part(nodes)
+        within = [found for found in self.joint_sums if set(found.scope) <= set(layers.variables)]
+        return PlanSpace(layers, OutputTables(layers, self.outputs), within, self._sums)
 
     def bound(
         self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None, only: Iterable[CostTable] = ()
@@ -100,22 +106,25 @@ class PlanSpace:
 
     def plan_figures(self, assignment: Assignment) -> tuple[float, float, float, float]:
         """F, B, S and U of a plan."""
-        passes = np.zeros(2)
-        sums = updates = 0.0
-        for n in self.layers.placed_nodes():
-            priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]
-            passes += priced.forward[c], priced.backward[c]
-            sums += priced.sums[c]
-            passes[1] += priced.ending(n == self.layers.last)[c]
-            updates += priced.updates[c]
-        for found in self.outputs.transfers:
-            table, at = self.outputs.table(found), _choices_at(found, assignment)
-            passes += table.forward[at], table.backward[at]
+        forward, backward, sums, updates = self.node_figures(assignment).sum(axis=1)
         for joint in self.joint_sums:
             seconds = joint.seconds[_choices_at(joint, assignment)]
             sums += seconds
-            passes[1] += seconds * joint.last
-        return float(passes[0]), float(passes[1]), float(sums), float(updates)
+            backward += seconds * joint.last
+        return float(forward), float(backward), float(sums), float(updates)
+
+    def node_figures(self, assignment: Assignment) -> Array:
+        """[figure, node]: F, B, S and U of each node in a plan, with the transfers of its outputs; without the sums of
+        parameters that two share."""
+        found = np.zeros((4, len(self.layers.net.nodes)))
+        for n in self.layers.placed_nodes():
+            priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]
+            backward = priced.backward[c] + priced.ending(n == self.layers.last)[c]
+            found[:, n] = priced.forward[c], backward, priced.sums[c], priced.updates[c]
+        for transfers in self.outputs.transfers:
+            table, at = self.outputs.table(transfers), _choices_at(transfers, assignment)
+            found[:2, transfers.node] += table.forward[at], table.backward[at]
+        return found
 
     def additive_seconds(self, assignment: Assignment) -> float:
         """The step of a plan if all workers wait for each other after every layer."""

@@ -43,6 +43,15 @@ class Downsets:
         outside = self.members.astype(np.float32) @ (~self.members).astype(np.float32).T == 0
         return np.asarray(outside & ~outside.T)
 
+    def few(self, count: int) -> Downsets:
+        """Of the cuts in each of ``count`` equal shares of the work the one with the fewest bytes across it; the first
+        and the last cut too. For down-sets of which each contains those before it."""
+        shares = np.minimum(self.work / max(self.work[-1], 1e-300) * count, count - 1).astype(int)
+        best = (min(np.flatnonzero(shares == share), key=self.crossing.__getitem__) for share in np.unique(shares))
+        kept = sorted({0, len(self) - 1, *map(int, best)})
+        figures = (each[kept] for each in (self.work, self.parameters, self.activation, self.crossing))
+        return Downsets(self.members[kept], *figures, all=False)
+
 
 def find_downsets(profile: NetProfile, most: int = MOST_CUTS) -> Downsets:
     """Every down-set of ``profile``, from the empty one to all layers; for nets with more than ``most``, the prefixes

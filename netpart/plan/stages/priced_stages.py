@@ -1,10 +1,10 @@
 """Stages of a pipeline whose insides are priced by a function: what a stage costs on some workers.
 
 ``search_pipeline`` knows one way to use the workers of a stage, replicas. Here ``stage_price(layers, workers)`` knows
-it: it may search for the best cut of these layers, and returns its seconds for a micro-batch and its placements.
+it: it may search for the best cut of these layers, and returns its seconds for a micro-batch.
 
 To price a stage may take seconds, and there are thousands. So the search begins with the seconds that are expected of
-each layer. It finds the best pipeline (``stage_chains``), asks for the prices of its stages, and repeats that until all
+each stage. It finds the best pipeline (``stage_chains``), asks for the prices of its stages, and repeats that until all
 stages of the best pipeline have been priced. If no price is less than what was expected, no other pipeline is faster:
 what is expected of its stages makes it slower already.
 """
@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -24,10 +23,11 @@ from netpart.plan.stages.downsets import Downsets
 from netpart.plan.stages.link_levels import LinkLevels
 from netpart.plan.stages.stage_chains import FoundChain, StageKey, StageSeconds, find_best_chain
 
-StagePrice = Callable[[tuple[int, ...], range], tuple[float, Any]]
-"""Seconds of a micro-batch through layers of a profile, by index, on consecutive workers, and their placements."""
+StagePrice = Callable[[tuple[int, ...], range], float]
+"""Seconds of a micro-batch through layers of a profile, by index, on consecutive workers."""
 ExpectedSeconds = Callable[[range], Floats]
-"""By layer, the seconds of a micro-batch that are expected of it on consecutive workers."""
+"""[a, b]: the seconds of a micro-batch that are expected of the layers between two cuts on consecutive workers;
+infinite if these are no stage."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,11 @@ class StageProblem:
 
 @dataclass(frozen=True)
 class PricedStage:
-    """Layers, their workers, the seconds of a micro-batch, and the placements of ``stage_price``."""
+    """Layers, their workers, and the seconds of a micro-batch."""
 
     layers: tuple[int, ...]
     workers: range
     seconds: float
-    placements: Any
 
 
 @dataclass(frozen=True)
@@ -88,16 +87,10 @@ class _PricedSearch:
 
     def __init__(self, problem: StageProblem) -> None:
         self.problem, self.cuts = problem, problem.cuts
-        self.nested = self.cuts.nested()
-        stages = {run: self.expected_seconds(run) for run in problem.runs}
+        stages = {run: problem.expected(run).copy() for run in problem.runs}
         links = {(a, b): self.link_seconds(a, b) for a in stages for b in stages if a.stop == b.start}
         self.seconds = StageSeconds(stages, links)
-        self.known: dict[StageKey, tuple[float, Any]] = {}
-
-    def expected_seconds(self, run: range) -> Floats:
-        """[a, b]: the seconds that are expected of a stage."""
-        done = self.cuts.members @ self.problem.expected(run)
-        return np.where(self.nested, done[None, :] - done[:, None], inf)
+        self.known: dict[StageKey, float] = {}
 
     def link_seconds(self, before: range, after: range) -> Floats:
         """[b]: seconds for what crosses a cut, forward and back."""
@@ -110,8 +103,8 @@ class _PricedSearch:
     def learn(self, key: StageKey) -> None:
         """Ask for the price of a stage."""
         self.known[key] = self.problem.stage_price(self.layers(key), key.workers)
-        self.seconds.stages[key.workers][key.start, key.end] = self.known[key][0]
+        self.seconds.stages[key.workers][key.start, key.end] = self.known[key]
 
     def stage(self, key: StageKey) -> PricedStage:
         """A stage whose price is known."""
-        return PricedStage(self.layers(key), key.workers, *self.known[key])
+        return PricedStage(self.layers(key), key.workers, self.known[key])

@@ -24,27 +24,28 @@ def chain_of(seed: int, length: int) -> NetProfile:
     return NetProfile(layers, tuple((i, i + 1) for i in range(length - 1)))
 
 
-def price_of(profile: NetProfile, seed: int, layers: tuple[int, ...], workers: range) -> tuple[float, str]:
+def price_of(profile: NetProfile, seed: int, layers: tuple[int, ...], workers: range) -> float:
     """Evenly divided work and something more, which depends on the layers and on the workers."""
     more = np.random.default_rng((seed, workers.start, workers.stop, *layers)).uniform(0, 2)
     work = sum(profile.layers[i].work for i in layers)
-    return work / len(workers) * (1 + more), f"{layers} on {workers}"
+    return work / len(workers) * (1 + more)
 
 
 def problem_of(
     profile: NetProfile, workers: int, bandwidth: float, price: StagePrice, micro_batches: int | None
 ) -> StageProblem:
     """Any consecutive workers for a stage, of which evenly divided work is expected."""
-    work = np.array([layer.work for layer in profile.layers])
+    cuts = find_downsets(profile)
+    work = np.where(cuts.nested(), cuts.work[None, :] - cuts.work[:, None], inf)
     runs = [range(a, b) for a in range(workers) for b in range(a + 1, workers + 1)]
     levels = flat_levels(workers, bandwidth)
-    return StageProblem(find_downsets(profile), runs, levels, lambda run: work / len(run), price, micro_batches)
+    return StageProblem(cuts, runs, levels, lambda run: work / len(run), price, micro_batches)
 
 
 def best_step(profile: NetProfile, seed: int, workers: int, bandwidth: float, micro_batches: int | None) -> float:
     """The least seconds of a step over all cuts of a chain, and all workers of each stage, the first of them or not."""
     count, found = len(profile.layers), inf
-    priced = cache(lambda layers, some: price_of(profile, seed, layers, some)[0])
+    priced = cache(partial(price_of, profile, seed))
     for bits in range(2 ** (count - 1)):
         bounds = [0, *(i + 1 for i in range(count - 1) if bits >> i & 1), count]
         for idle, *each in product(range(workers), *[range(1, workers + 1)] * (len(bounds) - 1)):
@@ -76,7 +77,9 @@ def test_no_pipeline_has_a_faster_step(seed: int, length: int, workers: int, mic
     assert found.bound == found.seconds
     assert [i for stage in found.stages for i in stage.layers] == list(range(length))
     assert all(a.workers.stop == b.workers.start for a, b in pairwise(found.stages))
-    assert all(stage.placements == f"{stage.layers} on {stage.workers}" for stage in found.stages)
+    assert all(
+        stage.seconds == price_of(chain_of(seed, length), seed, stage.layers, stage.workers) for stage in found.stages
+    )
 
 
 def test_without_time_there_is_a_pipeline_and_a_bound_below_it() -> None:
@@ -89,9 +92,9 @@ def test_without_time_there_is_a_pipeline_and_a_bound_below_it() -> None:
 def test_few_of_all_stages_are_priced() -> None:
     profile, asked = chain_of(5, 30), set[tuple[tuple[int, ...], int]]()
 
-    def price(layers: tuple[int, ...], workers: range) -> tuple[float, None]:
+    def price(layers: tuple[int, ...], workers: range) -> float:
         asked.add((layers, len(workers)))
-        return sum(profile.layers[i].work for i in layers) / len(workers) * 1.1, None
+        return sum(profile.layers[i].work for i in layers) / len(workers) * 1.1
 
     search_priced_stages(problem_of(profile, 8, 30.0, price, 8))
     assert len(asked) < 0.1 * 30 * 31 / 2 * 8
@@ -104,13 +107,11 @@ def test_bubbles_make_fewer_stages() -> None:
         tuple((i, i + 1) for i in range(7)),
     )
 
-    def price(layers: tuple[int, ...], workers: range) -> tuple[float, None]:
-        return 2.0 * len(layers) * (1 if len(workers) == 1 else 0.75), None
+    def price(layers: tuple[int, ...], workers: range) -> float:
+        return 2.0 * len(layers) * (1 if len(workers) == 1 else 0.75)
 
     stages = []
     for micro_batches in (1, 2, 64):
-        problem = problem_of(
-            profile, 2, 1.0, lambda layers, some: (len(layers) * 0.5 * (5 - len(some)), None), micro_batches
-        )
+        problem = problem_of(profile, 2, 1.0, price, micro_batches)
         stages.append(len(search_priced_stages(problem).stages))
     assert stages == [1, 1, 2] or stages == [1, 2, 2]
