@@ -53,7 +53,9 @@ def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float =
     It ends after ``limit`` seconds of the processor, with one pipeline at least. Numbers near to two for each worker
     are tried first: with fewer, stages wait for each other; with more, small pieces are computed.
     """
-    order = sorted((count for count in counts if count > 1), key=lambda m: abs(log2(m / (2 * len(priced.devices)))))
+    workers = len(priced.devices)
+    several = [count for count in counts if count > 1 and workers > 1]
+    order = sorted(several, key=lambda count: abs(log2(count / (2 * workers))))
     found: list[StagedPlan] = []
     ends = process_time() + limit
     for left, count in zip(range(len(order), 0, -1), order, strict=True):

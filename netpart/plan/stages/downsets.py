@@ -49,8 +49,10 @@ class Downsets:
         shares = np.minimum(self.work / max(self.work[-1], 1e-300) * count, count - 1).astype(int)
         best = (min(np.flatnonzero(shares == share), key=self.crossing.__getitem__) for share in np.unique(shares))
         kept = sorted({0, len(self) - 1, *map(int, best)})
-        figures = (each[kept] for each in (self.work, self.parameters, self.activation, self.crossing))
-        return Downsets(self.members[kept], *figures, all=False)
+        work, parameters, activation, crossing = (
+            each[kept] for each in (self.work, self.parameters, self.activation, self.crossing)
+        )
+        return Downsets(self.members[kept], work, parameters, activation, crossing, all=False)
 
 
 def find_downsets(profile: NetProfile, most: int = MOST_CUTS) -> Downsets:
