@@ -13,8 +13,8 @@ from netpart.plan.optimal.link_prices import LinkPrices
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import build_plan_space
 from netpart.plan.optimal.price_setting import PriceSetting
-from netpart.plan.optimal.search_plans import search_plans
-from netpart.plan.optimal.staged_plans import search_staged_plans
+from netpart.plan.optimal.search_plans import FoundPlan, search_plans
+from netpart.plan.optimal.staged_plans import StagedPlan, search_staged_plans
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.schemes.placing import Scheme
