@@ -61,11 +61,11 @@ def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float =
     for left, count in zip(range(len(order), 0, -1), order, strict=True):
         if not found or process_time() < ends:
             share = max(0.0, ends - process_time()) / left
-            found += _search_count(replace(priced, job=_with_count(priced.job, count)), count, share)
+            found += _search_count(replace(priced, job=with_count(priced.job, count)), count, share)
     return sorted(found, key=lambda plan: plan.seconds)
 
 
-def _with_count(job: JobProto, count: int) -> JobProto:
+def with_count(job: JobProto, count: int) -> JobProto:
     """A copy of ``job`` with ``count`` micro-batches."""
     copy = JobProto()
     copy.CopyFrom(job)
