@@ -16,6 +16,7 @@ import numpy as np
 from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import PlanSpace
+from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import Floats
 
 CLOSE = 0.01
@@ -41,11 +42,16 @@ class StageInsides:
 
     def _inside(self, run: range) -> _RunInsides:
         """The insides on workers like those of ``run``."""
-        devices = self.priced.devices.of(run)
-        key = devices.devices, devices.network.part(range(len(run)))
+        # The last four of two hosts of three are like the first four.
+        key = frozenset(_likeness(self.priced.devices.of(workers)) for workers in (run, run[::-1]))
         if key not in self._known:
-            self._known[key] = _RunInsides(replace(self.priced, devices=devices).space())
+            self._known[key] = _RunInsides(replace(self.priced, devices=self.priced.devices.of(run)).space())
         return self._known[key]
+
+
+def _likeness(devices: Devices) -> object:
+    """Equal for workers with equal prices."""
+    return devices.devices, devices.network.part(range(len(devices)))
 
 
 @dataclass

@@ -90,11 +90,9 @@ def _search_count(priced: PricedJob, count: int, limit: float) -> list[StagedPla
 def _stage_problem(insides: StageInsides, count: int) -> StageProblem:
     """The search for the stages of the net of ``insides``."""
     devices = insides.priced.devices
-    levels = device_levels(devices)
     cuts = find_downsets(profile_net(insides.net, insides.priced.setting().width), most=0).few(MOST_CUTS)
-    runs = [run for run in stage_runs(levels) if len(run) < len(devices)]
     expected = _ExpectedStages(insides, cuts, count)
-    return StageProblem(cuts, runs, levels, expected, insides.stage_seconds, count)
+    return StageProblem(cuts, stage_runs(len(devices)), device_levels(devices), expected, insides.stage_seconds, count)
 
 
 @dataclass(frozen=True)

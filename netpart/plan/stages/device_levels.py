@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 
 from netpart.plan.price.devices import Devices
@@ -40,20 +39,10 @@ def _level_members(devices: Devices, depth: int) -> tuple[list[int], float]:
     return members, min(devices.hosts[path[depth]].bandwidth for path in paths)
 
 
-def stage_runs(levels: LinkLevels) -> list[range]:
-    """The runs of workers that may compute a stage: neighbours in one host, or whole hosts that are neighbours in one
-    rack, and so on; a power of two of these, or all but as many."""
-    found: dict[range, None] = {}
-    for count, size in zip(levels.counts, levels.sizes, strict=False):
-        for first in range(0, levels.workers, count * size):
-            for a, b in _member_runs(count):
-                found[range(first + a * size, first + b * size)] = None
-    return list(found)
-
-
-def _member_runs(count: int) -> Iterator[tuple[int, int]]:
-    """The runs of some of ``count`` neighbours."""
-    powers = {1 << k for k in range(count.bit_length())}
-    for members in range(1, count + 1):
-        if {members, count - members} & powers or members == count:
-            yield from ((a, a + members) for a in range(count - members + 1))
+def stage_runs(workers: int) -> list[range]:
+    """The runs of ``workers`` workers that may compute a stage: as many as divide their number, or a power of two, from
+    a multiple of that on; or all but as many, the first or the last ones."""
+    counts = [n for n in range(1, workers) if workers % n == 0 or n & (n - 1) == 0]
+    some = [range(a, a + n) for n in counts for a in range(0, workers - n + 1, n)]
+    rest = [run for n in counts for run in (range(workers - n), range(n, workers))]
+    return list(dict.fromkeys([*some, *rest]))
