@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log2
+from math import inf, log2
 from time import process_time
 
 import numpy as np
@@ -35,6 +35,8 @@ MOST_CUTS = 32
 """Places at which a net may be cut into stages."""
 STAGE_SHARE = 0.5
 """The share of the time of a number of micro-batches after which its stages stay as they are."""
+COUNT_SHARE = 0.4
+"""The share of the time that is left for each number of micro-batches."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +49,31 @@ class StagedPlan:
     choices: Mapping[str, CutChoice]
 
 
-def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float = 10.0) -> list[StagedPlan]:
-    """The fastest pipeline for each number of micro-batches in ``counts``, the fastest first.
+NO_PLAN = StagedPlan(inf, 0, (), {})
+"""Stands for a pipeline that was not found."""
 
-    It ends after ``limit`` seconds of the processor, with one pipeline at least. Numbers near to two for each worker
-    are tried first: with fewer, stages wait for each other; with more, small pieces are computed.
+
+def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float = 10.0) -> list[StagedPlan]:
+    """The fastest pipeline for some of the numbers of micro-batches in ``counts``, the fastest first.
+
+    The first number is near to two for each worker. Smaller ones follow as long as they are faster, and larger ones if
+    the first smaller one was not. It ends after ``limit`` seconds of the processor, with one pipeline at least.
     """
-    workers = len(priced.devices)
-    several = [count for count in counts if count > 1 and workers > 1]
-    order = sorted(several, key=lambda count: abs(log2(count / (2 * workers))))
-    found: list[StagedPlan] = []
-    ends = process_time() + limit
-    for left, count in zip(range(len(order), 0, -1), order, strict=True):
-        if not found or process_time() < ends:
-            share = max(0.0, ends - process_time()) / left
-            found += _search_count(replace(priced, job=with_count(priced.job, count)), count, share)
-    return sorted(found, key=lambda plan: plan.seconds)
+    several = sorted(count for count in counts if count > 1 and len(priced.devices) > 1)
+    ends, found = process_time() + limit, dict[int, StagedPlan]()
+    while (count := _next_count(several, found, 2 * len(priced.devices))) and (process_time() < ends or not found):
+        share = COUNT_SHARE * max(0.0, ends - process_time())
+        found[count] = _search_count(replace(priced, job=with_count(priced.job, count)), count, share)
+    return sorted((plan for plan in found.values() if plan.choices), key=lambda plan: plan.seconds)
+
+
+def _next_count(counts: Sequence[int], found: Mapping[int, StagedPlan], first: int) -> int | None:
+    """The number of micro-batches to try next, one beside the best so far; None if there is none."""
+    if not found:
+        return min(counts, key=lambda count: abs(log2(count / first)), default=None)
+    best = counts.index(min(found, key=lambda count: found[count].seconds))
+    beside = (counts[i] for i in (best - 1, best + 1) if 0 <= i < len(counts))
+    return next((count for count in beside if count not in found), None)
 
 
 def with_count(job: JobProto, count: int) -> JobProto:
@@ -73,18 +84,18 @@ def with_count(job: JobProto, count: int) -> JobProto:
     return copy
 
 
-def _search_count(priced: PricedJob, count: int, limit: float) -> list[StagedPlan]:
-    """The best plan of ``priced``, which has ``count`` micro-batches; none if its devices have no room for stages."""
+def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
+    """The best plan of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices."""
     started = process_time()
     insides = StageInsides(replace(priced, passes=count))
     found = search_priced_stages(_stage_problem(insides, count), STAGE_SHARE * limit)
     if not found.stages:
-        return []
+        return NO_PLAN
     joint = replace(priced, groups=_stage_groups(insides, found), passes=len(found.stages) + count - 1)
     search = PlanSearch(joint, joint.space(), started + limit, lambda text: None)
     search.run()
-    stages = tuple(stage.workers for stage in found.stages)
-    return [StagedPlan(plan.seconds, count, stages, plan.choices) for plan in search.best_plans(1)]
+    best, stages = search.best_plans(1)[0], tuple(stage.workers for stage in found.stages)
+    return StagedPlan(best.seconds, count, stages, best.choices)
 
 
 def _stage_problem(insides: StageInsides, count: int) -> StageProblem:

@@ -71,8 +71,9 @@ class Portfolio:
         remembers = any(spec.running and not spec.read_only for node in net.nodes for spec in node.layer.params)
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
-        found = rates or work_rates(counted, task.profile)
-        self.task = replace(task, job=self.job, micro_batches=tuple(self.shares), rates=found)
+        self.task = replace(
+            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile)
+        )
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.again: dict[PlacementKey, Partition | None] = {}
         # Kept by workers, as planners share the results that a task caches.
