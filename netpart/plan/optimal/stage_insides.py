@@ -64,10 +64,11 @@ class _RunInsides:
     def node_seconds(self) -> Floats:
         """[n]: the seconds of each node in the best plan of the whole net, with the transfers of its outputs."""
         best = _explored(self.space).by_seconds()[0]
-        forward, backward, sums, updates = self.space.node_figures(best)
+        forward, backward, ending, sums, updates = self.space.node_figures(best)
+        hidden = (self.space.hiding * backward + ending).sum()
         # What backward does not hide of the sums is shared by the layers that have them.
-        left = max(0.0, 1 - backward.sum() / sums.sum()) if sums.any() else 0.0
-        return np.asarray(forward + backward + left * sums + updates)
+        left = max(0.0, 1 - hidden / sums.sum()) if sums.any() else 0.0
+        return np.asarray(forward + backward + ending + left * sums + updates)
 
     def best_seconds(self, nodes: frozenset[int]) -> float:
         """The seconds of the best plan of ``nodes`` alone."""
