@@ -143,8 +143,8 @@ class PlanSpace:
         return found
 
     def node_figures(self, assignment: Assignment) -> Array:
-        """[figure, node]: the ``PlanFigures`` of each node, with the transfers of its outputs; without the sums of gradients
-        of parameters that two share."""
+        """[figure, node]: the ``PlanFigures`` of each node, with the transfers of its outputs; without the sums of
+        parameters that two layers share."""
         found = np.zeros((5, len(self.layers.net.nodes)))
         for n in self.layers.placed_nodes():
             priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]

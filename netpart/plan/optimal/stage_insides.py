@@ -30,7 +30,7 @@ class StageInsides:
     def __init__(self, priced: PricedJob) -> None:
         self.priced, self.net = priced, priced.net()
         self.nodes = [node.index for node in self.net.nodes if not node.layer.is_input]
-        self._known: dict[object, _RunInsides] = {}
+        self.spaces: dict[object, _RunInsides] = {}
 
     def layer_seconds(self, run: range) -> Floats:
         """[i]: the seconds that are expected of each layer on the workers of ``run``."""
@@ -44,9 +44,9 @@ class StageInsides:
         """The insides on workers like those of ``run``."""
         # The last four of two hosts of three are like the first four.
         key = frozenset(_likeness(self.priced.devices.of(workers)) for workers in (run, run[::-1]))
-        if key not in self._known:
-            self._known[key] = _RunInsides(replace(self.priced, devices=self.priced.devices.of(run)).space())
-        return self._known[key]
+        if key not in self.spaces:
+            self.spaces[key] = _RunInsides(replace(self.priced, devices=self.priced.devices.of(run)).space())
+        return self.spaces[key]
 
 
 def _likeness(devices: Devices) -> object:

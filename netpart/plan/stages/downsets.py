@@ -46,9 +46,10 @@ class Downsets:
     def few(self, count: int) -> Downsets:
         """Of the cuts in each of ``count`` equal shares of the work the one with the fewest bytes across it; the first
         and the last cut too. For down-sets of which each contains those before it."""
-        shares = np.minimum(self.work / max(self.work[-1], 1e-300) * count, count - 1).astype(int)
-        best = (min(np.flatnonzero(shares == share), key=self.crossing.__getitem__) for share in np.unique(shares))
-        kept = sorted({0, len(self) - 1, *map(int, best)})
+        inner = np.arange(1, len(self) - 1)
+        shares = np.ceil(self.work[inner] / self.work[-1] * count) if self.work[-1] else inner * 0
+        best = (min(inner[shares == share], key=self.crossing.__getitem__) for share in np.unique(shares))
+        kept = [0, *sorted(map(int, best)), len(self) - 1]
         work, parameters, activation, crossing = (
             each[kept] for each in (self.work, self.parameters, self.activation, self.crossing)
         )
