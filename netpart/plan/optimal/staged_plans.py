@@ -56,8 +56,8 @@ NO_PLAN = StagedPlan(inf, 0, (), {})
 def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float = 10.0) -> list[StagedPlan]:
     """The fastest pipeline for some of the numbers of micro-batches in ``counts``, the fastest first.
 
-    The first number is near to two for each worker. Smaller ones follow as long as they are faster, and larger ones if
-    the first smaller one was not. It ends after ``limit`` seconds of the processor, with one pipeline at least.
+    The first number is near to two for each worker. Larger ones follow as long as they are faster, and smaller ones if
+    the first larger one was not. It ends after ``limit`` seconds of the processor, with one pipeline at least.
     """
     several = sorted(count for count in counts if count > 1 and len(priced.devices) > 1)
     ends, found = process_time() + limit, dict[int, StagedPlan]()
@@ -72,7 +72,7 @@ def _next_count(counts: Sequence[int], found: Mapping[int, StagedPlan], first: i
     if not found:
         return min(counts, key=lambda count: abs(log2(count / first)), default=None)
     best = counts.index(min(found, key=lambda count: found[count].seconds))
-    beside = (counts[i] for i in (best - 1, best + 1) if 0 <= i < len(counts))
+    beside = (counts[i] for i in (best + 1, best - 1) if 0 <= i < len(counts))
     return next((count for count in beside if count not in found), None)
 
 
