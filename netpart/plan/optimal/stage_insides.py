@@ -15,7 +15,7 @@ import numpy as np
 
 from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.plan_space import PlanSpace
+from netpart.plan.optimal.plan_space import PlanSpace, build_plan_space
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import Floats
 
@@ -45,7 +45,8 @@ class StageInsides:
         # The last four of two hosts of three are like the first four.
         key = frozenset(_likeness(self.priced.devices.of(workers)) for workers in (run, run[::-1]))
         if key not in self.spaces:
-            self.spaces[key] = _RunInsides(replace(self.priced, devices=self.priced.devices.of(run)).space())
+            setting = replace(self.priced, devices=self.priced.devices.of(run)).setting()
+            self.spaces[key] = _RunInsides(build_plan_space(self.net, setting))
         return self.spaces[key]
 
 
