@@ -26,9 +26,9 @@ from typing import Any
 from benchmarks.rows import RESULTS as FOLDER
 from benchmarks.rows import write_report
 from netpart.plan.price.net_profile import NetProfile, read_profile
-from netpart.plan.search.link_levels import LinkLevels, flat_levels
-from netpart.plan.search.pipeline_price import price_pipeline
-from netpart.plan.search.pipeline_stages import Pipeline, PipelineStage, search_pipeline
+from netpart.plan.stages.link_levels import LinkLevels, flat_levels
+from netpart.plan.stages.pipeline_price import price_pipeline
+from netpart.plan.stages.pipeline_stages import Pipeline, PipelineStage, search_pipeline
 
 NETS = {
     **dict.fromkeys(("alexnet", "vgg16", "resnet18", "resnet50", "resnet101", "squeezenet1_0"), "image_classification"),

@@ -10,8 +10,8 @@ from netpart.cli.check import workers_text
 
 if TYPE_CHECKING:
     from netpart.plan.price.net_profile import NetProfile
-    from netpart.plan.search.link_levels import LinkLevels
     from netpart.plan.search.pipelines import PipelineRow
+    from netpart.plan.stages.link_levels import LinkLevels
 
 PIPELINES = ("", "plan", "replicas", "workers", ">a mini-batch takes", ">speed-up", ">gap", ">moves", ">most memory")
 
@@ -52,7 +52,7 @@ def plan_profile(args: argparse.Namespace) -> int:
 def _named_levels(args: argparse.Namespace) -> LinkLevels | None:
     """The levels of --levels; None without the option. Raises ConfigError for another option that names workers."""
     from netpart.errors import ConfigError
-    from netpart.plan.search.link_levels import LinkLevels
+    from netpart.plan.stages.link_levels import LinkLevels
 
     if args.levels is None:
         return None

@@ -9,11 +9,11 @@ import pytest
 
 from benchmarks.pipedream import NESTED, NETS, RESULTS
 from netpart.plan.price.net_profile import read_profile
-from netpart.plan.search.link_levels import LinkLevels
-from netpart.plan.search.pipeline_price import price_pipeline
-from netpart.plan.search.pipeline_stages import search_pipeline
+from netpart.plan.stages.link_levels import LinkLevels
+from netpart.plan.stages.pipeline_price import price_pipeline
+from netpart.plan.stages.pipeline_stages import search_pipeline
 from tests.house.tree import ROOT
-from tests.plan.search.test_pipeline_stages import PROFILES
+from tests.plan.stages.test_pipeline_stages import PROFILES
 from tests.thorough import sampled
 
 ROWS: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]

@@ -13,12 +13,12 @@ from netpart.cli.proposals import shorten_plan_name
 from netpart.collectives.network import LinkCost
 from netpart.measure.other_load import OtherLoad
 from netpart.plan.price.net_profile import read_profile
-from netpart.plan.search.link_levels import LinkLevels
-from netpart.plan.search.pipeline_stages import search_pipeline
+from netpart.plan.stages.link_levels import LinkLevels
+from netpart.plan.stages.pipeline_stages import search_pipeline
 from netpart.plan.timings.host_figures import HostFigures, write_host_figures
 from netpart.proto.reader import read_job
 from tests.cli.conftest import Netpart
-from tests.plan.search.test_pipeline_stages import PROFILES
+from tests.plan.stages.test_pipeline_stages import PROFILES
 
 DEVICES = """cluster {
   device { name: "fast" flops: 1e6 }

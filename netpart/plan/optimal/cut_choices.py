@@ -99,6 +99,12 @@ def worker_meshes(devices: Devices) -> list[WorkerMesh]:
     return list(found)
 
 
+def group_meshes(devices: Devices, group: Sequence[int]) -> list[WorkerMesh]:
+    """``worker_meshes`` of the workers of a group, as if there were no others."""
+    meshes = worker_meshes(devices.of(group))
+    return [WorkerMesh(tuple(group[w] for w in mesh.workers), mesh.shares) for mesh in meshes]
+
+
 def _axis_shares(speeds: np.ndarray, axis: int) -> tuple[float, ...]:
     """The share of each part along one axis of a mesh: that of the speeds of its workers."""
     sums = speeds.sum(axis=tuple(a for a in range(speeds.ndim) if a != axis))

@@ -48,11 +48,11 @@ def _is_trained(layers: LayerTables, users: list[int]) -> bool:
 
 def _price_joint_sums(layers: LayerTables, parameter: Parameter, users: list[int]) -> JointSums:
     """The sums of ``parameter`` for all choices of its two users."""
-    links, width = layers.setting.links, layers.setting.width
+    links, width, passes = layers.setting.links, layers.setting.width, layers.setting.passes
 
     def price(cells: list[SummedCell]) -> tuple[float, float]:
         seconds = sum(price_bucket(links, cell.workers, cell.elements * width).seconds for cell in cells)
-        return seconds, sum(2 * (len(cell.workers) - 1) * cell.elements * width for cell in cells)
+        return seconds / passes, sum(2 * (len(cell.workers) - 1) * cell.elements * width for cell in cells)
 
     slots = [layers.net.nodes[n].params.index(parameter) for n in users]
     first, second = (parameter_uses(layers.arrays(n), k) for n, k in zip(users, slots, strict=True))

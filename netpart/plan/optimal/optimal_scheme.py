@@ -13,7 +13,8 @@ from netpart.plan.optimal.link_prices import LinkPrices
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import build_plan_space
 from netpart.plan.optimal.price_setting import PriceSetting
-from netpart.plan.optimal.search_plans import search_plans
+from netpart.plan.optimal.search_plans import FoundPlan, search_plans
+from netpart.plan.optimal.staged_plans import StagedPlan, search_staged_plans
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.schemes.placing import Scheme
@@ -51,8 +52,10 @@ def _search_scheme(job: bytes, workers: int, folder: Path | None) -> Scheme:
     """Do ``optimal_scheme_of_job``, once for each job: a verb may partition it several times."""
     proto = JobProto.FromString(job)
     own = devices_of_cluster(proto.cluster).first(workers) if proto.cluster.device else _host_devices(workers)
-    found = search_plans(PricedJob(proto, folder, own, {}), LIMIT)
-    return scheme_from_choices(found.best_plans(1)[0].choices)
+    priced = PricedJob(proto, folder, own, {})
+    found: list[FoundPlan | StagedPlan] = [*search_plans(priced, LIMIT).best_plans(1)]
+    found += search_staged_plans(priced, [proto.neuralnet.micro_batches], LIMIT)
+    return scheme_from_choices(min(found, key=lambda plan: plan.seconds).choices)
 
 
 @cache

@@ -32,14 +32,15 @@ class OutputTransfers:
 
 
 class OutputTables:
-    """The transfers of all outputs. ``proved``: no output has more than two readers that may be cut differently; with
-    more, what they need is counted once for each. ``versions`` counts by table how often it was corrected."""
+    """The transfers of outputs between the nodes of ``layers``. ``proved``: no output has more than two readers that
+    may be cut differently; with more, what they need is counted once for each. ``versions`` counts by table how often
+    it was corrected. Tables that are ``known`` are used, and made for both."""
 
-    def __init__(self, layers: LayerTables) -> None:
+    def __init__(self, layers: LayerTables, known: OutputTables | None = None) -> None:
         self.layers = layers
         self.proved = True
-        self.tables: dict[TableKey, TransferTable] = {}
-        self.versions: Counter[TableKey] = Counter()
+        self.tables: dict[TableKey, TransferTable] = known.tables if known else {}
+        self.versions: Counter[TableKey] = known.versions if known else Counter()
         self.transfers = [found for node in layers.placed_nodes() for found in self._node_transfers(node)]
 
     def table(self, found: OutputTransfers) -> TransferTable:
@@ -70,11 +71,10 @@ class OutputTables:
     def _slots(self, source: Source) -> dict[TableKey, ReaderSlot]:
         """Each reader of ``source`` that may need something else than the others."""
         found: dict[TableKey, ReaderSlot] = {}
-        for node in self.layers.net.nodes:
-            for k, read in enumerate(node.sources):
+        for n in self.layers.placed_nodes():
+            for k, read in enumerate(self.layers.net.nodes[n].sources):
                 if read == source:
-                    place = self.layers.leaders[node.index], self.layers.kinds[node.index], k
-                    found.setdefault(place, (node.index, k))
+                    found.setdefault((self.layers.leaders[n], self.layers.kinds[n], k), (n, k))
         return found
 
     def _output_transfers(self, n: int, output: int, slots: list[ReaderSlot]) -> OutputTransfers:

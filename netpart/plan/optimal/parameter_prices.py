@@ -38,8 +38,8 @@ def price_parameters(stages: Sequence[LayerStage], keys: Collection[str], settin
                         price = price_bucket(setting.links, workers, nbytes)
                         seconds, calls = seconds + price.seconds, calls + price.calls
                         sent += 2 * (len(workers) - 1) * nbytes
-    streaming = sum(device.streaming for device in setting.devices.devices)
-    return ParameterPrice(seconds, (moved + 6 * sent) / streaming, sent, calls)
+    streaming, passes = sum(device.streaming for device in setting.devices.devices), setting.passes
+    return ParameterPrice(seconds / passes, (moved + 6 * sent) / streaming / passes, sent, calls / passes)
 
 
 def price_bucket(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> SumPrice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from netpart.graph.build import build_net
@@ -14,7 +14,9 @@ from netpart.graph.partition import Partition, partition_job
 from netpart.graph.passes.update_sharding import sharding_threshold
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.cut_choices import CutChoice
+from netpart.plan.optimal.layer_tables import WorkerGroup
 from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.plan_space import PlanSpace, build_plan_space
 from netpart.plan.optimal.price_setting import PriceSetting
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
@@ -32,12 +34,20 @@ OutputKey = tuple[int, int]
 
 @dataclass(frozen=True)
 class PricedJob:
-    """A job to plan for ``devices``. ``rates`` as in ``predict_step``."""
+    """A job to plan for ``devices``. ``rates`` as in ``predict_step``; ``passes`` as in ``PriceSetting``. A layer is
+    computed by the workers that ``groups`` has for it, by any if it has none."""
 
     job: JobProto
     folder: Path | None
     devices: Devices
     rates: Mapping[str, float]
+    groups: Mapping[str, WorkerGroup] = field(default_factory=dict)
+    passes: int = 1
+
+    def space(self) -> PlanSpace:
+        """All plans for a micro-batch."""
+        net, everyone = self.net(), tuple(range(len(self.devices)))
+        return build_plan_space(net, self.setting(), [self.groups.get(node.name, everyone) for node in net.nodes])
 
     def net(self) -> Net:
         """The training net of a micro-batch."""
@@ -51,7 +61,7 @@ class PricedJob:
         return PriceSetting(
             self.devices, LinkPrices(self.devices, wanted), self.rates, float_size(self.job),
             len(build_updater(self.job.updater).states), sharding_threshold(self.job),
-            self.job.neuralnet.recompute, job_kernel_class(self.job),
+            self.job.neuralnet.recompute, job_kernel_class(self.job), self.passes,
         )  # fmt: skip
 
     def partition(self, choices: Mapping[str, CutChoice]) -> Partition:

@@ -9,12 +9,16 @@ layer and of its readers. B has the time for which sums keep workers from comput
 that learns: backward ends with them. For any weight w from 0 to 1 the step takes at least F + (1 - w) B + w S + U,
 which is a sum of tables too. So its minimum is a bound for all plans, and the largest of several such bounds the best
 of them.
+
+If a step has several passes, all seconds are those of one: S and U are shared by them, and of B only the last pass
+hides sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,12 +27,32 @@ from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, minimise_sum
 from netpart.plan.optimal.joint_sums import JointSums, are_sums_known, find_joint_sums
-from netpart.plan.optimal.layer_tables import LayerTables
+from netpart.plan.optimal.layer_tables import LayerTables, WorkerGroup
 from netpart.plan.optimal.output_tables import OutputTables, OutputTransfers
 from netpart.plan.optimal.price_setting import PriceSetting
 
 Assignment = dict[int, int]
 """The number of the choice of each variable."""
+
+
+class PlanFigures(NamedTuple):
+    """Seconds of a plan: passes ``forward`` and ``backward``, what sums of gradients add to the ``ending`` of backward,
+    all ``sums``, and ``updates``. If a step has several passes, the last three are their share in one of them."""
+
+    forward: float
+    backward: float
+    ending: float
+    sums: float
+    updates: float
+
+    @property
+    def visible(self) -> float:
+        """All but the sums that backward does not hide."""
+        return self.forward + self.backward + self.ending + self.updates
+
+    def hidden(self, hiding: float) -> float:
+        """The most of the sums that are hidden if the share ``hiding`` of backward can hide them."""
+        return hiding * self.backward + self.ending
 
 
 @dataclass(frozen=True)
@@ -39,9 +63,9 @@ class WeightedBound:
     assignment: Assignment
 
 
-def build_plan_space(net: Net, setting: PriceSetting) -> PlanSpace:
-    """The space of all plans of ``net``, with all tables made."""
-    layers = LayerTables(net, setting)
+def build_plan_space(net: Net, setting: PriceSetting, groups: Sequence[WorkerGroup] = ()) -> PlanSpace:
+    """The space of all plans of ``net`` with node n on workers of ``groups[n]``, with all tables made."""
+    layers = LayerTables(net, setting, groups)
     return PlanSpace(layers, OutputTables(layers), list(find_joint_sums(layers)))
 
 
@@ -58,6 +82,12 @@ class PlanSpace:
     def proved(self) -> bool:
         """True if a bound of this space holds for all plans of the net."""
         return self.outputs.proved and are_sums_known(self.layers)
+
+    def part(self, nodes: Container[int]) -> PlanSpace:
+        """The plans of some ``nodes`` alone, with what moves between them; tables are those of this space."""
+        layers = self.layers.part(nodes)
+        within = [found for found in self.joint_sums if set(found.scope) <= set(layers.variables)]
+        return PlanSpace(layers, OutputTables(layers, self.outputs), within, self._sums)
 
     def bound(
         self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None, only: Iterable[CostTable] = ()
@@ -80,8 +110,9 @@ class PlanSpace:
             key = (self.layers.kind_pair(n), weight, memory, n == self.layers.last)
             if key not in self._sums:
                 spent = memory * priced.memory.max(axis=1)
-                passes = priced.forward + (1 - weight) * (priced.backward + priced.ending(n == self.layers.last))
-                self._sums[key] = passes + weight * priced.sums + priced.updates + spent
+                passes = priced.forward + (1 - weight * self.hiding) * priced.backward
+                ending = (1 - weight) * priced.ending(n == self.layers.last) + weight * priced.sums
+                self._sums[key] = passes + ending + priced.updates + spent
             yield CostTable((self.layers.leaders[n],), self._sums[key])
 
     def _output_tables(self, weight: float) -> Iterator[CostTable]:
@@ -89,38 +120,45 @@ class PlanSpace:
             table = self.outputs.table(found)
             key = (found.key, self.outputs.versions[found.key], weight)
             if key not in self._sums:
-                self._sums[key] = table.forward + (1 - weight) * table.backward
+                self._sums[key] = table.forward + (1 - weight * self.hiding) * table.backward
             yield CostTable(found.scope, self._sums[key])
 
     def weighted_line(self, assignment: Assignment, memory: float = 0.0) -> tuple[float, float]:
         """The sum of tables of a plan with weight 0, and its growth with the weight."""
-        forward, backward, sums, updates = self.plan_figures(assignment)
+        figures = self.plan_figures(assignment)
         peak = sum(self._choice_memory(n, assignment).max() for n in self.layers.placed_nodes()) if memory else 0.0
-        return forward + backward + updates + memory * peak, sums - backward
+        return figures.visible + memory * peak, figures.sums - figures.hidden(self.hiding)
 
-    def plan_figures(self, assignment: Assignment) -> tuple[float, float, float, float]:
-        """F, B, S and U of a plan."""
-        passes = np.zeros(2)
-        sums = updates = 0.0
+    @property
+    def hiding(self) -> float:
+        """The share of the backward passes of a step that can hide sums of gradients: that of the last of them."""
+        return 1 / self.layers.setting.passes
+
+    def plan_figures(self, assignment: Assignment) -> PlanFigures:
+        """The seconds of a plan."""
+        found = PlanFigures(*map(float, self.node_figures(assignment).sum(axis=1)))
+        for joint in self.joint_sums:
+            seconds = float(joint.seconds[_choices_at(joint, assignment)])
+            found = found._replace(ending=found.ending + seconds * joint.last, sums=found.sums + seconds)
+        return found
+
+    def node_figures(self, assignment: Assignment) -> Array:
+        """[figure, node]: the ``PlanFigures`` of each node, with the transfers of its outputs; without the sums of
+        parameters that two layers share."""
+        found = np.zeros((5, len(self.layers.net.nodes)))
         for n in self.layers.placed_nodes():
             priced, c = self.layers.priced(n), assignment[self.layers.leaders[n]]
-            passes += priced.forward[c], priced.backward[c]
-            sums += priced.sums[c]
-            passes[1] += priced.ending(n == self.layers.last)[c]
-            updates += priced.updates[c]
-        for found in self.outputs.transfers:
-            table, at = self.outputs.table(found), _choices_at(found, assignment)
-            passes += table.forward[at], table.backward[at]
-        for joint in self.joint_sums:
-            seconds = joint.seconds[_choices_at(joint, assignment)]
-            sums += seconds
-            passes[1] += seconds * joint.last
-        return float(passes[0]), float(passes[1]), float(sums), float(updates)
+            ending = priced.ending(n == self.layers.last)[c]
+            found[:, n] = priced.forward[c], priced.backward[c], ending, priced.sums[c], priced.updates[c]
+        for transfers in self.outputs.transfers:
+            table, at = self.outputs.table(transfers), _choices_at(transfers, assignment)
+            found[:2, transfers.node] += table.forward[at], table.backward[at]
+        return found
 
     def additive_seconds(self, assignment: Assignment) -> float:
         """The step of a plan if all workers wait for each other after every layer."""
-        forward, backward, sums, updates = self.plan_figures(assignment)
-        return forward + max(backward, sums) + updates
+        figures = self.plan_figures(assignment)
+        return figures.visible + max(0.0, figures.sums - figures.hidden(self.hiding))
 
     def worker_memory(self, assignment: Assignment) -> Array:
         """Bytes of each worker if no layer reuses the space of another."""

@@ -13,7 +13,11 @@ from netpart.plan.price.devices import Devices
 @dataclass(frozen=True)
 class PriceSetting:
     """Devices and links, work per FLOP by layer, bytes of an element, arrays of the updater's state, the size in
-    elements from which updates are sharded, whether the net recomputes, the kernels that keep arrays for backward."""
+    elements from which updates are sharded, whether the net recomputes, the kernels that keep arrays for backward.
+
+    Sums of gradients and updates are priced by their share in one of the ``passes`` of a step: prices are then those of
+    one micro-batch, not of a step.
+    """
 
     devices: Devices
     links: LinkPrices
@@ -23,3 +27,4 @@ class PriceSetting:
     sharded_from: int
     recompute: bool
     kernels: type[Kernels]
+    passes: int = 1

@@ -16,7 +16,7 @@ from netpart.graph.partition import Partition
 from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
-from netpart.plan.optimal.plan_space import Assignment, PlanSpace, build_plan_space
+from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 from netpart.plan.price.predict import predict_memory
 
 MOST_WORKERS = 16
@@ -51,7 +51,7 @@ def search_plans(
     if workers > MOST_WORKERS:
         raise NetpartError(f"optimal: expected at most {MOST_WORKERS} workers, got {workers}; plan for fewer")
     ends = process_time() + limit
-    found = PlanSearch(priced, build_plan_space(priced.net(), priced.setting()), ends, report)
+    found = PlanSearch(priced, priced.space(), ends, report)
     found.run()
     return found
 

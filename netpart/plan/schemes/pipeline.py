@@ -1,7 +1,7 @@
 """PIPELINE: the layers in order, in stages of about equal work, each stage on its own workers.
 
 N workers make K stages of R = N / K replicas; the replicas of a stage cut its layers on the batch. Work is that of
-``layer_loads``, as for ``netpart.plan.search.pipeline_stages``. That module searches for the numbers of stages and
+``layer_loads``, as for ``netpart.plan.stages.pipeline_stages``. That module searches for the numbers of stages and
 replicas with the fastest slowest stage, and needs to know the devices. Here the job sets these numbers, and all workers
 count as equal.
 """

@@ -1,7 +1,6 @@
 """Search for the best cut."""
 
 __all__ = [
-    "link_levels",
     "pipelines",
     "planners",
     "portfolio",

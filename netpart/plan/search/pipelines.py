@@ -14,9 +14,9 @@ from math import inf
 from netpart.errors import MemoryRefused
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.link_levels import LinkLevels, flat_levels
-from netpart.plan.search.pipeline_stages import Pipeline, PipelineStage, data_parallel_seconds, search_pipeline
-from netpart.plan.search.stage_search import MemoryBudget
+from netpart.plan.stages.link_levels import LinkLevels, flat_levels
+from netpart.plan.stages.pipeline_stages import Pipeline, PipelineStage, data_parallel_seconds, search_pipeline
+from netpart.plan.stages.stage_search import MemoryBudget
 from netpart.units import bytes_text
 
 PipelineMaker = Callable[[NetProfile, LinkLevels, MemoryBudget], Pipeline]
@@ -148,7 +148,7 @@ def _stage_parameters(profile: NetProfile, stage: PipelineStage) -> float:
 
 
 def pipeline_memory(profile: NetProfile, pipeline: Pipeline, states: int = 1) -> tuple[float, ...]:
-    """Bytes of each worker that the pipeline uses, by the formula M of ``netpart.plan.search.pipeline_stages``."""
+    """Bytes of each worker that the pipeline uses, by the formula M of ``netpart.plan.stages.pipeline_stages``."""
     found: dict[int, float] = {}
     for k, stage in enumerate(pipeline.stages):
         workers = sum(later.replicas for later in pipeline.stages[k:])

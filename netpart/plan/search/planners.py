@@ -14,6 +14,7 @@ from netpart.families import PLANNERS, SCHEMES
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.search_plans import search_plans
+from netpart.plan.optimal.staged_plans import search_staged_plans
 from netpart.plan.schemes.data import data_parallel_by_speed
 from netpart.plan.schemes.hybrid import hybrid_scheme
 from netpart.plan.schemes.on_workers import restrict_scheme, scheme_from_workers
@@ -21,8 +22,9 @@ from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.blocks import group_layers
 from netpart.plan.search.knapsacks import Plan
 from netpart.plan.search.local_search import improve_plan
-from netpart.plan.search.pipeline_stages import best_pipeline
 from netpart.plan.search.task import PlanningTask
+from netpart.plan.stages.device_levels import device_levels
+from netpart.plan.stages.pipeline_stages import search_pipeline
 
 FEW_PLANS = 4
 """Plans of the search of which the fastest that fits is proposed."""
@@ -48,14 +50,16 @@ class PlannedLayout:
 
     ``pipelined``: it is a pipeline, which needs micro-batches to be busy. ``plan`` is the group of devices of each
     block, if the planner placed blocks. One of ``variants`` is used instead if it is predicted to be faster, or if only
-    it fits the devices. ``workers`` are the workers of the task that it was made for, ``group`` its group. ``proof`` is
-    the bound of a planner that has one.
+    it fits the devices. ``counts`` are the micro-batches of the scheme and of each variant, if the planner chose them.
+    ``workers`` are the workers of the task that it was made for, ``group`` its group. ``proof`` is the bound of a
+    planner that has one.
     """
 
     scheme: Scheme
     pipelined: bool = False
     plan: Plan | None = None
     variants: tuple[Scheme, ...] = ()
+    counts: tuple[int, ...] = ()
     workers: tuple[int, ...] = ()
     group: int = 1
     proof: PlanProof | None = None
@@ -108,15 +112,17 @@ def _most_variants(workers: int) -> int:
 
 
 def _plan_stages(task: PlanningTask, straight: bool = False) -> PlannedLayout:
-    """PipeDream's stages, with all devices as slow as the slowest; the fastest devices get the first stages."""
+    """PipeDream's stages, with all devices as slow as the slowest; without hosts, the fastest get the first stages."""
     slowest = min(task.devices.speeds)
     layers = tuple(
         replace(layer, forward=layer.forward / slowest, backward=layer.backward / slowest)
         for layer in task.profile.layers
     )
-    bandwidth = task.devices.between(range(len(task.devices))).bandwidth
-    found = best_pipeline(replace(task.profile, layers=layers), len(task.devices), bandwidth, straight=straight)
-    order = np.argsort(-np.asarray(task.devices.speeds), kind="stable").tolist()
+    levels = device_levels(task.devices)
+    found = search_pipeline(replace(task.profile, layers=layers), levels, straight=straight)
+    workers = list(range(len(task.devices)))
+    # Workers of one host are neighbours; without hosts any order will do.
+    order = workers if levels.hosts > 1 else sorted(workers, key=lambda worker: -task.devices.speeds[worker])
     of_layer = {
         layers[i].name: tuple(sorted(order[worker] for worker in stage.workers))
         for stage in found.stages
@@ -153,15 +159,31 @@ def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
 
 def _plan_optimal(task: PlanningTask) -> PlannedLayout:
     """OPTIMAL for the job of the task; variants are the next best plans."""
-    if task.job is None:
-        raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
-    found = search_plans(PricedJob(task.job.proto, task.job.folder, task.devices, task.rates), task.limit)
+    found = search_plans(_priced_job(task), task.limit)
     schemes = [scheme_from_choices(plan.choices) for plan in found.best_plans(FEW_PLANS)]
     proof = PlanProof(found.bound, found.gap, found.proved)
     return PlannedLayout(schemes[0], variants=tuple(schemes[1:]), proof=proof)
 
 
-ONE, DATA, OPTIMAL = "one worker", "data", "optimal"
+def _plan_optimal_stages(task: PlanningTask) -> PlannedLayout:
+    """The best pipeline of stages that are optimal inside; variants are those with other numbers of micro-batches."""
+    found = search_staged_plans(_priced_job(task), task.micro_batches, task.limit)[:FEW_PLANS]
+    if not found:
+        raise NetpartError("optimal stages: expected several micro-batches, got 1; give --micro-batches")
+    schemes = [scheme_from_choices(plan.choices) for plan in found]
+    counts = tuple(plan.micro_batches for plan in found)
+    return PlannedLayout(schemes[0], True, variants=tuple(schemes[1:]), counts=counts)
+
+
+def _priced_job(task: PlanningTask) -> PricedJob:
+    """The job of the task, on its devices; raises NetpartError if it has none."""
+    if task.job is None:
+        raise NetpartError("optimal: expected a job, got a profile alone; plan for a JOB")
+    return PricedJob(task.job.proto, task.job.folder, task.devices, task.rates)
+
+
+ONE, DATA, OPTIMAL, OPTIMAL_STAGES = "one worker", "data", "optimal", "optimal stages"
+STAGES, STRAIGHT_STAGES = "stages", "straight stages"
 ALLOCATORS: dict[str, Planner] = {
     f"{name} {objective}": partial(planner, objective)
     for objective in (PROFIT, MAKESPAN)
@@ -181,8 +203,9 @@ for _name, _planner in {
     "data then gather-scatter": partial(_plan_hybrid, "GATHER_SCATTER"),
     "data then column-row": partial(_plan_hybrid, "COLUMN_ROW"),
     OPTIMAL: _plan_optimal,
-    "stages": _plan_stages,
-    "straight stages": partial(_plan_stages, straight=True),
+    OPTIMAL_STAGES: _plan_optimal_stages,
+    STAGES: _plan_stages,
+    STRAIGHT_STAGES: partial(_plan_stages, straight=True),
     **ALLOCATORS,
 }.items():
     PLANNERS.add(_name)(_planner)

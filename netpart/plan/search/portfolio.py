@@ -23,7 +23,8 @@ from netpart.plan.price.part_prices import CountedPrices, PartPrices
 from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import recompute_least
 from netpart.plan.schemes.placing import Scheme
-from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, OPTIMAL, PlannedLayout, Planner
+from netpart.plan.search.adoption import adopt_faster_proposals
+from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, PlannedLayout, Planner
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -63,7 +64,6 @@ class Portfolio:
         self.prices = prices or CountedPrices(rates)
         net = build_net(job.proto, "train", job.folder)
         counted = profile_net(net, float_size(job.proto))
-        self.task = replace(task, job=self.job, rates=rates or work_rates(counted, task.profile))
         self.bound = task.profile.work / sum(task.devices.speeds)
         own = max(1, job.proto.neuralnet.micro_batches)
         # Batch norm normalises each micro-batch by itself, so another number of them would change the result of
@@ -71,6 +71,9 @@ class Portfolio:
         remembers = any(spec.running and not spec.read_only for node in net.nodes for spec in node.layer.params)
         several = [m for m in MICRO_BATCH_COUNTS if m <= min(net.rows, 4 * len(task.devices))]
         self.shares = [micro_batches] if micro_batches else [own] if remembers or own > 1 else several
+        self.task = replace(
+            task, job=self.job, micro_batches=tuple(self.shares), rates=rates or work_rates(counted, task.profile)
+        )
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.again: dict[PlacementKey, Partition | None] = {}
         # Kept by workers, as planners share the results that a task caches.
@@ -81,7 +84,7 @@ class Portfolio:
         if simulate:
             known = simulate_fastest([*found, *self.spares], simulate)
             found, self.spares = known[: len(found)], known[len(found) :]
-        self.proposals = merge_proposals(_adopt_faster(found, self.spares))
+        self.proposals = merge_proposals(adopt_faster_proposals(found, self.spares))
 
     @property
     def rows(self) -> list[ProposalRow]:
@@ -191,9 +194,7 @@ class Portfolio:
     def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest combination of variant and micro-batches that fits the devices, as it is or with recomputed
         layers."""
-        shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
-        ways = [(scheme, m) for scheme in (layout.scheme, *layout.variants) for m in shares]
-        tried = sorted((self.laid_out(name, *way) for way in ways), key=lambda p: p.row.seconds)
+        tried = sorted((self.laid_out(name, *way) for way in self.ways(layout)), key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
@@ -218,6 +219,14 @@ class Portfolio:
             return None
         job = replace(proposal.job, proto=found.job)
         return self.fitted(self.price_cut(proposal.row.name, job, lambda: found))
+
+    def ways(self, layout: PlannedLayout) -> list[tuple[Scheme, int]]:
+        """The combinations of variant and micro-batches that are tried."""
+        schemes = layout.scheme, *layout.variants
+        if layout.counts:
+            return list(zip(schemes, layout.counts, strict=True))
+        shares = self.shares if layout.pipelined else [max(1, self.job.proto.neuralnet.micro_batches)]
+        return list(product(schemes, shares))
 
     def laid_out(self, name: str, scheme: Scheme, micro_batches: int) -> Proposal:
         """Cut the job by ``scheme`` with this number of micro-batches."""
@@ -271,18 +280,6 @@ class Portfolio:
             value = problem.value(layout.plan)
             found[objective] = value, problem.gap(value, task.bound(objective))
         return found
-
-
-def _adopt_faster(proposals: list[Proposal], spares: Sequence[Proposal]) -> list[Proposal]:
-    """``proposals``, with the fastest of these and of ``spares`` as OPTIMAL where that one is slower, or does not
-    fit."""
-    able = [p for p in (*proposals, *spares) if not p.row.refused]
-    best = min(able, key=lambda p: p.row.seconds, default=None)
-    own = next(p for p in proposals if p.row.name == OPTIMAL)
-    if best is None or best is own:
-        return proposals
-    adopted = replace(best, row=replace(best.row, name=OPTIMAL, proof=own.row.proof))
-    return [adopted if p is own else p for p in proposals]
 
 
 def _clear_plan_fields(job: Job) -> Job:

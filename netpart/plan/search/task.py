@@ -28,9 +28,9 @@ class PlanningTask:
 
     ``count`` is the number of blocks (None: as the net has them). ``slack`` is how far a device's capacity exceeds its
     fair share (None: the least of SLACKS with a legal plan), ``limit`` the seconds that EXACT, and that GABRA, may take
-    for each objective, and OPTIMAL in all. Allocators place blocks on groups of ``group`` devices, which share the rows
-    of a block. ``job`` is what is planned, without cuts, and ``rates`` are as in ``predict_step``; allocators need
-    neither.
+    for each objective, and the two that are optimal in all. Allocators place blocks on groups of ``group`` devices,
+    which share the rows of a block. ``job`` is what is planned, without cuts, ``micro_batches`` are the numbers that
+    are tried for pipelines, and ``rates`` are as in ``predict_step``; allocators need none of these.
     """
 
     profile: NetProfile
@@ -41,6 +41,7 @@ class PlanningTask:
     limit: float = 5.0
     group: int = 1
     job: Job | None = None
+    micro_batches: tuple[int, ...] = (1,)
     rates: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property

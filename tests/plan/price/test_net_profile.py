@@ -10,8 +10,8 @@ from netpart.collectives.network import LinkCost
 from netpart.errors import ConfigError
 from netpart.plan.price.devices import Devices, DeviceSpec, equal_devices
 from netpart.plan.price.net_profile import read_profile
-from netpart.plan.search.downsets import find_downsets
 from netpart.plan.search.pipelines import plan_pipelines
+from netpart.plan.stages.downsets import find_downsets
 
 FIGURES = "forward_compute_time=1.5, backward_compute_time=2.5, activation_size=10.0, parameter_size=4.0"
 TEXT = f"""node1 -- Input0 -- {FIGURES}

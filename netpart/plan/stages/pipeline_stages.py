@@ -28,10 +28,10 @@ import numpy as np
 
 from netpart.errors import MemoryRefused
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.downsets import Downsets, find_downsets
-from netpart.plan.search.host_takes import EveryTake, RegularTake
-from netpart.plan.search.link_levels import LinkLevels, flat_levels
-from netpart.plan.search.stage_search import MemoryBudget, StageSearch
+from netpart.plan.stages.downsets import Downsets, find_downsets
+from netpart.plan.stages.host_takes import EveryTake, RegularTake
+from netpart.plan.stages.link_levels import LinkLevels, flat_levels
+from netpart.plan.stages.stage_search import MemoryBudget, StageSearch
 from netpart.units import bytes_text, plural_text
 
 MOST_PAIRS = 20_000

@@ -89,6 +89,17 @@ class LinkLevels:
             shares = shares.reshape(len(takes), -1, count).sum(axis=-1)
         return np.concatenate(found, axis=1)
 
+    def boundary_seconds(self, before: range, after: range) -> float:
+        """Seconds for each byte from the ``before`` workers, which are consecutive, to those ``after``."""
+        takes = np.array([self._take(workers) for workers in (before, after)])
+        one, other = self.port_seconds(takes)
+        return max(float(np.abs(one - other).max(initial=0)), *map(self.send_seconds, takes))
+
+    def _take(self, workers: range) -> list[int]:
+        """The number of ``workers`` in each host."""
+        each = self.counts[0]
+        return [len(range(max(workers.start, h * each), min(workers.stop, h * each + each))) for h in range(self.hosts)]
+
     def arranged_hosts(self, keys: Sequence[Any]) -> list[int]:
         """The hosts in an order that depends on their ``keys`` alone: hosts of a rack by key, then racks, ..."""
         groups = [[host] for host in range(len(keys))]

@@ -43,6 +43,18 @@ class Downsets:
         outside = self.members.astype(np.float32) @ (~self.members).astype(np.float32).T == 0
         return np.asarray(outside & ~outside.T)
 
+    def few(self, count: int) -> Downsets:
+        """Of the cuts in each of ``count`` equal shares of the work the one with the fewest bytes across it; the first
+        and the last cut too. For down-sets of which each contains those before it."""
+        inner = np.arange(1, len(self) - 1)
+        shares = np.ceil(self.work[inner] / self.work[-1] * count) if self.work[-1] else inner * 0
+        best = (min(inner[shares == share], key=self.crossing.__getitem__) for share in np.unique(shares))
+        kept = [0, *sorted(map(int, best)), len(self) - 1]
+        work, parameters, activation, crossing = (
+            each[kept] for each in (self.work, self.parameters, self.activation, self.crossing)
+        )
+        return Downsets(self.members[kept], work, parameters, activation, crossing, all=False)
+
 
 def find_downsets(profile: NetProfile, most: int = MOST_CUTS) -> Downsets:
     """Every down-set of ``profile``, from the empty one to all layers; for nets with more than ``most``, the prefixes

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netpart.plan.price.net_profile import Floats
-from netpart.plan.search.downsets import Downsets
-from netpart.plan.search.host_takes import Free, Takes
-from netpart.plan.search.link_levels import Counts, LinkLevels
+from netpart.plan.stages.downsets import Downsets
+from netpart.plan.stages.host_takes import Free, Takes
+from netpart.plan.stages.link_levels import Counts, LinkLevels
 
 KEPT_PRICES = 64
 """Prices of all stages of a number of replicas that are kept for further use."""

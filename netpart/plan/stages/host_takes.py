@@ -13,7 +13,7 @@ from math import comb
 
 import numpy as np
 
-from netpart.plan.search.link_levels import Counts, LinkLevels
+from netpart.plan.stages.link_levels import Counts, LinkLevels
 
 Free = tuple[int, ...]
 """Free workers of each host."""

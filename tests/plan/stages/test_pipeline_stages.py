@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from netpart.errors import ConfigError, MemoryRefused
 from netpart.plan.price.net_profile import LayerProfile, NetProfile, read_profile
-from netpart.plan.search.link_levels import LinkLevels, flat_levels
-from netpart.plan.search.pipeline_price import price_pipeline
-from netpart.plan.search.pipeline_stages import (
+from netpart.plan.search.pipelines import pipeline_memory
+from netpart.plan.stages.link_levels import LinkLevels, flat_levels
+from netpart.plan.stages.pipeline_price import price_pipeline
+from netpart.plan.stages.pipeline_stages import (
     Pipeline,
     PipelineStage,
     best_pipeline,
     data_parallel_seconds,
     search_pipeline,
 )
-from netpart.plan.search.pipelines import pipeline_memory
-from netpart.plan.search.stage_search import MemoryBudget
+from netpart.plan.stages.stage_search import MemoryBudget
 from tests.thorough import example_count, sampled
 
 PROFILES = Path(__file__).parents[2] / "data" / "pipedream"

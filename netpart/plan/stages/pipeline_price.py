@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from netpart.plan.price.net_profile import NetProfile
-from netpart.plan.search.link_levels import LinkLevels
-from netpart.plan.search.pipeline_stages import Pipeline, PipelineStage
+from netpart.plan.stages.link_levels import LinkLevels
+from netpart.plan.stages.pipeline_stages import Pipeline, PipelineStage
 
 
 def price_pipeline(profile: NetProfile, pipeline: Pipeline, levels: LinkLevels) -> float:

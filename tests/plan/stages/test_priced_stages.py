@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import pairwise, product
+from functools import cache, partial
+from itertools import accumulate, pairwise, product
 from math import inf
 
 import numpy as np
@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netpart.plan.price.net_profile import LayerProfile, NetProfile
-from netpart.plan.search.priced_stages import PricedPipeline, search_priced_stages
+from netpart.plan.stages.downsets import find_downsets
+from netpart.plan.stages.link_levels import flat_levels
+from netpart.plan.stages.priced_stages import PricedPipeline, StagePrice, StageProblem, search_priced_stages
 from tests.thorough import example_count
 
 
@@ -22,23 +24,35 @@ def chain_of(seed: int, length: int) -> NetProfile:
     return NetProfile(layers, tuple((i, i + 1) for i in range(length - 1)))
 
 
-def price_of(profile: NetProfile, seed: int, layers: tuple[int, ...], workers: int) -> tuple[float, str]:
+def price_of(profile: NetProfile, seed: int, layers: tuple[int, ...], workers: range) -> float:
     """Evenly divided work and something more, which depends on the layers and on the workers."""
-    more = np.random.default_rng((seed, workers, *layers)).uniform(0, 2)
+    more = np.random.default_rng((seed, workers.start, workers.stop, *layers)).uniform(0, 2)
     work = sum(profile.layers[i].work for i in layers)
-    return work / workers * (1 + more), f"{layers} on {workers}"
+    return work / len(workers) * (1 + more)
+
+
+def problem_of(
+    profile: NetProfile, workers: int, bandwidth: float, price: StagePrice, micro_batches: int | None
+) -> StageProblem:
+    """Any consecutive workers for a stage, of which evenly divided work is expected."""
+    cuts = find_downsets(profile)
+    work = np.where(cuts.nested(), cuts.work[None, :] - cuts.work[:, None], inf)
+    runs = [range(a, b) for a in range(workers) for b in range(a + 1, workers + 1)]
+    levels = flat_levels(workers, bandwidth)
+    return StageProblem(cuts, runs, levels, lambda run: work / len(run), price, micro_batches)
 
 
 def best_step(profile: NetProfile, seed: int, workers: int, bandwidth: float, micro_batches: int | None) -> float:
-    """The least seconds of a step over all cuts of a chain, and all workers of each stage."""
+    """The least seconds of a step over all cuts of a chain, and all workers of each stage, the first of them or not."""
     count, found = len(profile.layers), inf
-    priced = cache(lambda layers, some: price_of(profile, seed, layers, some)[0])
+    priced = cache(partial(price_of, profile, seed))
     for bits in range(2 ** (count - 1)):
         bounds = [0, *(i + 1 for i in range(count - 1) if bits >> i & 1), count]
-        for each in product(range(1, workers + 1), repeat=len(bounds) - 1):
-            if sum(each) > workers:
+        for idle, *each in product(range(workers), *[range(1, workers + 1)] * (len(bounds) - 1)):
+            if idle + sum(each) > workers:
                 continue
-            times = [priced(tuple(range(a, b)), r) for (a, b), r in zip(pairwise(bounds), each, strict=True)]
+            runs = [range(a, b) for a, b in pairwise(accumulate(each, initial=idle))]
+            times = [priced(tuple(range(a, b)), run) for (a, b), run in zip(pairwise(bounds), runs, strict=True)]
             links = zip(bounds[1:], pairwise(each), strict=False)
             times += [2 * profile.layers[b - 1].activation / (bandwidth * min(pair)) for b, pair in links]
             rest = 0 if micro_batches is None else sum(times) + (micro_batches - 2) * max(times)
@@ -48,9 +62,8 @@ def best_step(profile: NetProfile, seed: int, workers: int, bandwidth: float, mi
 
 def solved(seed: int, length: int, workers: int, micro_batches: int | None, limit: float = inf) -> PricedPipeline:
     profile = chain_of(seed, length)
-    return search_priced_stages(
-        profile, workers, 3.0, lambda layers, some: price_of(profile, seed, layers, some), micro_batches, limit
-    )
+    price = partial(price_of, profile, seed)
+    return search_priced_stages(problem_of(profile, workers, 3.0, price, micro_batches), limit)
 
 
 @settings(max_examples=example_count(60))
@@ -63,8 +76,10 @@ def test_no_pipeline_has_a_faster_step(seed: int, length: int, workers: int, mic
     assert found.seconds == pytest.approx(best_step(chain_of(seed, length), seed, workers, 3.0, micro_batches))
     assert found.bound == found.seconds
     assert [i for stage in found.stages for i in stage.layers] == list(range(length))
-    assert sum(stage.workers for stage in found.stages) <= workers
-    assert all(stage.placements == f"{stage.layers} on {stage.workers}" for stage in found.stages)
+    assert all(a.workers.stop == b.workers.start for a, b in pairwise(found.stages))
+    assert all(
+        stage.seconds == price_of(chain_of(seed, length), seed, stage.layers, stage.workers) for stage in found.stages
+    )
 
 
 def test_without_time_there_is_a_pipeline_and_a_bound_below_it() -> None:
@@ -77,11 +92,11 @@ def test_without_time_there_is_a_pipeline_and_a_bound_below_it() -> None:
 def test_few_of_all_stages_are_priced() -> None:
     profile, asked = chain_of(5, 30), set[tuple[tuple[int, ...], int]]()
 
-    def price(layers: tuple[int, ...], workers: int) -> tuple[float, None]:
-        asked.add((layers, workers))
-        return sum(profile.layers[i].work for i in layers) / workers * 1.1, None
+    def price(layers: tuple[int, ...], workers: range) -> float:
+        asked.add((layers, len(workers)))
+        return sum(profile.layers[i].work for i in layers) / len(workers) * 1.1
 
-    search_priced_stages(profile, 8, 30.0, price, 8)
+    search_priced_stages(problem_of(profile, 8, 30.0, price, 8))
     assert len(asked) < 0.1 * 30 * 31 / 2 * 8
 
 
@@ -91,10 +106,12 @@ def test_bubbles_make_fewer_stages() -> None:
         tuple(LayerProfile(f"l{i}", "Linear", 1.0, 1.0, 0.01, 0.0) for i in range(8)),
         tuple((i, i + 1) for i in range(7)),
     )
+
+    def price(layers: tuple[int, ...], workers: range) -> float:
+        return 2.0 * len(layers) * (1 if len(workers) == 1 else 0.75)
+
     stages = []
     for micro_batches in (1, 2, 64):
-        found = search_priced_stages(
-            profile, 2, 1.0, lambda layers, some: (2.0 * len(layers) * (1 if some == 1 else 0.75), None), micro_batches
-        )
-        stages.append(len(found.stages))
+        problem = problem_of(profile, 2, 1.0, price, micro_batches)
+        stages.append(len(search_priced_stages(problem).stages))
     assert stages == [1, 1, 2] or stages == [1, 2, 2]
