@@ -74,7 +74,7 @@ def _other_word(token: Token, draw: Random) -> str:
     text = token.text
     if text[0] == '"' and "'" not in text and "\\" not in text and draw.random() < 0.4:
         return f"'{text[1:-1]}'"
-    if text[0] == '"' and "\\" not in text and len(text) > 4 and draw.random() < 0.2:
+    if text[0] == '"' and not {"\\", "_"} & set(text) and len(text) > 4 and draw.random() < 0.2:
         return f'{text[:3]}" {text[0]}{text[3:]}'
     return text
 
