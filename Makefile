@@ -40,7 +40,7 @@ $(1) $(SHOWN) -m '$(2)alone' || failed=$$?; exit $$failed
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo layers-page language-page speed-page gpu-page bench-partition bench-scale bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
+.PHONY: test-slurm bench-sealing bench-simulator help env demo test test-thorough test-peers dist constraints check laws fuzz lint fix cover test-gpu sanitize-gpu sanitize-emulated proto make-zoo draw-zoo editors layers-page language-page speed-page gpu-page bench-partition bench-scale bench-gpu bench-gpu-bridges bench-schemes bench-bridges \
 	bench-planners bench-pipeline bench-cpu bench-workers bench-start bench-ray bench-hybrid resattnet-page clean
 
 help: ## list these commands
@@ -141,6 +141,9 @@ make-zoo: env ## regenerate the published nets of graphs/** from the builders in
 
 draw-zoo: env ## draw graphs/**: the drawings of pages to docs/images, all others to out/zoo
 	$(BIN)/python -m tools.draw_zoo
+
+editors: env ## regenerate the grammars of editors/ from the fields of the language
+	$(BIN)/python -m tools.gen_editors
 
 layers-page: env ## regenerate docs/layers.md and its drawings
 	$(BIN)/python -m tools.gen_layers_page

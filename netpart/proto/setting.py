@@ -22,14 +22,14 @@ def setting_text(path: str, value: Setting) -> str:
     if value is None:
         return f"{path}="
     if isinstance(value, Sequence) and not isinstance(value, str):
-        texts = [_scalar_text(path, each) for each in value]
+        texts = [_element_text(path, each) for each in value]
         if broken := next((text for text in texts if "," in text), None):
             raise ConfigError(path, "elements without commas", repr(broken), f"set {path}[0], {path}[1] and so on")
         return f"{path}={','.join(texts)}"
-    return f"{path}={_scalar_text(path, value)}"
+    return f"{path}={_element_text(path, value)}"
 
 
-def _scalar_text(path: str, value: object) -> str:
+def _element_text(path: str, value: object) -> str:
     """One value. Numbers may be NumPy's."""
     if isinstance(value, bool):
         return str(value).lower()

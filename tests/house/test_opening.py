@@ -16,7 +16,7 @@ MODES = ("r", "rb", "r+b", "w", "wb", "a", "xb")
 OWN = {
     "files": "the rule itself",
     "cli/zoo": "its own folders, and a file that was opened by the rule before",
-    "proto/fields": "its own folders",
+    "proto/declarations": "its own folders",
     "kernels/cuda/choice_cache": "what it wrote itself",
     "kernels/cuda/device": "its own sources",
     "worker/memory_limit": "the kernel's files",

@@ -20,7 +20,7 @@ from tools.throwaway import environment
 from tools.throwaway import pip as pip_of_the_index
 
 SHARED = ("proto", "graphs", "workers")
-BESIDES = (".ci", "docs", "tests", "benchmarks", "tools")
+BESIDES = (".ci", "docs", "editors", "tests", "benchmarks", "tools")
 FILES = (
     "setup.cfg", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md", "Makefile", "CHANGELOG.md", "CONTRIBUTING.md",
     "constraints.txt",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, cast
@@ -53,13 +54,19 @@ def _random_value(field: FieldDescriptor, draw: Random) -> Any:
     return draw.randint(0, 2**31 - 1)
 
 
-def scattered_text(job: JobProto, draw: Random) -> str:
-    """A text of ``job``, with other words between its words."""
+def random_text(job: JobProto, draw: Random) -> str:
+    """A text of ``job`` that somebody who likes no order would write."""
     written = text_format.MessageToString(
         job, use_short_repeated_primitives=draw.random() < 0.5, as_utf8=draw.random() < 0.5
     )
-    words = [_other_word(token, draw) for token in tokenize_text(written)]
-    return "".join(_with_separators(_paired(words, draw), draw))
+    return scattered_text(written, draw)
+
+
+def scattered_text(written: str, draw: Random) -> str:
+    """``written`` with other breaks, blanks and separators between its words, and with other comments."""
+    named = re.sub(r"\$\{(\w+)\}", r"holdS_\1_E", written)
+    words = [_other_word(token, draw) for token in tokenize_text(named)]
+    return re.sub(r"holdS_(\w+?)_E", r"${\1}", "".join(_with_separators(_paired(words, draw), draw)))
 
 
 def _other_word(token: Token, draw: Random) -> str:
@@ -67,7 +74,7 @@ def _other_word(token: Token, draw: Random) -> str:
     text = token.text
     if text[0] == '"' and "'" not in text and "\\" not in text and draw.random() < 0.4:
         return f"'{text[1:-1]}'"
-    if text[0] == '"' and "\\" not in text and len(text) > 4 and draw.random() < 0.2:
+    if text[0] == '"' and not {"\\", "_"} & set(text) and len(text) > 4 and draw.random() < 0.2:
         return f'{text[:3]}" {text[0]}{text[3:]}'
     return text
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from random import Random
 
 import pytest
 from google.protobuf import text_format
 
+from netpart.errors import ConfigError
+from netpart.proto.blocks.source import read_source
+from netpart.proto.job_files import jobs_below
+from netpart.proto.job_formatting import format_job
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.layout.format_text import WIDTH, format_text
+from netpart.resources import zoo_folder
+from tests.fuzz.job_texts import JOBS
+from tests.fuzz.mutate import reworded
 from tests.house.tree import ROOT
-from tests.proto.layout.scattered import comments_of, random_job, scattered_text
+from tests.proto.layout.scattered import comments_of, random_job, random_text, scattered_text
 from tests.thorough import sampled
 
 GROUP = 100
@@ -105,12 +113,23 @@ def test_small_texts(text: str) -> None:
     assert "\r" not in laid
 
 
+@pytest.mark.parametrize("path", sampled(jobs_below(zoo_folder()), 8), ids=lambda path: path.stem)
+def test_blocks_and_placeholders_of_the_zoo_stay(path: Path) -> None:
+    written = path.read_text(encoding="utf-8")
+    text = scattered_text(written, Random(path.stem))
+    laid = format_text(text)
+    source, again = read_source(written, "zoo", None), read_source(laid, "zoo", None)
+    assert (again.proto, again.unquoted) == (source.proto, source.unquoted)
+    assert comments_of(laid) == comments_of(text)
+    assert format_text(laid) == laid
+
+
 @pytest.mark.parametrize("group", sampled(range(100), 50))
 def test_any_text_is_the_same_job_with_all_comments_and_stable(group: int) -> None:
     for seed in range(group * GROUP, (group + 1) * GROUP):
         draw = Random(seed)
         job = random_job(draw)
-        text = scattered_text(job, draw)
+        text = random_text(job, draw)
         laid = format_text(text)
         found = JobProto()
         text_format.Parse(laid, found)
@@ -118,3 +137,17 @@ def test_any_text_is_the_same_job_with_all_comments_and_stable(group: int) -> No
         assert comments_of(laid) == comments_of(text), seed
         assert format_text(laid) == laid, seed
         assert "\n\n\n" not in laid, seed
+
+
+@pytest.mark.parametrize("group", sampled(range(100), 50))
+def test_a_text_with_mistakes_is_refused_or_formatted(group: int) -> None:
+    texts = [*JOBS.values(), (zoo_folder() / "gpt" / "gpt2-small.conf").read_text(encoding="utf-8")]
+    for seed in range(group * GROUP // 2, (group + 1) * GROUP // 2):
+        draw = Random(seed)
+        text = reworded(draw.choice(texts), draw)
+        try:
+            laid = format_job(text.encode(), "job").formatted.decode()
+        except ConfigError:
+            continue
+        assert format_text(laid) == laid, seed
+        assert read_source(laid, "job", None).proto == read_source(text, "job", None).proto, seed
