@@ -63,7 +63,8 @@ def test_a_fault_of_an_included_block_is_at_its_place(tmp_path: Path) -> None:
         ('include: "."', "", "job.conf:1:13: "),
         ('include: "other.conf"' + BLOCK % ("a", ""), BLOCK % ("a", ""), "job.conf:1:34: neuralnet.block[0]: expected "
          "blocks of different names, got 'a', which is also defined at other.conf:1:13"),
-        ('include: "other.conf"', 'block { nam: "a" }', "other.conf:1:21: neuralnet.block: expected a field of LayerBlockProto"),
+        ('include: "other.conf"', 'block { nam: "a" }',
+         "other.conf:1:21: neuralnet.block: expected a field of LayerBlockProto"),
         ('include: "other.conf"', "block { }", "other.conf:1:13: neuralnet.block[0]: expected a block with a name"),
         ('include: "other.conf"', 'let { name: "a" }', "other.conf:1:13: neuralnet.let[0]: expected a value, got none"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import text_format
 
 from netpart.errors import ConfigError
-from netpart.proto.blocks.source import read_source
+from netpart.proto.blocks.source import read_job_source
 from netpart.proto.job_files import jobs_below
 from netpart.proto.job_formatting import format_job
 from netpart.proto.job_pb2 import JobProto
@@ -118,7 +118,7 @@ def test_blocks_and_placeholders_of_the_zoo_stay(path: Path) -> None:
     written = path.read_text(encoding="utf-8")
     text = scattered_text(written, Random(path.stem))
     laid = format_text(text)
-    source, again = read_source(written, "zoo", None), read_source(laid, "zoo", None)
+    source, again = read_job_source(written, "zoo", None), read_job_source(laid, "zoo", None)
     assert (again.proto, again.unquoted) == (source.proto, source.unquoted)
     assert comments_of(laid) == comments_of(text)
     assert format_text(laid) == laid
@@ -150,4 +150,4 @@ def test_a_text_with_mistakes_is_refused_or_formatted(group: int) -> None:
         except ConfigError:
             continue
         assert format_text(laid) == laid, seed
-        assert read_source(laid, "job", None).proto == read_source(text, "job", None).proto, seed
+        assert read_job_source(laid, "job", None).proto == read_job_source(text, "job", None).proto, seed
