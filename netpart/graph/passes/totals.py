@@ -152,11 +152,11 @@ def insert_totals(net: Net, summed: Sequence[int]) -> Net:
         nodes.append(replace(node, index=len(nodes), sources=sources, params=tuple(owned[p] for p in node.params)))
         if node.index in summed:
             read[node.index] = len(nodes)
-            nodes.append(_total_node(net, nodes[-1]))
+            nodes.append(build_total_node(net, nodes[-1]))
     return replace(net, nodes=nodes, totals=tuple(summed))
 
 
-def _total_node(net: Net, node: Node) -> Node:
+def build_total_node(net: Net, node: Node) -> Node:
     """The total of ``node``, as the next node."""
     name = f"total-{node.name}"
     while name in net.by_name:

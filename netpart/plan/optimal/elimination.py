@@ -63,7 +63,7 @@ def minimise_sum(
     gone: list[_Eliminated] = []
     left = set(sizes)
     while left:
-        variable = _cheapest_variable(pool, left, sizes)
+        variable = cheapest_variable(pool, left, sizes)
         of = [table for table in pool if variable in table.scope]
         pool = [table for table in pool if variable not in table.scope]
         made, step = _eliminate(variable, of, sizes, memo)
@@ -73,7 +73,7 @@ def minimise_sum(
     return float(sum(table.costs for table in pool)), _assign_back(gone)
 
 
-def _cheapest_variable(pool: Sequence[CostTable], left: set[int], sizes: Mapping[int, int]) -> int:
+def cheapest_variable(pool: Sequence[CostTable], left: set[int], sizes: Mapping[int, int]) -> int:
     """The variable whose elimination makes the smallest table; the lowest of several."""
     near: dict[int, set[int]] = {v: set() for v in left}
     for table in pool:
@@ -110,6 +110,20 @@ def _aligned(table: CostTable, place: Mapping[int, int]) -> Array:
     for i, extent in zip(order, moved.shape, strict=True):
         shape[place[table.scope[i]]] = extent
     return moved.reshape(shape)
+
+
+def sum_tables(tables: Sequence[CostTable], scope: Sequence[int], sizes: Mapping[int, int]) -> Array:
+    """The sum of ``tables`` with an axis for each variable in ``scope``."""
+    place = {v: i for i, v in enumerate(scope)}
+    total = np.zeros([sizes[v] for v in scope])
+    for table in tables:
+        total += _aligned(table, place)
+    return total
+
+
+def eliminate_variable(variable: int, tables: Sequence[CostTable], sizes: Mapping[int, int]) -> CostTable:
+    """The table that is left of ``tables``, over the neighbours of ``variable``."""
+    return _eliminate(variable, tables, sizes, EliminationMemo())[0]
 
 
 def _least_sums(arrays: Sequence[Array], extents: tuple[int, ...]) -> tuple[Array, Array]:

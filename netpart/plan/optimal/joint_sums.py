@@ -9,7 +9,7 @@ from netpart.graph.net import Parameter
 from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.elimination import Scope
 from netpart.plan.optimal.layer_tables import LayerTables
-from netpart.plan.optimal.parameter_prices import price_bucket
+from netpart.plan.optimal.parameter_prices import price_buckets
 from netpart.plan.optimal.shared_sums import SummedCell, joint_table, parameter_uses
 
 
@@ -51,7 +51,7 @@ def _price_joint_sums(layers: LayerTables, parameter: Parameter, users: list[int
     links, width, passes = layers.setting.links, layers.setting.width, layers.setting.passes
 
     def price(cells: list[SummedCell]) -> tuple[float, float]:
-        seconds = sum(price_bucket(links, cell.workers, cell.elements * width).seconds for cell in cells)
+        seconds = price_buckets(links, [(cell.workers, cell.elements * width) for cell in cells]).seconds
         return seconds / passes, sum(2 * (len(cell.workers) - 1) * cell.elements * width for cell in cells)
 
     slots = [layers.net.nodes[n].params.index(parameter) for n in users]

@@ -11,11 +11,12 @@ import numpy as np
 from netpart.graph.net import Net, Parameter
 from netpart.layers.part import Cost
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
+from netpart.plan.optimal.inner_exchanges import inner_exchanges
 from netpart.plan.optimal.layer_memory import layer_memory
 from netpart.plan.optimal.layer_stages import LayerStage, choice_stages
 from netpart.plan.optimal.parameter_prices import ParameterPrice, price_parameters
 from netpart.plan.optimal.price_setting import PriceSetting
-from netpart.spec import Region, size
+from netpart.spec import Region
 
 NOTHING = ParameterPrice(0.0, 0.0, 0.0, 0.0)
 """The price of parameters that do not learn."""
@@ -48,7 +49,7 @@ def price_layer(
     """The prices of all choices of the layer of ``arrays``, a node of ``net``; without the sums of gradients of
     ``shared`` parameters."""
     pricer = _LayerPricer(net, arrays, setting, shared)
-    columns = zip(*(pricer.price_choice(c) for c in range(len(arrays.choices))), strict=True)
+    columns = zip(*(pricer.price_choice(c) for c in range(len(arrays.placements))), strict=True)
     return PricedLayer(*(np.asarray(column) for column in columns))
 
 
@@ -57,7 +58,7 @@ class _LayerPricer:
 
     def __init__(self, net: Net, arrays: ChoiceArrays, setting: PriceSetting, shared: Container[Parameter]) -> None:
         node = arrays.node
-        self.arrays, self.setting, self.node = arrays, setting, node
+        self.net, self.arrays, self.setting = net, arrays, setting
         self.trained = net.trained[node.index]
         self.wanted = [net.carries_gradient(node, k) for k in range(len(node.sources))]
         self.owned = {p.spec.key for p in node.params if p not in shared}
@@ -69,12 +70,12 @@ class _LayerPricer:
         """Forward, backward, sums, calls of the sums, updates, bytes sent, memory of each worker."""
         stages = list(choice_stages(self.arrays, c))
         forward, backward = self.busiest_seconds(stages)
-        inside, returned, crossed = self.exchanges(c, stages)
+        inside = inner_exchanges(self.net, self.arrays, c, self.setting.pricer)
         of = price_parameters(stages, self.owned, self.setting) if self.trained else NOTHING
         memory = layer_memory(stages, self.trained, self.arrays.workers, self.setting)
         again = forward if self.setting.recompute and self.trained else 0.0
-        back = backward + again + returned
-        return forward + inside, back, of.sums, of.calls, of.updates, of.sent + crossed, memory
+        forward, backward = forward + inside.forward, backward + again + inside.backward
+        return forward, backward, of.sums, of.calls, of.updates, of.sent + inside.sent, memory
 
     def busiest_seconds(self, stages: Sequence[LayerStage]) -> tuple[float, float]:
         """Seconds of the worker that computes longest, forward and backward."""
@@ -99,28 +100,3 @@ class _LayerPricer:
         wanted = [*self.wanted, *(True,) * (len(cost.inputs) - len(self.wanted))]
         inputs = sum(flops for flops, want in zip(cost.inputs, wanted, strict=False) if want)
         return (inputs + cost.params) * self.trained
-
-    def exchanges(self, c: int, stages: list[LayerStage]) -> tuple[float, float, float]:
-        """Seconds forward and backward, and bytes, of what inner layers send to the parts of the layer."""
-        seconds = back = sent = 0.0
-        for depth, stage in enumerate(stages[:-1]):
-            reader = stages[-1]  # the layer reads the results of all inner ones, after its own sources
-            number = len(self.node.sources) + depth
-            groups: dict[Region, list[int]] = {}
-            for shard in self.arrays.placements[c].shards:
-                needs = reader.layer.needs(shard.region, shard.term).inputs
-                box = needs[number] if number < len(needs) else None
-                if box is not None:
-                    groups.setdefault(box, []).append(shard.worker)
-            summing = 1.0 if len(stage.placement.terms) > 1 else 0.5
-            costs = [
-                (self.setting.links.sum_seconds(tuple(sorted(w)), size(box) * self.setting.width), len(w), size(box))
-                for box, w in groups.items()
-            ]
-            returns = bool(self.trained and stage.layer.has_gradient)
-            longest = summing * max((each for each, _, _ in costs), default=0.0)
-            seconds += longest
-            back += longest * returns
-            elements = sum(2 * summing * (count - 1) * box for _, count, box in costs)
-            sent += elements * self.setting.width * (1 + returns)
-        return seconds, back, sent

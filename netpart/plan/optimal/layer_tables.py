@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
 from netpart.graph.net import Net
 from netpart.plan.optimal.choice_arrays import ChoiceArrays
-from netpart.plan.optimal.cut_choices import CutChoice, group_meshes, layer_choices
+from netpart.plan.optimal.cut_choices import CutChoice, choice_placement, group_meshes, layer_choices
 from netpart.plan.optimal.layer_kinds import LayerKind, planned_layer_kind, tied_layers
 from netpart.plan.optimal.layer_prices import PricedLayer, price_layer
 from netpart.plan.optimal.price_setting import PriceSetting
@@ -50,6 +50,14 @@ class LayerTables:
         """The number of choices of each variable."""
         return {v: len(self.choices(v)) for v in self.variables}
 
+    def restricted(self, kept: Mapping[LayerKind, Sequence[int]]) -> LayerTables:
+        """The same layers with only the choices ``kept``, by the kind of the variable."""
+        found = copy(self)
+        found._choices = {kind: [self._choices[kind][c] for c in chosen] for kind, chosen in kept.items()}
+        found._arrays, found._priced = {}, {}
+        found.__dict__.pop("sizes", None)
+        return found
+
     def part(self, nodes: Container[int]) -> LayerTables:
         """The tables of some ``nodes`` alone. What is known of a kind of layers is known to both."""
         found = copy(self)
@@ -78,7 +86,8 @@ class LayerTables:
         """The choices of node ``n`` as arrays."""
         key = self.kind_pair(n)
         if key not in self._arrays:
-            self._arrays[key] = ChoiceArrays(self.net.nodes[n], self.choices(n), len(self.setting.devices))
+            placements = [choice_placement(self.net.nodes[n], choice) for choice in self.choices(n)]
+            self._arrays[key] = ChoiceArrays(self.net.nodes[n], placements, len(self.setting.devices))
         return self._arrays[key]
 
     def priced(self, n: int) -> PricedLayer:

@@ -26,6 +26,10 @@ class SumPrice(NamedTuple):
     seconds: float
     calls: float
 
+    def plus(self, other: SumPrice) -> SumPrice:
+        """The price of two sums, one after the other."""
+        return SumPrice(self.seconds + other.seconds, self.calls + other.calls)
+
 
 @dataclass(eq=False)
 class LinkPrices:
@@ -59,6 +63,18 @@ class LinkPrices:
             for port in network.route(s, t).ports:
                 crossed.setdefault(port, np.zeros((count, count), bool))[t, s] = True
         return [(mask, 1 / network.hosts[port // 2].bandwidth) for port, mask in crossed.items()]
+
+    def is_port_crossed(self, workers: tuple[int, ...]) -> bool:
+        """True if messages among ``workers`` cross the port of a host."""
+        return any(bool(crosses[np.ix_(workers, workers)].any()) for crosses, _ in self.ports)
+
+    @cached_property
+    def entries(self) -> list[Array]:
+        """By entry of a worker, [t, s]: True where a message comes through it. Those of different entries do not wait
+        for each other."""
+        network, count = self.devices.network, range(len(self.devices))
+        entry = np.array([[network.route(s, t).entry if s != t else 0 for s in count] for t in count])
+        return [entry == number for number in np.unique(entry)]
 
     def _of_pairs(self, price: Callable[[LinkCost], float]) -> Array:
         """[t, s]: ``price`` of the link from s to t, 0 within one worker."""

@@ -9,16 +9,20 @@ from netpart.collectives.price import LinkCost
 from netpart.graph.net import Net
 from netpart.kernels.reference import Kernels
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
+from netpart.plan.optimal.layer_tables import LayerTables
 from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import build_plan_space
 from netpart.plan.optimal.price_setting import PriceSetting
 from netpart.plan.optimal.search_plans import FoundPlan, search_plans
 from netpart.plan.optimal.staged_plans import StagedPlan, search_staged_plans
+from netpart.plan.optimal.transfer_prices import TransferPricer
 from netpart.plan.price.devices import Devices, devices_of_cluster, equal_devices, measure_devices
 from netpart.plan.price.host_devices import figured_devices
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.timings.host_figures import read_host_figures
+from netpart.program.collective_instructions import ExchangeFactory
 from netpart.proto.job_pb2 import JobProto
 from netpart.spec import Placement
 
@@ -34,8 +38,10 @@ def optimal_scheme(net: Net, workers: int) -> list[Placement]:
     ``optimal_scheme_of_job`` knows more, and is what a job with the scheme OPTIMAL gets.
     """
     devices = equal_devices(workers, NOMINAL, link=LinkCost())
-    setting = PriceSetting(devices, LinkPrices(devices), {}, 4, 1, 1 << 62, False, Kernels)
-    space = build_plan_space(net, setting)
+    links = LinkPrices(devices)
+    pricer = TransferPricer(devices, ExchangeFactory(JobProto(), workers), links)
+    setting = PriceSetting(devices, links, {}, pricer, 4, 1, 1 << 62, False, Kernels)
+    space = narrow_space(build_plan_space(LayerTables(net, setting), joint=False, exact=False)).space
     return scheme_from_choices(space.plan_choices(space.bound(1.0).assignment))(net, workers)
 
 

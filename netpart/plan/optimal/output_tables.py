@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from netpart.graph.net import Source
 from netpart.plan.optimal.elimination import Scope
 from netpart.plan.optimal.layer_tables import LayerTables
-from netpart.plan.optimal.transfer_tables import OutputReader, TransferTable, transfer_table
+from netpart.plan.optimal.message_rows import OutputReader, ReaderPart
+from netpart.plan.optimal.transfer_tables import ReadOutput, TransferTable, transfer_table
 from netpart.spec import RECORD
 
 TableKey = tuple[object, ...]
@@ -32,24 +34,30 @@ class OutputTransfers:
 
 
 class OutputTables:
-    """The transfers of outputs between the nodes of ``layers``. ``proved``: no output has more than two readers that
-    may be cut differently; with more, what they need is counted once for each. ``versions`` counts by table how often
-    it was corrected. Tables that are ``known`` are used, and made for both."""
+    """The transfers of outputs between the nodes of ``layers``.
 
-    def __init__(self, layers: LayerTables, known: OutputTables | None = None) -> None:
-        self.layers = layers
-        self.proved = True
-        self.tables: dict[TableKey, TransferTable] = known.tables if known else {}
-        self.versions: Counter[TableKey] = known.versions if known else Counter()
+    ``joint``: each output has one table with all of its readers. Otherwise each reader has a table of its own; of n
+    readers, an n-th of what it would cost to bring the output to that one alone. The sum of these is at most the joint
+    price. ``exact``: tables have prices, otherwise seconds that no schedule can beat. ``versions`` counts by table how
+    often it was corrected.
+    """
+
+    def __init__(self, layers: LayerTables, joint: bool = True, exact: bool = True) -> None:
+        self.layers, self.joint, self.exact = layers, joint, exact
+        self.tables: dict[TableKey, TransferTable] = {}
+        self.versions: Counter[TableKey] = Counter()
         self.transfers = [found for node in layers.placed_nodes() for found in self._node_transfers(node)]
+
+    def part(self, layers: LayerTables) -> OutputTables:
+        """The transfers between the nodes of ``layers``, some of those of these; tables are made for both."""
+        found = copy(self)
+        found.layers = layers
+        found.transfers = [each for node in layers.placed_nodes() for each in found._node_transfers(node)]
+        return found
 
     def table(self, found: OutputTransfers) -> TransferTable:
         """The table of some transfers."""
         return self.tables[found.key]
-
-    def is_joint(self, found: OutputTransfers) -> bool:
-        """True if ``found`` has all readers of its output."""
-        return sum((t.node, t.output) == (found.node, found.output) for t in self.transfers) == 1
 
     def correct(self, found: OutputTransfers, at: tuple[int, ...], forward: float, backward: float) -> None:
         """Replace the prices of one output for the choices ``at``, wherever equal outputs have these."""
@@ -63,46 +71,57 @@ class OutputTables:
     def _node_transfers(self, n: int) -> Iterator[OutputTransfers]:
         """The transfers of each output of node ``n`` that others read."""
         for output, spec in enumerate(self.layers.net.nodes[n].layer.outputs):
-            slots = list(self._slots(Source(n, output)).values()) if spec.dtype != RECORD else []
-            self.proved &= len(slots) <= 2
-            for group in [slots[:2], *([slot] for slot in slots[2:])] if slots else []:
-                yield self._output_transfers(n, output, group)
+            slots = self._slots(Source(n, output)) if spec.dtype != RECORD else {}
+            groups = [slots] if self.joint else [{leader: found} for leader, found in slots.items()]
+            for group in groups if slots else []:
+                yield self._output_transfers(n, output, group, len(groups))
 
-    def _slots(self, source: Source) -> dict[TableKey, ReaderSlot]:
-        """Each reader of ``source`` that may need something else than the others."""
-        found: dict[TableKey, ReaderSlot] = {}
+    def _slots(self, source: Source) -> dict[int, list[ReaderSlot]]:
+        """By variable, the readers of ``source`` that may need something else than the others."""
+        found: dict[int, dict[TableKey, ReaderSlot]] = {}
         for n in self.layers.placed_nodes():
             for k, read in enumerate(self.layers.net.nodes[n].sources):
                 if read == source:
-                    found.setdefault((self.layers.leaders[n], self.layers.kinds[n], k), (n, k))
-        return found
+                    of_leader = found.setdefault(self.layers.leaders[n], {})
+                    of_leader.setdefault((self.layers.kinds[n], k), (n, k))
+        return {leader: list(slots.values()) for leader, slots in found.items()}
 
-    def _output_transfers(self, n: int, output: int, slots: list[ReaderSlot]) -> OutputTransfers:
-        """The transfers to one reader, or jointly to two."""
-        nodes = [n, *(reader for reader, _ in slots)]
-        leaders = [self.layers.leaders[node] for node in nodes]
+    def _output_transfers(
+        self, n: int, output: int, slots: dict[int, list[ReaderSlot]], shares: int
+    ) -> OutputTransfers:
+        """The transfers to some readers, an equal share of those of the output."""
+        leaders = [self.layers.leaders[n], *slots]
+        nodes = [[(n, 0)], *slots.values()]
         key = (
-            output, tuple(map(self.layers.kind_pair, nodes)), tuple(k for _, k in slots),
-            tuple(leaders.index(leader) for leader in leaders),
+            output, tuple(tuple((self.layers.kind_pair(node), k) for node, k in each) for each in nodes),
+            tuple(leaders.index(leader) for leader in leaders), shares,
         )  # fmt: skip
         if key not in self.tables:
-            self.tables[key] = _merge_axes(self._transfer_table(n, output, slots), leaders)
+            self.tables[key] = _merge_axes(self._transfer_table(n, output, slots), leaders, shares)
         return OutputTransfers(n, output, tuple(dict.fromkeys(leaders)), key)
 
-    def _transfer_table(self, n: int, output: int, slots: list[ReaderSlot]) -> TransferTable:
-        """The table of one output with an axis for each reader."""
-        layers, net = self.layers, self.layers.net
-        readers = [OutputReader(layers.arrays(r), k, net.carries_gradient(net.nodes[r], k)) for r, k in slots]
-        # Only labels are whole numbers of another width; they have no gradient.
-        width = 4 if net.nodes[n].layer.outputs[output].dtype != "float" else layers.setting.width
-        return transfer_table(layers.arrays(n), output, readers, layers.setting.links, width)
+    def _transfer_table(self, n: int, output: int, slots: dict[int, list[ReaderSlot]]) -> TransferTable:
+        """The table of one output with an axis for each variable of its readers."""
+        layers = self.layers
+        readers = [OutputReader(tuple(p for slot in each for p in self._parts(*slot))) for each in slots.values()]
+        pricer = layers.setting.pricer
+        read = ReadOutput(layers.net, layers.arrays(n), output, readers)
+        return transfer_table(read, pricer.price_rows if self.exact else pricer.bound_rows)
+
+    def _parts(self, r: int, k: int) -> Iterator[ReaderPart]:
+        """What reads input ``k`` of node ``r``: inner layers, and the layer itself."""
+        arrays = self.layers.arrays(r)
+        gradient = self.layers.net.carries_gradient(self.layers.net.nodes[r], k)
+        for d, inner in enumerate(arrays.inner):
+            place = arrays.inner_input(d, k)
+            if place is not None:
+                yield ReaderPart(inner, place, gradient and inner.node.layer.has_gradient)
+        yield ReaderPart(arrays, k, gradient)
 
 
-def _merge_axes(table: TransferTable, leaders: list[int]) -> TransferTable:
-    """``table`` with one axis for each variable, where several layers have the same one."""
+def _merge_axes(table: TransferTable, leaders: list[int], shares: int) -> TransferTable:
+    """A share of ``table`` with one axis for each variable, where several layers have the same one."""
     letters = "".join(chr(ord("a") + leaders.index(leader)) for leader in leaders)
     wanted = "".join(dict.fromkeys(letters))
-    if letters == wanted:
-        return table
     found = (np.einsum(f"{letters}->{wanted}", a) for a in (table.forward, table.backward, table.sent, table.returned))
-    return TransferTable(*(np.ascontiguousarray(a) for a in found))
+    return TransferTable(*(np.ascontiguousarray(a) / shares for a in found))

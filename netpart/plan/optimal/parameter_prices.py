@@ -27,22 +27,34 @@ class ParameterPrice:
 
 def price_parameters(stages: Sequence[LayerStage], keys: Collection[str], setting: PriceSetting) -> ParameterPrice:
     """The price of the parameters with ``keys`` of a layer that learns."""
-    seconds = sent = moved = calls = 0.0
+    sums, sent, moved = SumPrice(0.0, 0.0), 0.0, 0.0
     for stage in stages:
         for i, spec in enumerate(stage.layer.params):
             if spec.key in keys and not spec.read_only:
+                summed = list[tuple[tuple[int, ...], float]]()
                 for box, workers, whole in stage.holders(i, spec):
                     nbytes = size(box) * setting.width
                     moved += _rewritten_bytes(size(box), len(workers), whole, setting)
-                    if not whole:
-                        price = price_bucket(setting.links, workers, nbytes)
-                        seconds, calls = seconds + price.seconds, calls + price.calls
-                        sent += 2 * (len(workers) - 1) * nbytes
+                    summed += [] if whole else [(workers, nbytes)]
+                sums = sums.plus(price_buckets(setting.links, summed))
+                sent += sum(2 * (len(workers) - 1) * nbytes for workers, nbytes in summed)
     streaming, passes = sum(device.streaming for device in setting.devices.devices), setting.passes
-    return ParameterPrice(seconds / passes, (moved + 6 * sent) / streaming / passes, sent, calls / passes)
+    return ParameterPrice(sums.seconds / passes, (moved + 6 * sent) / streaming / passes, sent, sums.calls / passes)
 
 
-def price_bucket(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> SumPrice:
+def price_buckets(links: LinkPrices, summed: Sequence[tuple[tuple[int, ...], float]]) -> SumPrice:
+    """The price of the sums of some regions of a parameter, each over some workers, of some bytes: groups of different
+    workers sum at the same time, but those that cross the port of a host one after another."""
+    each = [(workers, _price_bucket(links, workers, nbytes)) for workers, nbytes in summed]
+    workers = [worker for group, _ in each for worker in group]
+    if len(set(workers)) < len(workers):
+        return SumPrice(*(sum(prices) for prices in zip(*(price for _, price in each), strict=True)))
+    shared = sum(price.seconds for group, price in each if links.is_port_crossed(group))
+    longest = max([shared, *(price.seconds for _, price in each)])
+    return SumPrice(longest, max((price.calls for _, price in each), default=0.0))
+
+
+def _price_bucket(links: LinkPrices, workers: tuple[int, ...], nbytes: float) -> SumPrice:
     """The price of the sum of a gradient, with its share of the fixed cost of a bucket."""
     left = 1 - min(1.0, nbytes / BUCKET)
     pairs = zip(links.price_sum(workers, nbytes), links.price_sum(workers, 1.0), strict=True)

@@ -11,17 +11,20 @@ from netpart.graph.build import build_net
 from netpart.graph.graph import Graph
 from netpart.graph.net import Net
 from netpart.graph.partition import Partition, partition_job
+from netpart.graph.passes.totals import is_total
 from netpart.graph.passes.update_sharding import sharding_threshold
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.cut_choices import CutChoice
-from netpart.plan.optimal.layer_tables import WorkerGroup
+from netpart.plan.optimal.layer_tables import LayerTables, WorkerGroup
 from netpart.plan.optimal.link_prices import LinkPrices
 from netpart.plan.optimal.plan_space import PlanSpace, build_plan_space
 from netpart.plan.optimal.price_setting import PriceSetting
+from netpart.plan.optimal.transfer_prices import TransferPricer
 from netpart.plan.price.devices import Devices
 from netpart.plan.price.ledger import LedgerFlow, compute_ledger
 from netpart.plan.price.predict import predict_step
 from netpart.plan.price.transfers import flow_arrivals
+from netpart.program.collective_instructions import ExchangeFactory
 from netpart.program.instructions import Way
 from netpart.program.kernel_choice import job_kernel_class
 from netpart.proto.element import float_size
@@ -44,10 +47,14 @@ class PricedJob:
     groups: Mapping[str, WorkerGroup] = field(default_factory=dict)
     passes: int = 1
 
-    def space(self) -> PlanSpace:
-        """All plans for a micro-batch."""
+    def loose_space(self) -> PlanSpace:
+        """All plans for a micro-batch, with bounds of the transfers to each reader by itself."""
+        return build_plan_space(self.layer_tables(), joint=False, exact=False)
+
+    def layer_tables(self) -> LayerTables:
+        """The layers of a micro-batch with their choices."""
         net, everyone = self.net(), tuple(range(len(self.devices)))
-        return build_plan_space(net, self.setting(), [self.groups.get(node.name, everyone) for node in net.nodes])
+        return LayerTables(net, self.setting(), [self.groups.get(node.name, everyone) for node in net.nodes])
 
     def net(self) -> Net:
         """The training net of a micro-batch."""
@@ -58,8 +65,10 @@ class PricedJob:
     def setting(self) -> PriceSetting:
         """What the tables depend on."""
         wanted = Collectives.Algorithm.Name(self.job.collectives).lower()
+        links = LinkPrices(self.devices, wanted)
         return PriceSetting(
-            self.devices, LinkPrices(self.devices, wanted), self.rates, float_size(self.job),
+            self.devices, links, self.rates,
+            TransferPricer(self.devices, ExchangeFactory(self.job, len(self.devices)), links), float_size(self.job),
             len(build_updater(self.job.updater).states), sharding_threshold(self.job),
             self.job.neuralnet.recompute, job_kernel_class(self.job), self.passes,
         )  # fmt: skip
@@ -76,28 +85,31 @@ class PricedJob:
 
 
 def output_transfers(partition: Partition, net: Net, devices: Devices) -> dict[OutputKey, tuple[float, float]]:
-    """Seconds of the transfers of each output of ``net``, forward and backward, as ``partition`` has them."""
+    """Seconds of the transfers of each output of ``net``, forward and backward, as ``partition`` has them. What goes
+    through a total is first brought there and then to the readers."""
     graph = partition.phases["train"][0].graph
     origin = list(_original_nodes(graph, net))
-    found: dict[OutputKey, tuple[list[LedgerFlow], list[LedgerFlow]]] = defaultdict(lambda: ([], []))
+    flows: dict[OutputKey, tuple[list[LedgerFlow], list[LedgerFlow]]] = defaultdict(lambda: ([], []))
     for entry in compute_ledger(partition).flows:
         if entry.channel.micro == 0 and entry.channel.way in (Way.FORWARD, Way.BACKWARD, Way.REDUCE):
             part = graph.parts[entry.channel.edge]
-            node = origin[part.node]
-            if node is not None:
-                back = entry.channel.way != Way.FORWARD
-                output = 0 if graph.net.nodes[part.node].inserted else part.output
-                found[node, output][back].append(entry)
-    return {key: (max(flow_arrivals(f, devices)), max(flow_arrivals(b, devices))) for key, (f, b) in found.items()}
+            flows[part.node, part.output][entry.channel.way != Way.FORWARD].append(entry)
+    found: dict[OutputKey, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    for (number, output), ways in flows.items():
+        node = origin[number]
+        if node is not None:
+            key = node, 0 if is_total(graph.net.nodes[number]) else output
+            ahead, back = (max(flow_arrivals(each, devices)) for each in ways)
+            found[key] = found[key][0] + ahead, found[key][1] + back
+    return found
 
 
 def _original_nodes(graph: Graph, net: Net) -> Iterator[int | None]:
-    """Per node of ``graph``, the node of ``net`` whose output it holds; None for inner layers of expansions."""
-    last = None
+    """Per node of ``graph``, the node of ``net`` whose output it holds; None for inner layers of expansions, and for
+    their totals."""
+    found: list[int | None] = []
     for node in graph.net.nodes:
         own = net.by_name.get(node.name)
-        if own is not None:
-            last = own.index
-        # A total comes right after the layer whose addends it sums, and reads it; an inner layer is read by the next.
-        total = own is None and bool(node.sources) and graph.net.nodes[node.sources[0].node].at == node.at
-        yield own.index if own is not None else last if total else None
+        total = own is None and is_total(node)
+        found.append(own.index if own is not None else found[node.sources[0].node] if total else None)
+        yield found[-1]

@@ -16,20 +16,18 @@ hides sums.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from netpart.graph.net import Net
 from netpart.plan.optimal.choice_arrays import Array
 from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, minimise_sum
 from netpart.plan.optimal.joint_sums import JointSums, are_sums_known, find_joint_sums
-from netpart.plan.optimal.layer_tables import LayerTables, WorkerGroup
+from netpart.plan.optimal.layer_tables import LayerTables
 from netpart.plan.optimal.output_tables import OutputTables, OutputTransfers
-from netpart.plan.optimal.price_setting import PriceSetting
 
 Assignment = dict[int, int]
 """The number of the choice of each variable."""
@@ -63,10 +61,9 @@ class WeightedBound:
     assignment: Assignment
 
 
-def build_plan_space(net: Net, setting: PriceSetting, groups: Sequence[WorkerGroup] = ()) -> PlanSpace:
-    """The space of all plans of ``net`` with node n on workers of ``groups[n]``, with all tables made."""
-    layers = LayerTables(net, setting, groups)
-    return PlanSpace(layers, OutputTables(layers), list(find_joint_sums(layers)))
+def build_plan_space(layers: LayerTables, joint: bool = True, exact: bool = True) -> PlanSpace:
+    """The space of the choices of ``layers``, with all tables made; the rest as in ``OutputTables``."""
+    return PlanSpace(layers, OutputTables(layers, joint, exact), list(find_joint_sums(layers)))
 
 
 @dataclass
@@ -81,13 +78,13 @@ class PlanSpace:
     @property
     def proved(self) -> bool:
         """True if a bound of this space holds for all plans of the net."""
-        return self.outputs.proved and are_sums_known(self.layers)
+        return are_sums_known(self.layers)
 
     def part(self, nodes: Container[int]) -> PlanSpace:
         """The plans of some ``nodes`` alone, with what moves between them; tables are those of this space."""
         layers = self.layers.part(nodes)
         within = [found for found in self.joint_sums if set(found.scope) <= set(layers.variables)]
-        return PlanSpace(layers, OutputTables(layers, self.outputs), within, self._sums)
+        return PlanSpace(layers, self.outputs.part(layers), within, self._sums)
 
     def bound(
         self, weight: float, memory: float = 0.0, memo: EliminationMemo | None = None, only: Iterable[CostTable] = ()

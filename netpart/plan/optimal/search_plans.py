@@ -15,6 +15,7 @@ from netpart.errors import NetpartError
 from netpart.graph.partition import Partition
 from netpart.plan.optimal.branching import PlanBranching
 from netpart.plan.optimal.cut_choices import CutChoice
+from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
 from netpart.plan.price.predict import predict_memory
@@ -25,6 +26,8 @@ MEMORY_SHARES = (0.03, 0.1, 0.3, 1.0, 3.0)
 """Prices of memory that are tried in this order until a plan fits, as the share of a step that a full device costs."""
 CLOSE = 2e-3
 """A gap at which the search ends."""
+LEAST = 3.0
+"""Seconds that the search has for the choices that are left, however long it took to leave out the others."""
 PRICED = 3
 """Plans of a round that are partitioned."""
 
@@ -51,26 +54,26 @@ def search_plans(
     if workers > MOST_WORKERS:
         raise NetpartError(f"optimal: expected at most {MOST_WORKERS} workers, got {workers}; plan for fewer")
     ends = process_time() + limit
-    found = PlanSearch(priced, priced.space(), ends, report)
+    found = PlanSearch(priced, priced.loose_space(), ends, report)
     found.run()
     return found
 
 
 @dataclass
 class PlanSearch:
-    """The search of the ``space`` of ``priced``, until the processor's clock is at ``ends``. ``plans`` are those found,
-    the fastest first; no plan takes less than ``bound`` seconds by the additive price, if that is ``proved``.
-    ``fitting`` is the one that the devices have room for."""
+    """The search of the plans of ``priced``, whose space with bounds is ``loose``, until the processor's clock is at
+    ``ends``. ``plans`` are those found, the fastest first; no plan takes less than ``bound`` seconds by the additive
+    price, if that is ``proved``. ``fitting`` is the one that the devices have room for."""
 
     priced: PricedJob
-    space: PlanSpace
+    loose: PlanSpace
     ends: float
     report: Callable[[str], None]
     plans: list[FoundPlan] = field(init=False, default_factory=list)
     bound: float = field(init=False, default=0.0)
     rounds: int = field(init=False, default=0)
     fitting: FoundPlan | None = field(init=False, default=None)
-    seen: set[tuple[int, ...]] = field(init=False, default_factory=set)
+    seen: set[tuple[CutChoice, ...]] = field(init=False, default_factory=set)
 
     def run(self) -> None:
         """Search without a price of memory, and then with higher and higher ones until a plan fits."""
@@ -91,7 +94,7 @@ class PlanSearch:
     @property
     def proved(self) -> bool:
         """True if ``bound`` is proved."""
-        return self.space.proved
+        return self.loose.proved
 
     @property
     def gap(self) -> float:
@@ -117,14 +120,16 @@ class PlanSearch:
     def _search_rounds(self, memory: float) -> list[FoundPlan]:
         """Solve, price and correct until nothing new is found or the time is up; the plans that were found."""
         made: list[FoundPlan] = []
+        narrow = narrow_space(self.loose, memory)
+        self.ends = max(self.ends, process_time() + LEAST)
         while True:
             self.rounds += 1
-            found = PlanBranching(self.space, memory, CLOSE, self._is_late)
+            found = PlanBranching(narrow.space, memory, CLOSE, self._is_late)
             found.explore()
-            self.bound = found.bound if memory == 0 else self.bound
-            fresh = [each for each in found.by_seconds() if self._is_new(each)][:PRICED]
+            self.bound = min(found.bound, narrow.others) if memory == 0 else self.bound
+            fresh = [each for each in found.by_seconds() if self._is_new(narrow.space.plan_choices(each))][:PRICED]
             for assignment in fresh:
-                made.append(self._price(assignment))
+                made.append(self._price(narrow.space, assignment))
                 if self._is_late():
                     return made
             if not fresh or self.gap < CLOSE:
@@ -134,28 +139,27 @@ class PlanSearch:
         """True when the time is up: that of the processor, so that a busy machine changes no plan."""
         return process_time() > self.ends
 
-    def _is_new(self, assignment: Assignment) -> bool:
+    def _is_new(self, choices: Mapping[str, CutChoice]) -> bool:
         """True for a plan that was not priced before."""
-        key = tuple(assignment[v] for v in self.space.layers.variables)
+        key = tuple(choices.values())
         new = key not in self.seen
         self.seen.add(key)
         return new
 
-    def _price(self, assignment: Assignment) -> FoundPlan:
+    def _price(self, space: PlanSpace, assignment: Assignment) -> FoundPlan:
         """Partition a plan, correct the tables by it, and keep it."""
-        choices = self.space.plan_choices(assignment)
+        choices = space.plan_choices(assignment)
         partition = self.priced.partition(choices)
         seconds = self.priced.predicted_seconds(partition)
-        self._correct(partition, assignment)
-        memory = tuple(self.space.worker_memory(assignment))
-        found = FoundPlan(seconds, choices, self.space.additive_seconds(assignment), memory)
+        self._correct(space, partition, assignment)
+        memory = tuple(space.worker_memory(assignment))
+        found = FoundPlan(seconds, choices, space.additive_seconds(assignment), memory)
         self.plans = sorted([*self.plans, found], key=lambda plan: plan.seconds)
         self.report(f"{len(self.plans)} plans, the best {self.plans[0].seconds:.4g} s")
         return found
 
-    def _correct(self, partition: Partition, assignment: Assignment) -> None:
+    def _correct(self, space: PlanSpace, partition: Partition, assignment: Assignment) -> None:
         """Replace the prices of outputs by what they cost in ``partition``."""
-        real = output_transfers(partition, self.space.layers.net, self.priced.devices)
-        for transfers in self.space.outputs.transfers:
-            if self.space.outputs.is_joint(transfers):
-                self.space.correct(transfers, assignment, *real.get((transfers.node, transfers.output), (0.0, 0.0)))
+        real = output_transfers(partition, space.layers.net, self.priced.devices)
+        for transfers in space.outputs.transfers:
+            space.correct(transfers, assignment, *real.get((transfers.node, transfers.output), (0.0, 0.0)))

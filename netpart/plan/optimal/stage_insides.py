@@ -1,8 +1,9 @@
 """Stage insides: what a stage of a pipeline costs on some workers, if its layers are cut in the best way.
 
 Workers on the same devices, in the same places of the network, have the same prices. For these there is one plan space
-of the whole net. Its best plan gives the seconds that are expected of each layer: a stage that is cut so takes what its
-layers take together. To price a stage, the plans of its layers alone are searched; the best is no slower.
+of the whole net, with the choices that its best plans may have. The best plan gives the seconds that are expected of
+each layer: a stage that is cut so takes what its layers take together. To price a stage, the plans of its layers alone
+are searched; the best is no slower.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from netpart.plan.optimal.branching import PlanBranching
+from netpart.plan.optimal.layer_tables import LayerTables
+from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob
 from netpart.plan.optimal.plan_space import PlanSpace, build_plan_space
 from netpart.plan.price.devices import Devices
@@ -46,7 +49,8 @@ class StageInsides:
         key = frozenset(_likeness(self.priced.devices.of(workers)) for workers in (run, run[::-1]))
         if key not in self.spaces:
             setting = replace(self.priced, devices=self.priced.devices.of(run)).setting()
-            self.spaces[key] = _RunInsides(build_plan_space(self.net, setting))
+            loose = build_plan_space(LayerTables(self.net, setting), joint=False, exact=False)
+            self.spaces[key] = _RunInsides(narrow_space(loose).space)
         return self.spaces[key]
 
 

@@ -92,7 +92,7 @@ def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
     if not found.stages:
         return NO_PLAN
     joint = replace(priced, groups=_stage_groups(insides, found), passes=len(found.stages) + count - 1)
-    search = PlanSearch(joint, joint.space(), started + limit, lambda text: None)
+    search = PlanSearch(joint, joint.loose_space(), started + limit, lambda text: None)
     search.run()
     best, stages = search.best_plans(1)[0], tuple(stage.workers for stage in found.stages)
     return StagedPlan(best.seconds, count, stages, best.choices)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from netpart.plan.optimal.plan_prices import PricedJob
+from netpart.plan.optimal.plan_space import build_plan_space
 from netpart.plan.optimal.stage_insides import StageInsides
 from netpart.plan.price.devices import devices_of_cluster, equal_devices
 from netpart.plan.price.layer_loads import profile_net
@@ -48,7 +49,7 @@ def test_workers_in_like_places_are_priced_once() -> None:
 
 def test_layers_are_on_the_workers_of_their_group() -> None:
     priced = replace(job_of("mlp/column-row"), groups={"fc1": (0, 1), "fc2": (2, 3)})
-    space = priced.space()
+    space = build_plan_space(priced.layer_tables())
     for node in space.layers.net.nodes:
         used = {worker for choice in space.layers.choices(node.index) for worker in choice.workers}
         assert used == set(priced.groups.get(node.name, range(4)))

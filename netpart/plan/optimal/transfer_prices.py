@@ -1,0 +1,120 @@
+"""Transfer prices: seconds and bytes of the messages of one output, by the function that prices those of a graph.
+
+Many combinations of choices send the same messages. Each distinct set of messages is priced once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from netpart.graph.graph import Collective
+from netpart.plan.optimal.choice_arrays import Array
+from netpart.plan.optimal.held_choice import HeldChoice
+from netpart.plan.optimal.link_prices import LinkPrices
+from netpart.plan.optimal.message_patterns import SizedCollective, SizedMessage, split_collectives
+from netpart.plan.optimal.transfer_bounds import bound_messages
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.ledger import LedgerEntry, LedgerExchange, LedgerFlow
+from netpart.plan.price.transfers import flow_arrivals
+from netpart.program.buffers import item_size
+from netpart.program.collective_instructions import ExchangeFactory
+from netpart.program.instructions import Channel, Way
+from netpart.spec import whole_region
+
+TransferPrice = tuple[float, float, float, float, float, float]
+"""Seconds forward and backward, bytes forward and backward, elements if every message is sent by itself, and 1.0 if
+addends of all workers are all-reduced."""
+
+
+@dataclass(eq=False)
+class TransferPricer:
+    """Prices messages on ``devices``, with collectives by the algorithms of ``exchanges``."""
+
+    devices: Devices
+    exchanges: ExchangeFactory
+    links: LinkPrices
+    known: dict[tuple[object, ...], TransferPrice] = field(default_factory=dict)
+
+    def price_rows(self, held: HeldChoice, codes: Array, summed: Array, dtype: str) -> Array:
+        """[n, figure]: the prices of the rows of ``MessageRows`` for a choice of their source; ``dtype`` is the kind of
+        element."""
+        flat = np.concatenate([codes.reshape(len(codes), -1), summed[:, None]], axis=1)
+        distinct, which = np.unique(flat, axis=0, return_inverse=True)
+        rows = [(row[:-1].reshape(codes.shape[1:]), bool(row[-1])) for row in distinct]
+        return np.array([self._price(held, *row, dtype) for row in rows])[which.reshape(-1)]
+
+    def bound_rows(self, held: HeldChoice, codes: Array, summed: Array, dtype: str) -> Array:
+        """As ``price_rows``, but seconds that no schedule can beat, and no bytes."""
+        replicas = self._price(held, np.zeros(codes.shape[1:], int), True, dtype)[1] if summed.any() else 0.0
+        return bound_messages(held, codes, summed * replicas, self.links, item_size(dtype, self.exchanges.width))
+
+    def _price(self, held: HeldChoice, codes: Array, summed: bool, dtype: str) -> TransferPrice:
+        """The price of one row."""
+        key = held.key, codes.tobytes(), summed, dtype
+        if key not in self.known:
+            self.known[key] = self._price_row(held, codes, summed, dtype)
+        return self.known[key]
+
+    def _price_row(self, held: HeldChoice, codes: Array, summed: bool, dtype: str) -> TransferPrice:
+        messages = _row_messages(held, codes)
+        addends = bool(held.arrays.addends[held.c] > 1)
+        single, collectives = split_collectives(messages, held.boxes, addends)
+        forward = [*self._single_flows(single, dtype, False), *self._exchange_flows(collectives, dtype, False)]
+        backward = [
+            *self._single_flows([m for m in single if m.returned], dtype, True),
+            *self._exchange_flows([each for each in collectives if each.returned], dtype, True),
+            *(self._summing_flows(held) if summed else ()),
+        ]
+        seconds = (max(flow_arrivals(flows, self.devices)) if flows else 0.0 for flows in (forward, backward))
+        sent = (float(sum(flow.nbytes for flow in flows)) for flows in (forward, backward))
+        moved = sum(m.elements * (1 + m.returned) for m in messages)
+        workers = sum(box is not None for box in held.boxes)
+        reduced = (
+            addends and not single and [len(c.members) for c in collectives if c.kind == "all-reduce"] == [workers]
+        )
+        ahead, back = seconds
+        there, returned = sent
+        return ahead, back, there, returned, float(moved), float(reduced)
+
+    def _single_flows(self, messages: Sequence[SizedMessage], dtype: str, back: bool) -> Iterator[LedgerFlow]:
+        """A flow for each message."""
+        width = item_size(dtype, self.exchanges.width)
+        for number, m in enumerate(messages):
+            ends = (m.target, m.source) if back else (m.source, m.target)
+            yield LedgerEntry("", Channel(0, Way.FORWARD, 0, -1 - number), *ends, m.elements * width)
+
+    def _exchange_flows(self, found: Sequence[SizedCollective], dtype: str, back: bool) -> Iterator[LedgerFlow]:
+        """A flow for each collective, or for that of its gradient."""
+        for number, each in enumerate(found):
+            blocks = tuple(((0, n),) if n else None for n in each.blocks)
+            whole = Collective(each.kind, "", dtype, each.members, blocks, each.region, each.returned, 0, 0)
+            exchange = self.exchanges.of_collective(whole, back)
+            yield LedgerExchange(
+                "", Channel(0, Way.FORWARD, 0, number), exchange, item_size(dtype, self.exchanges.width)
+            )
+
+    def _summing_flows(self, held: HeldChoice) -> Iterator[LedgerFlow]:
+        """A flow for the sum of gradients of each class of replicas."""
+        for members, box in held.replicas():
+            exchange = self.exchanges.summed(members, whole_region(hi - lo for lo, hi in box))
+            yield LedgerExchange(
+                "", Channel(0, Way.REDUCE, 0, len(held.boxes) + min(members)), exchange, self.exchanges.width
+            )
+
+
+def _row_messages(held: HeldChoice, codes: Array) -> list[SizedMessage]:
+    """The messages of a row in the order in which they arrive."""
+    workers = len(held.boxes)
+    needs = [own // workers for own in np.diagonal(codes[0]).tolist()]
+    found = []
+    for of_part in codes.tolist():
+        for t in sorted(range(workers), key=lambda t: of_part[t][t] % workers):
+            for s in held.order:
+                if s != t and of_part[t][s] > 1:
+                    returned, alike, uniform = (bool(bit) for bit in (of_part[t][s] & 1, needs[t] & 2, needs[t] & 1))
+                    own, need = divmod(needs[t] // 4, workers)
+                    found.append(SizedMessage(s, t, of_part[t][s] // 2, returned, own, need, alike, uniform))
+    return found
