@@ -84,7 +84,7 @@ def _cell_shard(node: Node, over: Sequence[Over], cell: Sequence[tuple[int, int]
     return Shard(worker, tuple(region), term)
 
 
-def worker_meshes(devices: Devices) -> list[WorkerMesh]:
+def _worker_meshes(devices: Devices) -> list[WorkerMesh]:
     """All workers as a grid of one and of two axes; the fastest half of them and so on down to one as a grid of one.
 
     If workers differ in speed, parts are in proportion to it; along one axis also even.
@@ -100,8 +100,8 @@ def worker_meshes(devices: Devices) -> list[WorkerMesh]:
 
 
 def group_meshes(devices: Devices, group: Sequence[int]) -> list[WorkerMesh]:
-    """``worker_meshes`` of the workers of a group, as if there were no others."""
-    meshes = worker_meshes(devices.of(group))
+    """The meshes of the workers of a group, as if there were no others."""
+    meshes = _worker_meshes(devices.of(group))
     return [WorkerMesh(tuple(group[w] for w in mesh.workers), mesh.shares) for mesh in meshes]
 
 

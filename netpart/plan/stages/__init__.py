@@ -1,3 +1,3 @@
 """Stages of a pipeline: which layers each computes, and on how many workers of each host."""
 
-__all__ = ["link_levels", "pipeline_stages", "stage_search"]
+__all__ = ["device_levels", "downsets", "link_levels", "pipeline_stages", "priced_stages", "stage_search"]
