@@ -119,13 +119,23 @@ def _compare_all(args: argparse.Namespace) -> int:
         watch = Watch()
         found += _compare_net(net, args)
         loads.append(watch.others())
+        if not args.quick:
+            _write_results(found, args, loads)
         if refuse:
             expect_quiet(loads[-1:], f"the steps of {net}")
-    goals = _error_rows([abs(step.error) for step in found])
-    settings = _reported_settings(found) | {"loaded": args.loaded, "load_of_others": loads, "load": os.getloadavg()[0]}
-    if not args.quick:
-        write(args.output, [step.row for step in found] + goals, PACKAGES, settings)
-    return finish(goals) if not args.quick else 0
+    _print_errors(found)
+    return finish(_error_rows([abs(step.error) for step in found])) if not args.quick else 0
+
+
+def _write_results(found: Sequence[PlannedStep], args: argparse.Namespace, loads: Sequence[float | None]) -> None:
+    """Write what was compared so far."""
+    plans = {
+        step.name: {"kept": step.kept, "predicted": step.predicted, "measured": step.measured, "drift": step.drift}
+        for step in found
+    }
+    settings = {"plans": plans, "loaded": args.loaded, "load_of_others": loads, "load": os.getloadavg()[0]}
+    rows = [step.row for step in found] + _error_rows([abs(step.error) for step in found])
+    write(args.output, rows, PACKAGES, settings)
 
 
 def _compare_net(net: str, args: argparse.Namespace) -> list[PlannedStep]:
@@ -190,10 +200,9 @@ def _predicted_seconds(found: Job, cut: Partition, figures: HostFigures) -> floa
 
 def _error_rows(errors: Sequence[float]) -> list[Row]:
     """The goals: the median of the errors, and the error that all but the worst twentieth stay below."""
-    tail = _tail_error(errors)
-    print(f"median error {median(errors):.1%}, 95th percentile {tail:.1%}, of {len(errors)} plans")
+    middle, tail = median(errors), _tail_error(errors)
     return [
-        Row("median error", "what is allowed", max(median(errors), 1e-3), MEDIAN_GOAL, "of the step", 1.0),
+        Row("median error", "what is allowed", max(middle, 1e-3), MEDIAN_GOAL, "of the step", 1.0),
         Row("error at the 95th percentile", "what is allowed", max(tail, 1e-3), TAIL_GOAL, "of the step", 1.0),
     ]
 
@@ -203,18 +212,16 @@ def _tail_error(errors: Sequence[float]) -> float:
     return sorted(errors)[ceil(TAIL * len(errors)) - 1]
 
 
-def _reported_settings(found: Sequence[PlannedStep]) -> dict[str, object]:
-    """By plan, the rounds, the error of kept timings and the drift; the median and the tail of these."""
-    kept = [abs(step.kept_error) for step in found]
-    drift = [step.drift for step in found]
-    print(f"kept timings: median error {median(kept):.1%}, 95th percentile {_tail_error(kept):.1%}")
-    print(f"drift of measured steps: median {median(drift):.1%}, 95th percentile {_tail_error(drift):.1%}")
-    plans = {
-        step.name: {"kept": step.kept, "predicted": step.predicted, "measured": step.measured, "drift": step.drift}
-        for step in found
+def _print_errors(found: Sequence[PlannedStep]) -> None:
+    """Print the median and the tail of all errors, and of the drift."""
+    print(f"{len(found)} plans")
+    figures = {
+        "error": [abs(step.error) for step in found],
+        "error of kept timings": [abs(step.kept_error) for step in found],
+        "drift of measured steps": [step.drift for step in found],
     }
-    tails = {"kept": [median(kept), _tail_error(kept)], "drift": [median(drift), _tail_error(drift)]}
-    return {"plans": plans, "median_and_tail": tails}
+    for name, each in figures.items():
+        print(f"{name}: median {median(each):.1%}, 95th percentile {_tail_error(each):.1%}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from netpart.measure.timeline import WAIT, Timeline, TimelineMessage
 from netpart.proto.reader import Job, read_job_text
 
 HOPS, STEPS = 16, 20
-SMALL, LARGE = 4, 1 << 10
+SMALL, LARGE = 4, 1 << 9
 """Sides of the squares of floats that are exchanged. The small ones give the overhead, the large ones bandwidth."""
 OTHER = 1 << 11
 """The side of squares that are not exchanged: they pass through the caches between two messages."""

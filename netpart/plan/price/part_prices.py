@@ -204,10 +204,10 @@ class TimedPrices:
 
     def copied_seconds(self, graph: Graph, copy: WindowCopy) -> float:
         """The seconds of a window copy, without those that the message of which it is a part takes anyway."""
-        moved = 2 * ITEM * prod(copy.shape)
-        streamed = moved / self.figures.streaming
-        taken = streamed if copy.dense else self.times.window_seconds(copy.shape, copy.whole, copy.order)
-        return self.beside_others(graph, max(0.0, taken - streamed * copy.sent), moved)
+        seconds = self.times.window_seconds(copy.shape, copy.whole, copy.order)
+        if copy.sent:
+            seconds = max(0.0, seconds - self.times.window_seconds(copy.shape, copy.shape, copy.order))
+        return self.beside_others(graph, seconds, 2 * ITEM * prod(copy.shape))
 
 
 def _count_gradients(graph: Graph) -> dict[int, tuple[int, int]]:

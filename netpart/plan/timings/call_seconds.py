@@ -20,32 +20,32 @@ LEAST, MOST = 3, 9
 """The numbers of timed calls."""
 
 
-def time_op(op: Op, recent: Iterable[Array], threads: int) -> float:
+def time_op(op: Op, recent: Iterable[Array], threads: int, swept: int = SWEPT) -> float:
     """The median seconds of ``op``; ``recent`` are the arrays that the call before it has just made: they are read
-    before each timed call, as far as they fit among what is swept.
+    before each timed call, as far as they fit among the ``swept`` bytes that are written before.
 
     A call on one thread is timed in seconds of this thread, which other processes do not lengthen as long as they leave
     it a share of the memory's bandwidth.
     """
     clock = thread_time_ns if threads == 1 else perf_counter_ns
     scratch = [np.empty(shape, dtype) for shape, dtype in op.scratch]
-    small = [array for array in recent if array is not None and array.nbytes <= SWEPT]
+    small = [array for array in recent if array is not None and array.nbytes <= swept]
     first = _timed_call(op, scratch, clock)  # the first one may compile, and touches memory for the first time
     count = max(LEAST, min(MOST, int(TIMED_SECONDS / max(first, 1e-9))))
-    return median(_swept_call(op, scratch, small, clock) for _ in range(count))
+    return median(_swept_call(op, scratch, small, clock, swept) for _ in range(count))
 
 
-def _swept_call(op: Op, scratch: list[Array], recent: list[Array], clock: Callable[[], int]) -> float:
+def _swept_call(op: Op, scratch: list[Array], recent: list[Array], clock: Callable[[], int], swept: int) -> float:
     """The seconds of one call after other data have passed through the caches."""
-    sweep_caches()
+    sweep_caches(swept)
     for array in recent:
         array.max(initial=0)
     return _timed_call(op, scratch, clock)
 
 
-def sweep_caches() -> None:
-    """Let SWEPT bytes of other data pass through the caches."""
-    memory = _swept_memory()
+def sweep_caches(nbytes: int = SWEPT) -> None:
+    """Let so many bytes of other data pass through the caches."""
+    memory = _swept_memory(nbytes)
     np.add(memory, 1, out=memory)
 
 
@@ -56,6 +56,6 @@ def _timed_call(op: Op, scratch: list[Array], clock: Callable[[], int]) -> float
 
 
 @cache
-def _swept_memory() -> Array:
+def _swept_memory(nbytes: int) -> Array:
     """Memory that is written between timed calls."""
-    return np.zeros(SWEPT // 8, np.int64)
+    return np.zeros(nbytes // 8, np.int64)

@@ -17,19 +17,20 @@ import numpy as np
 
 from netpart.kernels.op import Array, Op
 from netpart.kernels.reference import Kernels
-from netpart.plan.timings.call_seconds import time_op
+from netpart.plan.timings.call_seconds import SWEPT, time_op
 from netpart.plan.timings.host_figures import HostFigures
 from netpart.plan.timings.nearest_timings import NearestTimings
 from netpart.plan.timings.timing_file import Timing, TimingFile
 
 
 class TimedCall(NamedTuple):
-    """A call to be timed: its ``op``, the arrays that were made just before it, and how many times as much work the
-    call in question is."""
+    """A call to be timed: its ``op``, the arrays that were made just before it, how many times as much work the call in
+    question is, and how many bytes of other data pass through the caches before."""
 
     op: Op
     recent: Iterable[Array]
     ratio: float = 1.0
+    swept: int = SWEPT
 
 
 @dataclass
@@ -72,7 +73,7 @@ class CallTimes:
     def time_call(self, text: str, flops: float, nbytes: float, call: TimedCall) -> None:
         """Time a call, and keep its seconds."""
         with np.errstate(all="ignore"):
-            timing = Timing(time_op(call.op, call.recent, self.threads) * call.ratio, flops, nbytes)
+            timing = Timing(time_op(call.op, call.recent, self.threads, call.swept) * call.ratio, flops, nbytes)
         self.timed += 1
         self.file.add(text, timing)
         self.nearest.add(_kind_of(text), timing)

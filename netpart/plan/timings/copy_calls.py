@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from netpart.kernels.reference import Kernels
+from netpart.plan.timings.call_seconds import SWEPT
 from netpart.plan.timings.call_times import TimedCall
 from netpart.plan.timings.part_question import ordered_numbers
 from netpart.program.buffers import Order
@@ -14,6 +15,9 @@ from netpart.spec import Shape
 
 COPIED = 1 << 23
 """Elements of the largest copy that is timed: of more, fewer of the first axis are copied."""
+
+COLD = 2 * SWEPT
+"""Bytes that are written before a copy into a window: the larger tensor was last used a step ago."""
 
 
 def reordering_call(kernels: Kernels, shape: Shape, source: Order, target: Order) -> TimedCall:
@@ -29,7 +33,7 @@ def window_call(kernels: Kernels, shape: Shape, whole: Shape, order: Order) -> T
     rows = few[0] + whole[0] - shape[0] if shape else 0
     around = ordered_numbers((rows, *whole[1:]), np.dtype(kernels.dtype), order)
     part = ordered_numbers(few, np.dtype(kernels.dtype), order)
-    return TimedCall(kernels.copy(around[tuple(slice(n) for n in few)], part), (part,), ratio)
+    return TimedCall(kernels.copy(around[tuple(slice(n) for n in few)], part), (part,), ratio, COLD)
 
 
 def _with_fewer_rows(shape: Shape) -> tuple[Shape, float]:
