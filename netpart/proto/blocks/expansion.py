@@ -190,7 +190,7 @@ def _name_parameters(body: Body, layer: LayerProto, local: Mapping[str, str], pa
         if param.name:
             param.name = body.prefix + param.name
         owner, slash, rest = param.share_from.partition("/")
-        if param.share_from in parameters:
+        if param.share_from in parameters or body.instance_of(param.share_from):
             param.share_from = body.prefix + param.share_from
         elif slash and owner in local:
             param.share_from = f"{local[owner]}/{rest}"
