@@ -100,8 +100,7 @@ def run_verb(args: argparse.Namespace) -> int:
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
     create_trace_file(args.output)
-    with show_progress("simulating"):
-        with pause_gc():
-            simulated = simulate_job(cut, request, print_note)
+    with show_progress("simulating"), pause_gc():
+        simulated = simulate_job(cut, request, print_note)
     show_profile(simulated, args)
     return 0
