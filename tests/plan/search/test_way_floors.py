@@ -21,7 +21,7 @@ LINKS = {"fast": LinkCost(1e-6, 1e-6, 1e10), "slow": LinkCost(40e-6, 10e-6, 1e8)
 def make_portfolio(name: str, link: LinkCost, floors: bool, memory: float = float("inf")) -> Portfolio:
     job: Job = read_job(zoo_folder() / f"{name}.conf")
     devices = equal_devices(4, 2e10, memory, link)
-    task = PlanningTask(profile_net(build_net(job.proto, "train", job.folder), 4), devices, limit=0.05)
+    task = PlanningTask(profile_net(build_net(job.proto, "train", job.folder), 4), devices, limit=20)
     return Portfolio(job, task, micro_batches=1, floors=floors)
 
 
