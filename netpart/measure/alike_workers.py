@@ -128,7 +128,7 @@ class AlikeWorkers:
 
     def collective_senders(self, found: Exchange, worker: int, channel: Channel, classes: Numbers) -> Hashable:
         """``received_from`` for the messages of a collective, with their sizes."""
-        came = place_messages(found.schedule, len(found.members))[found.place(worker)]
+        came = _place_messages(found.schedule, len(found.members))[found.place(worker)]
         members, places = self.member_places(found, channel)
         loads = found.message_table[2]
         columns = (
@@ -197,13 +197,13 @@ class AlikeWorkers:
         self, found: Exchange, worker: int, channel: Channel
     ) -> Iterator[tuple[int, Channel, Channel]]:
         """``arrivals`` of a collective."""
-        came = place_messages(found.schedule, len(found.members))[found.place(worker)]
+        came = _place_messages(found.schedule, len(found.members))[found.place(worker)]
         for index, place, turn in zip(came.indices.tolist(), came.sources.tolist(), came.turns.tolist(), strict=True):
             source = found.members[place]
             talk = self.model_talk(source, channel)
             assert talk.exchange is not None, "a collective has an exchange"
             own = talk.exchange.place(self.models[source])
-            sends = place_messages(talk.exchange.schedule, len(talk.exchange.members))[own].sends
+            sends = _place_messages(talk.exchange.schedule, len(talk.exchange.members))[own].sends
             yield source, channel._replace(chunk=index), talk.channel._replace(chunk=int(sends[turn]))
 
     def model_talk(self, worker: int, channel: Channel) -> Communication:
@@ -218,7 +218,7 @@ def _number_keys(keys: Iterator[Hashable]) -> list[int]:
 
 
 @lru_cache(maxsize=64)
-def place_messages(schedule: Schedule, n: int) -> list[PlaceMessages]:
+def _place_messages(schedule: Schedule, n: int) -> list[PlaceMessages]:
     """The messages of each place of a collective of ``n`` members."""
     table = np.array([(m.source, m.target) for m in schedule], np.int64).reshape(-1, 2)
     sent, came = (_split_by_place(table[:, end], n) for end in range(2))
