@@ -28,7 +28,7 @@ from benchmarks.hand_plans import hand_plans
 from netpart.errors import NetpartError
 from netpart.graph.build import build_net
 from netpart.graph.partition import Partition
-from netpart.measure.simulate import simulated_step_seconds
+from netpart.measure.model_simulation import simulated_step_seconds
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
 from netpart.plan.price.devices import Devices, devices_of_cluster
 from netpart.plan.price.layer_loads import profile_net

@@ -3,9 +3,9 @@
     python -m benchmarks.scale                     the whole table; benchmarks/results/scale.json
     python -m benchmarks.scale --workers 64 --verbs check,partition --nets alexnet
 
-Each cell is a process of its own: a verb on a net of the zoo, cut by a scheme. ``seconds`` are processor time, which
-excludes other work on the machine; ``load`` is how many processes competed for its cores. A cell that takes more than
---limit seconds of wall-clock time is ended, and has no figures.
+Each cell is a process of its own: a verb on a net of the zoo, cut by the scheme DATA; ``plan`` plans for the devices of
+DEVICES. ``seconds`` are processor time, which excludes other work on the machine; ``load`` is how many processes
+competed for its cores. A cell that takes more than --limit seconds of wall-clock time is ended, and has no figures.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.rows import CORES, write_report
@@ -31,6 +32,11 @@ VERBS = {
     "check": ("check", "--scheme", "data"), "partition": ("partition", "--scheme", "data"), "plan": ("plan",),
     "simulate": ("simulate", "--scheme", "data", "--by", "flops", "--steps", "1", "--link", "50e-6,1e9"),
 }  # fmt: skip
+DEVICES = """cluster {
+  device { name: "device" count: %s flops: 1e13 memory: 16e9 }
+  link { latency: 5e-6 overhead: 5e-6 bandwidth: 1e10 }
+}
+"""
 WORKERS = (64, 256, 1024)
 LIMITS = {64: 10.0, 256: 60.0, 1024: 300.0}
 """Goals, in seconds."""
@@ -60,7 +66,11 @@ def run_one(verb: str, net: str, workers: str) -> int:
 
     began = perf_counter()
     name, *options = VERBS[verb]
-    code = run_netpart([name, str(GRAPHS / f"{NETS[net]}.conf"), "--workers", workers, *options])
+    with TemporaryDirectory() as folder:
+        devices = Path(folder, "devices.conf")
+        devices.write_text(DEVICES % workers)
+        places = ["--devices", str(devices)] if verb == "plan" else ["--workers", workers]
+        code = run_netpart([name, str(GRAPHS / f"{NETS[net]}.conf"), *places, *options])
     if code:
         return code
     mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -44,6 +44,7 @@ def run_verb(args: argparse.Namespace) -> int:
     from netpart.cli.common import load_job
     from netpart.cli.epoch_table import print_epoch_table
     from netpart.cli.progress_line import show_progress
+    from netpart.graph.partition import pause_gc
     from netpart.graph.server_pieces import add_job_servers
     from netpart.graph.uncomputed import uncomputed_warnings
     from netpart.measure.epoch_size import tabulate_epochs
@@ -54,7 +55,7 @@ def run_verb(args: argparse.Namespace) -> int:
 
     # Without warnings on stderr: they are collected below, since --json prints them as part of its object.
     job = load_job(args, provide=False, warn=False)
-    with show_progress("cutting the net"):
+    with show_progress("cutting the net"), pause_gc():
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder)
         failures, absent = _find_failures(job, cut)
         warnings = [

@@ -20,6 +20,9 @@ of profit (equation 5, larger is better) and makespan (of the blocks of a mini-b
 to the proved bounds. Memory is that of the worker with the most."""
 PLAYED = """
 Steps with a prediction beside them are simulated, message by message; all others are as predicted."""
+LEAST = """
+"At least": a step of this plan takes no less, so it is not the fastest, and not worked out."""
+LATE = " Those with less than the\nchosen plan are not worked out for lack of time: a larger --limit tries them."
 AGAIN = ' "again": activations are computed again, as there is not enough memory to keep them.'
 
 
@@ -48,10 +51,17 @@ def print_plan_tables(job: Job, portfolio: Portfolio, best: Proposed, objective:
     simulated = any(row.predicted is not None for row in able)
     head = (*PLANS, *PREDICTED * simulated, *FIGURES)
     TextTable(head, [_proposal_cells(row, row is best, devices, simulated) for row in able]).print()
-    notes = f"{AGAIN if any(row.recompute for row in able) else ''}{PLAYED if simulated else ''}"
+    notes = AGAIN * any(row.recompute for row in able) + _floor_text(able) + PLAYED * simulated
     print(f"\n{FOOTNOTE}{notes}{_proof_text(able)}")
     if refused := _refusal_lines(portfolio):
         print("\n".join(["", *refused]))
+
+
+def _floor_text(rows: list[Proposed]) -> str:
+    """What rows with only a floor mean; "" without one."""
+    floors = [row.seconds for row in rows if row.is_floor]
+    known = min((row.seconds for row in rows if row.usable), default=0.0)
+    return LEAST * bool(floors) + LATE * (min(floors, default=known) < known)
 
 
 def _proof_text(rows: list[Proposed]) -> str:
@@ -119,10 +129,12 @@ def _proposal_cells(row: Proposed, best: bool, devices: int, simulated: bool) ->
     profit = (f"{row.profit[0]:.4g}", f"{row.profit[1]:.2%}") if row.profit else ("-", "-")
     makespan = (seconds_text(row.makespan[0]), f"{row.makespan[1]:.2%}") if row.makespan else ("-", "-")
     told = "-" if row.predicted is None else seconds_text(row.predicted)
-    step = seconds_text(row.seconds), *(told,) * simulated
-    figures = f"{row.gap:.1%}", bytes_text(row.moved), bytes_text(max(row.memory))
+    least = "at least " * row.is_floor
+    step = f"{least}{seconds_text(row.seconds)}", *(told,) * simulated
+    known = bytes_text(row.moved), bytes_text(max(row.memory, default=0))
+    figures = f"{row.gap:.1%}", *(("-", "-") if row.is_floor else known)
     pieces = f"{row.micro_batches}{' again' if row.recompute else ''}"
-    on = f" on {workers_text(row.workers)}" if len(row.workers) < devices else ""
+    on = f" on {workers_text(row.workers)}" if row.workers and len(row.workers) < devices else ""
     on = f" in groups of {row.group}{on}" if row.group > 1 else on
     return "*" if best else "", shorten_plan_name(row.name) + on, pieces, *step, *figures, *profit, *makespan
 

@@ -85,12 +85,14 @@ def run_verb(args: argparse.Namespace) -> int:
         limit_threads(1, args.threads)
     from netpart.cli.print_note import print_note
     from netpart.cli.profile import create_trace_file, show_profile
+    from netpart.graph.partition import pause_gc
     from netpart.graph.ready import check_ready
     from netpart.measure.simulated_job import SimulationRequest, read_simulated_devices, simulate_job
     from netpart.plan.partition import partition_by_scheme
     from netpart.plan.price.named_devices import adopt_hosts
     from netpart.worker.initial_values import job_restored_names
 
+    args.every = args.output is not None  # a trace has all workers
     request = SimulationRequest(**{field: getattr(args, field) for field in SimulationRequest.__dataclass_fields__})
     read_simulated_devices(request)  # a wrong file is reported before the net is cut
     job = adopt_hosts(load_job(args), args.devices)
@@ -98,7 +100,7 @@ def run_verb(args: argparse.Namespace) -> int:
         cut = partition_by_scheme(job.proto, job.worker_count, job.folder, phases=("train",))
         check_ready(cut, job_restored_names(job.proto))
     create_trace_file(args.output)
-    with show_progress("simulating"):
+    with show_progress("simulating"), pause_gc():
         simulated = simulate_job(cut, request, print_note)
     show_profile(simulated, args)
     return 0

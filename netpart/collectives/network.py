@@ -74,6 +74,11 @@ class Network:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def worker_kinds(self) -> list[int]:
+        """The same number for workers whose routes to others are alike."""
+        return self._kinds
+
     def route(self, source: int, target: int) -> Route:
         """The way of a message from one worker to another."""
         ends = self._kinds[source], self._kinds[target]

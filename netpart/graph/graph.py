@@ -170,6 +170,12 @@ class Graph(NotebookDisplay):
             found.setdefault(part.worker, []).append(part)
         return found
 
+    @cached_property
+    def crossing_nodes(self) -> frozenset[int]:
+        """The nodes whose tensors, or gradients, cross workers: found once for all workers."""
+        crossing = (part for part in self.parts if part.kind in (BRIDGE_SRC, BRIDGE_DST) or part.members)
+        return frozenset(part.node for part in crossing)
+
     def bridges(self) -> Iterator[Bridge]:
         """Every tensor that crosses workers, in order of its arrival."""
         for part in self.parts:

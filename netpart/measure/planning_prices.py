@@ -17,8 +17,8 @@ from netpart.graph.partition import Partition
 from netpart.graph.uncut import partition_uncut
 from netpart.measure.host_calibration import host_figures
 from netpart.measure.layer_seconds import measure_layers
+from netpart.measure.model_simulation import simulated_step_seconds
 from netpart.measure.other_load import DISTURBED, OtherLoad
-from netpart.measure.simulate import simulated_step_seconds
 from netpart.plan.price.devices import (
     Devices,
     devices_in_hosts,

@@ -24,6 +24,7 @@ def propose_plans(job: Job, request: PlanningRequest, note: Note) -> Portfolio:
         return Portfolio(
             job, task, micro_batches=request.micro_batches, prices=priced.prices,
             groups=_other_groups(request, len(task.devices)), simulate=priced.simulate,
+            floors=None if request.objective == SECONDS else False,
         )  # fmt: skip
 
 

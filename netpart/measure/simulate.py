@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from threading import Thread
@@ -27,6 +27,7 @@ from netpart.plan.price.kernel_workspace import workspace_bytes
 from netpart.program.compile import compile_worker
 from netpart.program.instructions import Backward, Forward, Instruction
 from netpart.program.kernel_choice import job_kernel_class
+from netpart.program.program import WorkerProgram
 from netpart.progress import report_progress, track_items
 from netpart.updaters import build_updater
 from netpart.worker.bind import PhaseBinder
@@ -52,10 +53,23 @@ class Simulation:
         self.kernels = job_kernel_class(self.cut.job)
         self.xp, _ = array_module(self.kernels.runs_on)
         whole = self.link if isinstance(self.link, Network) else one_link_network(self.cut.workers, self.link)
-        self.transports = simulated_transports(self.clocks, whole)
-        workers = range(self.cut.workers)
-        self.players = [self.player(worker) for worker in track_items(workers, "worker", self.cut.workers)]
+        self.transports = self.connect(whole)
+        self.players = [self.player(worker) for worker in track_items(self.played, "worker", len(self.played))]
         self.initialise()
+
+    @property
+    def played(self) -> Sequence[int]:
+        """The workers that are played."""
+        return range(self.cut.workers)
+
+    def connect(self, network: Network) -> list[SimulatedTransport]:
+        """The transport of each worker."""
+        return simulated_transports(self.clocks, network)
+
+    def program(self, worker: int) -> WorkerProgram:
+        """The compiled program of a worker."""
+        slots = len(build_updater(self.cut.job.updater).states)
+        return compile_worker(self.cut, worker, slots, kernels=self.kernels)
 
     def initialise(self) -> None:
         """Draw the initial values of all parameters."""
@@ -63,7 +77,7 @@ class Simulation:
 
     def player(self, worker: int) -> Player:
         rule = build_updater(self.cut.job.updater)
-        program = compile_worker(self.cut, worker, len(rule.states), kernels=self.kernels)
+        program = self.program(worker)
         player = Player(program, self.transports[worker], self.xp, rule, self.cut.job.seed, binder=self.binder)
         player.trace.now = lambda: self.clocks.reading(worker)
         player.trace.events = []
@@ -71,7 +85,7 @@ class Simulation:
 
     def run(self, steps: int) -> Timeline:
         """Play training steps; raise the first error of a worker."""
-        threads = [Thread(target=self.work, args=(w, steps), daemon=True) for w in range(self.cut.workers)]
+        threads = [Thread(target=self.work, args=(player, steps), daemon=True) for player in self.players]
         for thread in threads:
             thread.start()
         # Every thread waits for its first turn, so the main thread gives it to the first one.
@@ -80,16 +94,17 @@ class Simulation:
             thread.join()
         if self.errors:
             raise self.errors[0]
-        return Timeline(self.cut.workers, tuple(event for w in range(self.cut.workers) for event in self.events(w)))
+        return Timeline(self.cut.workers, tuple(event for player in self.players for event in self.events(player)))
 
-    def work(self, worker: int, steps: int) -> None:
+    def work(self, player: Player, steps: int) -> None:
         """The body of a worker's thread."""
+        worker = player.program.worker
         transport: SimulatedTransport = self.transports[worker]
         try:
             self.clocks.begin(worker)
             for step in range(steps):
                 report_progress(f"step {step + 1} of {steps}")
-                for _ in self.players[worker].play("train", step, drain=step + 1 == steps):
+                for _ in player.play("train", step, drain=step + 1 == steps):
                     transport.wait(FOREVER)
             self.clocks.stop(worker)
             self.clocks.end(worker)
@@ -99,12 +114,12 @@ class Simulation:
             self.errors.append(error)
             self.clocks.fail(str(error))
 
-    def events(self, worker: int) -> list[TimelineEvent]:
+    def events(self, player: Player) -> list[TimelineEvent]:
         """The events of a worker, with steps numbered from 0."""
         found, step = [], 0
-        for name, start, end, channel, delay, micro in self.players[worker].trace.events or ():
+        for name, start, end, channel, delay, micro in player.trace.events or ():
             key = tuple(map(int, channel)) if channel else ()
-            found.append(TimelineEvent(worker, step, name, start, end, key, delay, micro))
+            found.append(TimelineEvent(player.program.worker, step, name, start, end, key, delay, micro))
             step += name == STEP
         return found
 
@@ -125,8 +140,8 @@ class PricedSimulation(Simulation):
 
     def initialise(self) -> None:
         """Leave all memory untouched: what is not written takes none."""
-        for player, transport in zip(self.players, self.transports, strict=True):
-            transport.copies = False
+        for player in self.players:
+            self.transports[player.program.worker].copies = False
             for running in player.bound["train"].running:
                 running.progress.omit_contents()
                 for action in running.then:
@@ -143,10 +158,10 @@ class PricedSimulation(Simulation):
                     action.run = partial(self.clocks.spend, worker, self.flops(instruction) / self.speeds[worker])
         return player
 
-    def work(self, worker: int, steps: int) -> None:
+    def work(self, player: Player, steps: int) -> None:
         """The same, without warnings about arithmetic on values that were never computed."""
         with np.errstate(all="ignore"):
-            super().work(worker, steps)
+            super().work(player, steps)
 
     def flops(self, instruction: Instruction | None) -> int:
         """The number of FLOPs of an instruction."""
@@ -173,15 +188,9 @@ def worker_speeds(workers: int, speeds: Sequence[float]) -> list[float]:
     return found
 
 
-def simulated_step_seconds(cut: Partition, network: Network, speeds: Sequence[float]) -> float:
-    """Seconds of a step of ``cut`` at counted FLOPs on devices of ``speeds`` FLOPs per second, on the worker that takes
-    longest. Raises MemoryRefused if a worker needs more memory than this host has."""
-    return PricedSimulation(cut, network, speeds).run(WARM_UP + 1).seconds(WARM_UP)
-
-
 def simulate_partition(
-    cut: Partition, steps: int, link: LinkCost | Network, speeds: Sequence[float] = (), flops: float = 0.0
-) -> ProfiledRun:
+    cut: Partition, steps: int, link: LinkCost | Network, speeds: Sequence[float] = (), flops: float = 0.0,
+) -> ProfiledRun:  # fmt: skip
     """Time a step of ``cut`` without real workers; return figures and timeline like ``profile_job`` does for real ones.
 
     ``speeds`` are those of the workers' devices relative to this machine (default: all 1). Needs the memory of all
@@ -192,8 +201,15 @@ def simulate_partition(
     simulation = (
         PricedSimulation(cut, link, [flops * speed for speed in speeds]) if flops else Simulation(cut, link, speeds)
     )
-    events = (event for event in simulation.run(WARM_UP + steps).events if event.step >= WARM_UP)
-    counted = (event._replace(step=event.step - WARM_UP) for event in events)
-    timeline = Timeline(cut.workers, tuple(mark_reads(cut, counted)))
-    memory = [player_memory_plan(player) for player in simulation.players]
-    return ProfiledRun(StepProfiler(cut, timeline).profile(memory), timeline)
+    return profile_simulation(simulation, steps)
+
+
+def profile_simulation(simulation: Simulation, steps: int) -> ProfiledRun:
+    """The figures and the timeline of some steps of a simulation, after those to warm up."""
+    cut = simulation.cut
+    found = simulation.run(WARM_UP + steps)
+    counted = (event._replace(step=event.step - WARM_UP) for event in found.events if event.step >= WARM_UP)
+    timeline = replace(found, events=tuple(mark_reads(cut, counted)))
+    memory = {player.program.worker: player_memory_plan(player) for player in simulation.players}
+    everyone = (replace(memory[found.model(worker)], worker=worker) for worker in range(cut.workers))
+    return ProfiledRun(StepProfiler(cut, timeline).profile(everyone), timeline)

@@ -148,11 +148,15 @@ class SimulatedTransport(Transport):
         # Workers that are further behind send first: ports take messages in the order of time.
         self._clocks.yield_until(self.rank, self._clocks.now[self.rank])
         link = self._wires.network.route(self.rank, peer).cost
-        arrives = self._wires.carry(self.rank, peer, array.nbytes, self._clocks.now[self.rank] + link.overhead)
+        self.carry(channel, step, peer, copied, self._clocks.now[self.rank] + link.overhead)
         self._clocks.spend(self.rank, link.overhead + array.nbytes / link.bandwidth)
-        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
-        self._peers[peer].put(arrives, link.overhead, header, copied)
         self._count(channel, array.nbytes, 0)
+
+    def carry(self, channel: Channel, step: int, peer: int, array: Array, leaves: float) -> None:
+        """Deliver a message whose first byte leaves at the instant ``leaves``."""
+        arrives = self._wires.carry(self.rank, peer, array.nbytes, leaves)
+        header = FrameHeader(self.rank, channel, step, array.dtype, array.shape)
+        self._peers[peer].put(arrives, self._wires.network.route(self.rank, peer).cost.overhead, header, array)
 
     def put(self, arrives: float, overhead: float, header: FrameHeader, array: Array) -> None:
         """Queue a message that arrives at the instant ``arrives`` of the receiver's clock, and occupies the receiver

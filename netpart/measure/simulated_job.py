@@ -10,6 +10,7 @@ from netpart.collectives.network import LinkCost, Network
 from netpart.errors import ConfigError
 from netpart.graph.partition import Partition
 from netpart.measure.host_calibration import kept_link
+from netpart.measure.model_simulation import simulate_counted
 from netpart.measure.profile import ProfiledRun
 from netpart.measure.simulate import simulate_partition, worker_speeds
 from netpart.plan.price.devices import Devices, devices_in_hosts, equal_devices, product_speed, read_devices
@@ -26,7 +27,7 @@ class SimulationRequest:
 
     ``link`` connects all workers (None: as measured between two processes of this host), and ``speeds`` are those of
     their devices relative to this machine (default: all 1). ``devices``, a file of devices, links and hosts, takes the
-    place of both.
+    place of both. Unless ``every`` worker is to be in the timeline, one is played for all that act alike.
     """
 
     steps: int = 5
@@ -34,6 +35,7 @@ class SimulationRequest:
     speeds: Sequence[float] = ()
     devices: Path | None = None
     by: str = TIME
+    every: bool = True
 
 
 def read_simulated_devices(request: SimulationRequest) -> Devices | None:
@@ -54,7 +56,9 @@ def simulate_job(cut: Partition, request: SimulationRequest, note: Callable[[str
     speeds, flops = _used_speeds(request, cut.workers, devices)
     network = _used_network(request, cut, devices, note)
     report_progress("simulating")
-    return simulate_partition(cut, request.steps, network, speeds, flops)
+    if not flops:
+        return simulate_partition(cut, request.steps, network, speeds)
+    return simulate_counted(cut, network, [flops * speed for speed in speeds], request.steps, request.every)
 
 
 def _used_speeds(request: SimulationRequest, workers: int, devices: Devices | None) -> tuple[list[float], float]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
@@ -126,7 +126,7 @@ class StepProfiler:
             net.name, self.partition.phases["train"][-1].rows[1], len(self.steps),
             median(self.timeline.seconds(step) for step in self.steps),
             tuple(self.layer(node.index) for node in net.nodes),
-            tuple(self.worker(worker) for worker in range(self.timeline.workers)), tuple(memory),
+            tuple(self.worker_rows()), tuple(memory),
             tuple(self.data_wait(node) for node in net.nodes if reads_data(net, node)),
         )  # fmt: skip
 
@@ -149,28 +149,48 @@ class StepProfiler:
         node = self.partition.graph.net.nodes[index]
         flops = self.flops(index)
         seconds = {kind: self.by_layer.get((node.name, kind), {}) for kind in (FORWARD, BACKWARD, UPDATE)}
-        forward, backward, update = (self.median_of(max, found) for found in seconds.values())
-        computing = self.median_of(sum, seconds[FORWARD]) + self.median_of(sum, seconds[BACKWARD])
+        forward, backward, update = (self.median_of(_longest, found) for found in seconds.values())
+        computing = sum(self.median_of(self.all_workers, seconds[kind]) for kind in (FORWARD, BACKWARD))
         rate = flops / computing if computing else 0.0
         return LayerTime(node.name, type_name(node.conf).removeprefix("k"), forward, backward, update, flops, rate)
 
     def data_wait(self, node: Node) -> DataWait:
         """The wait for rows of one layer that reads data."""
-        seconds = self.median_of(max, self.by_layer.get((node.name, FORWARD), {}))
+        seconds = self.median_of(_longest, self.by_layer.get((node.name, FORWARD), {}))
         return make_data_wait(node, seconds, median(self.timeline.seconds(step) for step in self.steps))
 
-    def median_of(self, join: Callable[[list[float]], float], seconds: dict[tuple[int, int], float]) -> float:
-        """The median over steps of ``join`` applied to the seconds of all workers."""
-        return median(join([s for (at, _), s in seconds.items() if at == step] or [0.0]) for step in self.steps)
+    def median_of(self, join: Callable[[Mapping[int, float]], float], seconds: dict[tuple[int, int], float]) -> float:
+        """The median over steps of ``join`` applied to the seconds by worker."""
+        return median(join({w: s for (at, w), s in seconds.items() if at == step}) for step in self.steps)
+
+    def all_workers(self, seconds: Mapping[int, float]) -> float:
+        """The sum over all workers, of the seconds by worker."""
+        alike = Counter(self.timeline.models)
+        return sum(s * alike.get(worker, 1) for worker, s in seconds.items())
 
     def flops(self, index: int) -> int:
         """FLOPs of a layer in a step, on all workers."""
-        found = 0
+        return self._flops[index]
+
+    @cached_property
+    def _flops(self) -> Counter[int]:
+        """FLOPs of each layer in a step."""
+        found = Counter[int]()
         for micro in self.partition.phases["train"]:
-            parts = [part for part in micro.graph.parts if part.kind == LAYER and part.node == index]
-            costs = [part_cost(micro.graph, part) for part in parts]
-            found += sum(cost.forward + cost.backward for cost in costs)
+            for part in micro.graph.parts:
+                if part.kind == LAYER:
+                    cost = part_cost(micro.graph, part)
+                    found[part.node] += cost.forward + cost.backward
         return found
+
+    def worker_rows(self) -> Iterator[WorkerTime]:
+        """The row of each worker; those of alike workers are the same."""
+        found: dict[int, WorkerTime] = {}
+        for worker in range(self.timeline.workers):
+            model = self.timeline.model(worker)
+            if model not in found:
+                found[model] = self.worker(model)
+            yield replace(found[model], worker=worker)
 
     def worker(self, worker: int) -> WorkerTime:
         """The row of one worker."""
@@ -190,6 +210,11 @@ class StepProfiler:
         ways = travel_intervals(self.timeline, worker, step)
         busy = merge_intervals(e.interval for e in self.timeline.of_worker(worker) if e.step == step and e.kind in BUSY)
         return total_length(ways), total_length(intersect_intervals(ways, busy))
+
+
+def _longest(seconds: Mapping[int, float]) -> float:
+    """The seconds of the worker that takes longest."""
+    return max(seconds.values(), default=0.0)
 
 
 __all__ = ["DataWait", "LayerTime", "StepProfile", "StepProfiler", "WorkerMemory", "WorkerTime"]

@@ -8,8 +8,8 @@ collective that is sent while the worker waits for that collective counts as sen
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -94,10 +94,16 @@ class TimelineMessage(NamedTuple):
 @dataclass(frozen=True)
 class Timeline:
     """All events of ``workers`` workers. Events of one worker do not overlap, except that one may be nested in
-    another."""
+    another.
+
+    If workers are alike, ``models`` has the worker whose events are those of each worker. Then ``origins`` has, by the
+    channel of a message to a model, that of the model's message that stands for it.
+    """
 
     workers: int
     events: tuple[TimelineEvent, ...]
+    models: tuple[int, ...] = ()
+    origins: Mapping[Key, Key] = field(default_factory=dict)
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
@@ -108,18 +114,44 @@ class Timeline:
     def messages(self) -> tuple[TimelineMessage, ...]:
         """Every message that was both sent and received."""
         sent = {e.message: e for e in self.events if e.verb == "send" and e.channel}
-        taken = [e for e in self.events if e.verb == "receive" and e.message in sent]
-        return tuple(TimelineMessage(sent[e.message], e) for e in taken)
+        taken = [(self.origin_of(e), e) for e in self.events if e.verb == "receive"]
+        return tuple(TimelineMessage(sent[key], e) for key, e in taken if key in sent)
+
+    def origin_of(self, event: TimelineEvent) -> tuple[int, Key]:
+        """The key of the message that an event received, at its sender."""
+        step, channel = event.message
+        return step, self.origins.get(channel, channel)
+
+    def model(self, worker: int) -> int:
+        """The worker whose events are those of ``worker``."""
+        return self.models[worker] if self.models else worker
+
+    @cached_property
+    def messages_to(self) -> dict[tuple[int, int], list[TimelineMessage]]:
+        """``messages``, by the worker that received them, and the step."""
+        found: dict[tuple[int, int], list[TimelineMessage]] = defaultdict(list)
+        for message in self.messages:
+            found[message.taken.worker, message.taken.step].append(message)
+        return found
+
+    @cached_property
+    def _by_worker(self) -> dict[int, list[TimelineEvent]]:
+        """The events of each worker, in their order."""
+        found: dict[int, list[TimelineEvent]] = defaultdict(list)
+        for event in self.events:
+            found[event.worker].append(event)
+        return found
 
     def of_step(self, step: int) -> Timeline:
         """The events of one step."""
-        return Timeline(self.workers, tuple(e for e in self.events if e.step == step))
+        return replace(self, events=tuple(e for e in self.events if e.step == step))
 
     def of_worker(self, worker: int) -> list[TimelineEvent]:
         """The events of one worker by their start; an event comes before those nested in it."""
         # An event is noted when it ends, so an outer one follows its inner ones. For equal times, sorting the reversed
         # list, which is stable, puts the outer one first.
-        return sorted((e for e in reversed(self.events) if e.worker == worker), key=lambda e: (e.start, -e.end))
+        found = self._by_worker.get(worker, [])[::-1]
+        return sorted(found, key=lambda e: (e.start, -e.end))
 
     def seconds(self, step: int) -> float:
         """Duration of a step on the worker that took longest."""
@@ -150,7 +182,7 @@ def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interva
     A message counts from the start of its send until it was received. A collective counts from its start until it was
     complete, once in each micro-batch.
     """
-    events = sorted((e for e in timeline.events if e.worker == worker and e.step == step), key=lambda e: e.start)
+    events = sorted((e for e in timeline.of_worker(worker) if e.step == step), key=lambda e: e.start)
     found = [e.interval for e in events if e.verb == "send"]
     begun = defaultdict[str, list[float]](list)
     awaited = Counter[str]()
@@ -161,7 +193,7 @@ def travel_intervals(timeline: Timeline, worker: int, step: int) -> list[Interva
             found.append((starts[min(awaited[e.object], len(starts) - 1)], e.end))
             # The n-th wait for a collective belongs to its n-th start: one start per micro-batch.
             awaited[e.object] += 1
-    arrived = [m for m in timeline.messages if m.taken.worker == worker and m.taken.step == step]
+    arrived = timeline.messages_to.get((worker, step), [])
     return merge_intervals(found + [(min(m.sent.start, m.taken.end), m.taken.end) for m in arrived])
 
 

@@ -23,7 +23,7 @@ from netpart.program.instructions import (
     Send,
     Way,
 )
-from netpart.program.memory_orders import crossing_nodes, input_order, kept_orders, order_for_shape
+from netpart.program.memory_orders import input_order, kept_orders, order_for_shape
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage
@@ -44,7 +44,7 @@ class ForwardCompiler:
         self.phase = phase
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels = kernels
-        self.orders = kept_orders(stages.graph.net, kernels, crossing_nodes(stages.graph))
+        self.orders = kept_orders(stages.graph.net, kernels, stages.graph.crossing_nodes)
         self.exchanges = ExchangeFactory(parameters.partition.job, parameters.partition.workers)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}

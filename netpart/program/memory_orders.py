@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, Graph
 from netpart.graph.net import Net, Node
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import MemoryOrder
@@ -42,11 +41,6 @@ def kept_orders(net: Net, kernels: type[Kernels], crossing: Set[int] = frozenset
 def input_order(net: Net, node: Node, kernels: type[Kernels], orders: Orders) -> Order:
     """The order in which ``node`` reads its inputs: that of its own tensors, or, if it only moves axes, any."""
     return orders[node.sources[0].node] if node.layer.moved_axes and kernels.any_order else orders[node.index]
-
-
-def crossing_nodes(graph: Graph) -> frozenset[int]:
-    """The nodes whose tensors, or gradients, cross workers."""
-    return frozenset(part.node for part in graph.parts if part.kind in (BRIDGE_SRC, BRIDGE_DST) or part.members)
 
 
 def _kept_order(net: Net, node: Node, kernels: type[Kernels], orders: Orders, crossing: Set[int]) -> Order:

@@ -136,6 +136,21 @@ class WorkerShape:
         return *common, sum(found.sizes), found.place_shapes[place]
 
 
+class LevelShape(WorkerShape):
+    """The shape of a worker in which blocks of a collective are alike whatever their sizes: the instructions of equal
+    workers are the same, but for the sizes of some buffers."""
+
+    def exchange_shape(self, found: Exchange, whole: bool = True) -> Shape:
+        """The kind of a collective, and its number of members."""
+        return found.kind, found.algorithm, len(found.members)
+
+    def holding_shapes(self) -> Iterator[Shape]:
+        """What the worker stores of each parameter, without the block that it updates."""
+        for holding in self.holdings:
+            name = holding.parameter.name
+            yield name, extent(holding.box), name in self.partition.trained
+
+
 def _reading_corners(parts: Sequence[Part]) -> dict[Corner, tuple[int, ...]]:
     """The lowest corner of all boxes that are read of each output of each part."""
     read: dict[Corner, list[Region]] = {}
@@ -150,8 +165,10 @@ def _relative_box(box: Region, corner: Sequence[int]) -> tuple[tuple[int, ...], 
     return extent(box), tuple(lo - start for (lo, _), start in zip(box, corner, strict=True))
 
 
-def find_equal_workers(partition: Partition, kernels: type[Kernels]) -> Iterator[WorkerShape]:
-    """The shape of each worker of a group; those of equal workers have equal keys.
+def find_equal_workers(
+    partition: Partition, kernels: type[Kernels], kind: type[WorkerShape] = WorkerShape
+) -> Iterator[WorkerShape]:
+    """The shape of each worker of a group, of a ``kind`` of shape; those of equal workers have equal keys.
 
     With servers, or several groups, every worker has a key of its own: few workers share a server.
     """
@@ -159,6 +176,6 @@ def find_equal_workers(partition: Partition, kernels: type[Kernels]) -> Iterator
     numbers = range(partition.workers - partition.servers)
     alike = not partition.servers and partition.cluster.groups == 1
     for worker in numbers:
-        shape = WorkerShape(partition, worker, kernels, exchanges)
+        shape = kind(partition, worker, kernels, exchanges)
         shape.key = shape.key if alike else worker
         yield shape

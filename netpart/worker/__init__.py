@@ -4,6 +4,7 @@ __all__ = [
     "actions",
     "bind",
     "ensemble",
+    "flow_control",
     "group_averaging",
     "initial_values",
     "memory_limit",

@@ -9,7 +9,7 @@ So the number of messages queued at a slow receiver is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +40,8 @@ class FlowControl:
     def finished_by_readers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) for each worker to which this one sends; it reports its finished steps on that channel."""
         found = []
-        for peer in sorted(self.program.phases[phase].receivers(self.program.worker)):
+        worker = self.program.worker
+        for peer in report_order(self.program.phases[phase].receivers(worker), worker, self.program.workers):
             channel = done_channel(phase, peer, self.program.worker)
             rank = self.program.phases[phase].rank(peer)
             if self.transport is not None:
@@ -51,7 +52,8 @@ class FlowControl:
     def finished_for_writers(self, phase: str) -> list[tuple[int, Channel]]:
         """(worker, channel) for each worker that sends to this one, which reports its finished steps on that
         channel."""
-        writers = sorted(self.program.phases[phase].senders(self.program.worker))
+        worker = self.program.worker
+        writers = report_order(self.program.phases[phase].senders(worker), worker, self.program.workers)
         rank = self.program.phases[phase].rank
         return [(rank(peer), done_channel(phase, self.program.worker, peer)) for peer in writers]
 
@@ -70,6 +72,12 @@ class FlowControl:
         for peer, channel in self.writers[phase]:
             assert self.transport is not None
             self.transport.send(channel, step, peer, EMPTY)
+
+
+def report_order(peers: Iterable[int], worker: int, workers: int) -> list[int]:
+    """The order in which ``worker``, of so many workers, reports to its peers: from the next one on, in a circle. So
+    not all report to the first worker first."""
+    return sorted(peers, key=lambda peer: (peer - worker) % workers)
 
 
 def done_channel(phase: str, reader: int, writer: int) -> Channel:

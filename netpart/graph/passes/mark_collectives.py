@@ -52,8 +52,14 @@ def _group_connected(parts: list[Part]) -> list[list[Part]]:
             worker = leader[worker]
         return worker
 
+    left = len({worker for part in parts for worker in (_sending_half(part).worker, part.worker)}) - 1
     for part in parts:
-        leader[find(_sending_half(part).worker)] = find(part.worker)
+        source, target = find(_sending_half(part).worker), find(part.worker)
+        leader[source] = target
+        left -= source != target
+        # Where all exchange with all, the bridges of the first worker connect everyone.
+        if not left:
+            return [parts]
     groups: dict[int, list[Part]] = {}
     for part in parts:
         groups.setdefault(find(part.worker), []).append(part)
@@ -68,8 +74,9 @@ def _sending_half(arrival: Part) -> Part:
 def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) -> Collective | None:
     """The collective that the bridges of one tensor among some workers form, marked on its parts; None if they form
     none."""
-    pairs = {(_sending_half(a).worker, a.worker): a for a in arrivals}
-    outlets = {_sending_half(a).worker: _sending_half(a).feeds[0].part for a in arrivals}
+    senders = [_sending_half(a) for a in arrivals]
+    pairs = {(s.worker, a.worker): a for s, a in zip(senders, arrivals, strict=True)}
+    outlets = {s.worker: s.feeds[0].part for s in senders}
     one_way = {a.feeds[0].gradient for a in arrivals}
     alike = len(pairs) == len(arrivals) > 1 and len(one_way) == 1 and all(map(_is_plain_bridge, arrivals))
     alike = alike and (
@@ -78,11 +85,7 @@ def _recognise_collective(graph: Graph, arrivals: list[Part], readers: Readers) 
         one_way == {False} or all(map(_returns_all_gradients, _distinct_readers(arrivals, readers)))
     )
     spec = graph.net.nodes[arrivals[0].node].layer.outputs[arrivals[0].output]
-    if (
-        not alike
-        or spec.dtype == RECORD
-        or any(_sending_half(a).feeds[0].part is not outlets[s] for (s, _), a in pairs.items())
-    ):
+    if not alike or spec.dtype == RECORD or any(s.feeds[0].part is not outlets[s.worker] for s in senders):
         return None
     addends = len(graph.placements[arrivals[0].node].terms) > 1
     regions = {worker: graph.held_region(outlet, arrivals[0].output) for worker, outlet in sorted(outlets.items())}

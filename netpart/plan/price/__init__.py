@@ -13,6 +13,7 @@ __all__ = [
     "part_prices",
     "predict",
     "recompute_choice",
+    "step_floor",
     "transfers",
     "worker_memory",
     "worker_shares",

@@ -13,6 +13,7 @@ from math import prod
 from typing import NamedTuple, Protocol
 
 from netpart.graph.graph import LAYER, SUM, Graph, Part
+from netpart.graph.net import Net, Node
 from netpart.graph.partition import Partition
 from netpart.layers.elementwise import ElementwiseActivation
 from netpart.layers.layer import MemoryReuse
@@ -21,8 +22,8 @@ from netpart.plan.price.window_copies import WindowCopy, input_copies
 from netpart.plan.timings.kernel_times import ITEM, KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
 from netpart.program.buffers import move_axes, same_layout
-from netpart.program.memory_orders import Orders, crossing_nodes, kept_orders, order_for_shape
-from netpart.spec import FLOAT, extent, size
+from netpart.program.memory_orders import Orders, kept_orders, memory_orders, order_for_shape
+from netpart.spec import FLOAT, Shard, extent, size
 from netpart.updaters import build_updater
 
 
@@ -40,6 +41,9 @@ class PartPrices(Protocol):
 
     def part_work(self, graph: Graph, part: Part) -> PartWork:
         """The work of a part of a layer, with that of the helpers that make its inputs."""
+
+    def least_work(self, net: Net, node: Node, shard: Shard, backward: bool) -> PartWork:
+        """What the part of a shard cannot take less than. ``backward``: it computes all gradients of its layer."""
 
     def update_work(self, partition: Partition, worker: int) -> float | None:
         """The work of a worker's updates in a step; None if they take the time of streaming their arrays."""
@@ -61,6 +65,16 @@ class CountedPrices:
         rate = self.rates.get(node.name, 1.0)
         later = cost.params * (node.layer.splits_backward and any(cost.inputs))
         return PartWork(cost.forward * rate, cost.backward * rate, later * rate)
+
+    def least_work(self, net: Net, node: Node, shard: Shard, backward: bool) -> PartWork:
+        """The counted work."""
+        rate = self.rates.get(node.name, 1.0)
+        cost = node.layer.cost(shard.region, shard.term)
+        if not (backward and net.trained[node.index]):
+            return PartWork(cost.forward * rate, 0.0, 0.0)
+        inputs = sum(flops for k, flops in enumerate(cost.inputs) if net.carries_gradient(node, k))
+        later = cost.params * (node.layer.splits_backward and inputs > 0)
+        return PartWork(cost.forward * rate, (inputs + cost.params) * rate, later * rate)
 
     def update_work(self, partition: Partition, worker: int) -> float | None:
         """Updates have no FLOPs."""
@@ -91,6 +105,7 @@ class TimedPrices:
         self.figures = times.figures
         self.cores = cores
         self.last: _GraphFacts | None = None
+        self.ordered: tuple[Net, Orders] | None = None
 
     def part_work(self, graph: Graph, part: Part) -> PartWork:
         """The seconds of the kernels, of the helpers before them and of their instructions, as FLOPs of this host."""
@@ -107,6 +122,19 @@ class TimedPrices:
         after = moved * any(question.wanted) + self.added_seconds(graph, part) + windows[1]
         back = slow[1] + slow[2] + calls * (any(question.wanted) or question.trains) + after
         work = slow[0] + calls + before, back, slow[2] * any(question.wanted)
+        return PartWork(*(seconds * self.figures.speed for seconds in work))
+
+    def least_work(self, net: Net, node: Node, shard: Shard, backward: bool) -> PartWork:
+        """The seconds of the kernels alone; of a layer that may be part of another's memory or kernel, none."""
+        layer = node.layer
+        if isinstance(layer, ElementwiseActivation) or MemoryReuse.SAME in layer.reuse:
+            return PartWork(0.0, 0.0, 0.0)
+        trains = backward and net.trained[node.index]
+        wanted = tuple(trains and net.carries_gradient(node, k) for k in range(len(layer.inputs)))
+        learns = trains and any(not spec.read_only for spec in layer.params)
+        order = self.orders(net)[node.index]
+        found = self.times.part_seconds(PartQuestion(layer, shard.region, shard.term, order, wanted, learns))
+        work = found.forward, found.inputs + found.params, found.params * any(wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
     def update_work(self, partition: Partition, worker: int) -> float | None:
@@ -134,12 +162,18 @@ class TimedPrices:
             node.layer, part.region, part.term, self.facts(graph).orders[node.index], wanted, any(part.trains)
         )
 
+    def orders(self, net: Net) -> Orders:
+        """The memory orders of a net; those of the last one are kept, as its shards are asked for one after another."""
+        if self.ordered is None or self.ordered[0] is not net:
+            self.ordered = net, memory_orders(net, self.times.kernels)
+        return self.ordered[1]
+
     def facts(self, graph: Graph) -> _GraphFacts:
         """The facts of a graph; those of the last one are kept, as its parts are asked for one after another."""
         if self.last is None or self.last.graph is not graph:
             readers = Counter(feed.part.index for part in graph.parts for feed in part.feeds)
             workers = len({part.worker for part in graph.parts if part.kind == LAYER})
-            orders = kept_orders(graph.net, self.times.kernels, crossing_nodes(graph))
+            orders = kept_orders(graph.net, self.times.kernels, graph.crossing_nodes)
             self.last = _GraphFacts(graph, orders, readers, _count_gradients(graph), workers)
         return self.last
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from operator import add
 from typing import NamedTuple
 
@@ -78,8 +79,8 @@ def predict_step(
     *work, later = _computing_seconds(micros[0].graph, devices, prices, again)
     ways = [Way.FORWARD], [Way.BACKWARD, Way.REDUCE]
     moves = [_transfers_by_layer(micros[0].graph, [e for e in first if e.channel.way in way], devices) for way in ways]
-    forward = max(_pass_ends(micros[0].graph, work[0], Work(float), moves[0]).values(), default=0.0)
-    ends = _pass_ends(micros[0].graph, work[1], later, moves[1], reverse=True)
+    forward = max(pass_ends(micros[0].graph, work[0], Work(float), moves[0]).values(), default=0.0)
+    ends = pass_ends(micros[0].graph, work[1], later, moves[1], reverse=True)
     backward = max(ends.values(), default=0.0)
     computing = _worker_seconds(work, len(devices))
     # The ports of hosts have a pace too: a port passes one message after another.
@@ -130,7 +131,7 @@ class LayerTransfer(NamedTuple):
     arrived, the seconds that messages keep it busy, and the workers that it exchanges any with. ``ready`` keeps, by
     layer and such workers, when the last of these is done."""
 
-    arrivals: Sequence[float]
+    arrivals: list[float]
     handled: Sequence[float]
     peers: Mapping[int, set[int]]
     ready: dict[tuple[int, int], float]
@@ -159,13 +160,13 @@ def _pass_paces(
     """By worker, the seconds from the end of one micro-batch to that of the next in one direction, with the waits for
     what other workers of its layers make."""
     free = [0.0] * graph.workers
-    _pass_ends(graph, work, later, moves, reverse, free)
+    pass_ends(graph, work, later, moves, reverse, free)
     before = list(free)
-    _pass_ends(graph, work, later, {n: move._replace(ready={}) for n, move in moves.items()}, reverse, free)
+    pass_ends(graph, work, later, {n: move._replace(ready={}) for n, move in moves.items()}, reverse, free)
     return [after - first for after, first in zip(free, before, strict=True)]
 
 
-def _pass_ends(
+def pass_ends(
     graph: Graph, work: Work, later: Work, moves: Mapping[int, LayerTransfer], reverse: bool = False,
     free: list[float] | None = None,
 ) -> dict[int, float]:  # fmt: skip
@@ -236,8 +237,13 @@ def _updated_bytes(partition: Partition, worker: int, width: int) -> int:
     return updated * width * (3 + 2 * slots)
 
 
-def predict_memory(partition: Partition) -> tuple[int, ...]:
+def predict_memory(partition: Partition, room: float = inf) -> tuple[int, ...]:
     """Bytes of each worker: the memory that its compiled program allocates, with the workspace of its kernels, and its
-    messages in flight."""
+    messages in flight. A worker that needs more than ``room`` is the last that is compiled."""
     slots = len(build_updater(partition.job.updater).states)
-    return tuple(model.memory for model in model_workers(partition, slots))
+    found: list[int] = []
+    for model in model_workers(partition, slots):
+        found.append(model.memory)
+        if model.memory > room:
+            break
+    return tuple(found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from netpart.graph.net import Net, Node
 from netpart.plan.schemes.placing import BATCH, cut_on_axis, node_readers
-from netpart.spec import Placement, single_placement
+from netpart.spec import Placement, Shard, single_placement
 
 Workers = tuple[int, ...]
 
@@ -53,6 +53,8 @@ def restrict_scheme(
     """The scheme ``scheme`` on ``workers`` only, as if there were no other workers."""
 
     def placed(net: Net, count: int) -> list[Placement]:
+        if workers == tuple(range(count)):
+            return scheme(net, count)
         return [_renumber_workers(workers, placement) for placement in scheme(net, len(workers))]
 
     return placed
@@ -60,4 +62,4 @@ def restrict_scheme(
 
 def _renumber_workers(workers: Workers, placement: Placement) -> Placement:
     """``placement`` with ``workers`` in place of workers 0, 1, ..."""
-    return replace(placement, shards=tuple(replace(s, worker=workers[s.worker]) for s in placement.shards))
+    return replace(placement, shards=tuple(Shard(workers[s.worker], s.region, s.term) for s in placement.shards))

@@ -20,7 +20,7 @@ def adopt_faster_proposals(proposals: list[Proposal], spares: Sequence[Proposal]
 def _adopt_faster(proposals: list[Proposal], name: str, others: Iterable[Proposal]) -> list[Proposal]:
     """``proposals``, with the fastest of ``others`` as ``name`` where that one is slower, or does not fit."""
     own = next(p for p in proposals if p.row.name == name)
-    able = [p for p in (own, *others) if not p.row.refused]
+    able = [p for p in (own, *others) if p.row.usable]
     best = min(able, key=lambda p: p.row.seconds, default=None)
     if best is None or best is own:
         return proposals

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from math import inf
 from operator import itemgetter
 from time import process_time
 from typing import Any
@@ -14,7 +15,7 @@ from netpart.choices import MAKESPAN, OBJECTIVES, SECONDS
 from netpart.errors import ConfigError, MemoryRefused, NetpartError
 from netpart.families import PLANNERS
 from netpart.graph.build import build_net
-from netpart.graph.partition import Partition
+from netpart.graph.partition import Partition, pause_gc
 from netpart.graph.recomputed import layers_recomputed
 from netpart.graph.scheme import OF_PIPELINE, is_cut_by_user
 from netpart.plan.partition import partition_by_callable, partition_by_scheme
@@ -24,7 +25,7 @@ from netpart.plan.price.predict import predict_memory, predict_step
 from netpart.plan.price.recompute_choice import recompute_least
 from netpart.plan.schemes.placing import Scheme
 from netpart.plan.search.adoption import adopt_faster_proposals
-from netpart.plan.search.planners import ALLOCATORS, DATA, ONE, PlannedLayout, Planner
+from netpart.plan.search.planners import ALLOCATORS, CROWD, DATA, ONE, PlannedLayout, Planner
 from netpart.plan.search.proposal import (
     PlacementKey,
     Proposal,
@@ -35,7 +36,8 @@ from netpart.plan.search.proposal import (
 )
 from netpart.plan.search.simulated_rows import MOST_PARTS, StepSimulator, count_parts, simulate_fastest
 from netpart.plan.search.task import PlanningTask
-from netpart.progress import report_progress
+from netpart.plan.search.way_floors import Way, WayChoice, WayFloor, WayFloors, omit_rest
+from netpart.progress import report_progress, track_items
 from netpart.proto.element import float_size
 from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import Job
@@ -53,11 +55,13 @@ class Portfolio:
     """All proposals for ``job`` by ``task``. ``rates`` and ``prices`` as in ``predict_step``. ``micro_batches`` is the
     number for pipelines; None tries several, or uses the job's if its batch norm would otherwise see other batches.
     Allocators try ``groups``, other sizes of the groups of devices, as long as the task's limit allows. With
-    ``simulate`` the fastest proposals are simulated, and compared by that."""
+    ``simulate`` the fastest proposals are simulated, and compared by that. With ``floors`` no proposal is rewritten
+    that cannot be the fastest (None: for many devices)."""
 
     def __init__(
         self, job: Job, task: PlanningTask, rates: Mapping[str, float] | None = None, micro_batches: int | None = None,
         groups: Sequence[int] = (), prices: PartPrices | None = None, simulate: StepSimulator | None = None,
+        floors: bool | None = None,
     ) -> None:  # fmt: skip
         self.written = job
         self.job = _clear_plan_fields(job)
@@ -76,27 +80,35 @@ class Portfolio:
         )
         self.needs: dict[PlacementKey, tuple[int, ...]] = {}
         self.again: dict[PlacementKey, Partition | None] = {}
+        self.layouts: dict[tuple[str, tuple[int, ...], int], PlannedLayout] = {}
+        self.floors = WayFloors(task.devices, self.prices)
+        self.chooses_by_floors = len(task.devices) > CROWD if floors is None else floors
+        rooms = {device.memory for device in task.devices.devices}
+        self.room = rooms.pop() if self.chooses_by_floors and len(rooms) == 1 else inf
+        self.choice = WayChoice(self.tried_way, self.room, process_time() + task.limit)
         # Kept by workers, as planners share the results that a task caches.
         self.tasks = {(tuple(range(len(task.devices))), task.group): self.task}
-        self.simulate = simulate
+        # Many devices take long to simulate.
+        self.simulate = None if self.chooses_by_floors else simulate
         self.spares: list[Proposal] = []
         found = self.regroup(list(self.propose()), groups)
-        if simulate:
-            known = simulate_fastest([*found, *self.spares], simulate)
+        if self.simulate:
+            known = simulate_fastest([*found, *self.spares], self.simulate)
             found, self.spares = known[: len(found)], known[len(found) :]
         self.proposals = merge_proposals(adopt_faster_proposals(found, self.spares))
 
     @property
     def rows(self) -> list[ProposalRow]:
-        """The rows of the table, the fastest first and refused ones last."""
-        return sorted((p.row for p in self.proposals), key=lambda row: (bool(row.refused), row.seconds))
+        """The rows of the table, the fastest first, then those with only a floor, and refused ones last."""
+        rows = (p.row for p in self.proposals)
+        return sorted(rows, key=lambda row: (bool(row.refused), row.is_floor, row.seconds))
 
     def best(self, objective: str = SECONDS) -> Proposal:
         """The proposal to use: one that is not slower than one worker or data parallelism.
 
         Raises MemoryRefused if no proposal fits the devices.
         """
-        able = [p for p in self.proposals if not p.row.refused]
+        able = [p for p in self.proposals if p.row.usable]
         if not able:
             refusals = "; ".join(f"{p.row.name}: {p.row.refused}" for p in self.proposals[:2])
             raise MemoryRefused(f"plan: expected a plan that the devices can carry out, found none ({refusals})")
@@ -116,6 +128,14 @@ class Portfolio:
                 got,
                 f"the planners are {', '.join(name for name, _ in PLANNERS.items())}",
             )
+        return self.rewrite_proposal(found) if found.row.is_floor else found
+
+    def rewrite_proposal(self, floor: Proposal) -> Proposal:
+        """The proposal of which only a floor is known, in its place."""
+        assert floor.layout is not None, "a proposal with a floor has a layout"
+        found = self.choose_predicted(floor.row.name, floor.layout)
+        found = replace(found, layout=floor.layout)
+        self.proposals = [found if p is floor else p for p in self.proposals]
         return found
 
     def allocated(self, objective: str) -> list[tuple[int, ...]] | None:
@@ -136,21 +156,40 @@ class Portfolio:
         if net.scheme or net.user_scheme or any(is_cut_by_user(layer) for layer in net.layer):
             cut = partial(partition_by_scheme, self.written.proto, len(self.task.devices), self.written.folder)
             yield self.fitted(self.price_cut(AS_WRITTEN, self.written, cut))
-        planners = PLANNERS.items()
-        for number, (name, planner) in enumerate(planners, start=1):
-            report_progress(f"plan {number} of {len(planners)}: {name}")
-            yield self.planned(name, planner)
+        planners = dict(PLANNERS.items())
+        found = {
+            name: self.planned(name, planners[name])
+            for name in track_items(self.ordered(planners), "plan", len(planners))
+        }
+        yield from (found[name] for name in planners)
+
+    def ordered(self, planners: Mapping[str, Planner]) -> list[str]:
+        """The names of planners. With floors, those with the least come first: the sooner a fast plan is known, the
+        fewer others are rewritten."""
+        if not self.chooses_by_floors:
+            return list(planners)
+        everyone = tuple(range(len(self.task.devices)))
+        return sorted(planners, key=lambda name: self.least_floor(name, planners[name], everyone))
+
+    def least_floor(self, name: str, planner: Planner, workers: tuple[int, ...]) -> float:
+        """The least seconds of a planner's proposal; 0 for one that is refused."""
+        report_progress(f"floor of {name}")
+        try:
+            layout = self.layout_of(name, planner, workers, self.task.group)
+        except NetpartError:
+            return 0.0
+        return min(floor.seconds for floor in self.floors_of(layout.on(workers)))
 
     def regroup(self, proposals: list[Proposal], groups: Sequence[int]) -> list[Proposal]:
         """``proposals``, with that for the best size of the groups of devices for each allocator."""
         found = {p.row.name: p for p in proposals}
         # Of the processor, so that the table does not depend on other load of the machine.
-        ends = process_time() + self.task.limit
+        ends = self.choice.ends if self.chooses_by_floors else process_time() + self.task.limit
         for group, name in product(groups, [name for name in ALLOCATORS if name in found]):
             # What a proposal costs is not known before: the last one may end after the limit.
             if process_time() < ends:
                 pair = found[name], self.planned(name, PLANNERS.get(name), group)
-                found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.seconds))
+                found[name] = min(pair, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
         return list(found.values())
 
     def planned(self, name: str, planner: Planner, group: int | None = None) -> Proposal:
@@ -176,10 +215,17 @@ class Portfolio:
         """The proposal of a planner for the devices of ``workers``, in groups of ``group`` (None: as in the task)."""
         task = self.task_of(workers, group or self.task.group)
         try:
-            layout = planner(task)
+            layout = self.layout_of(name, planner, workers, task.group)
         except NetpartError as error:
             return Proposal(ProposalRow(name, refused=str(error)), self.job)
         return self.proposal(name, replace(layout.on(workers), group=task.group))
+
+    def layout_of(self, name: str, planner: Planner, workers: tuple[int, ...], group: int) -> PlannedLayout:
+        """The decision of a planner, which is asked once for the same devices."""
+        key = name, workers, group
+        if key not in self.layouts:
+            self.layouts[key] = planner(self.task_of(workers, group))
+        return self.layouts[key]
 
     def task_of(self, workers: tuple[int, ...], group: int) -> PlanningTask:
         """The task for the devices of ``workers``, in groups of ``group``."""
@@ -194,6 +240,33 @@ class Portfolio:
     def proposal(self, name: str, layout: PlannedLayout) -> Proposal:
         """The fastest combination of variant and micro-batches that fits the devices, as it is or with recomputed
         layers."""
+        found = (self.choose_by_floor if self.chooses_by_floors else self.choose_predicted)(name, layout)
+        row = replace(found.row, proof=layout.proof, **self.allocation(layout))
+        return replace(found, row=row, layout=layout)
+
+    def choose_by_floor(self, name: str, layout: PlannedLayout) -> Proposal:
+        """The fastest way that fits; only its floor if that shows that it is not the fastest plan."""
+        chosen = self.choice.choose(name, self.floors_of(layout))
+        return replace(chosen, row=replace(chosen.row, gap=chosen.row.seconds / self.bound - 1))
+
+    def floors_of(self, layout: PlannedLayout) -> list[WayFloor]:
+        """The floor of each way."""
+        recomputes = self.job.proto.neuralnet.recompute
+        jobs = ((way, with_micro_batches(self.job, way[1], recomputes)) for way in self.ways(layout))
+        return [self.floors.find_floor(job, way) for way, job in jobs]
+
+    def tried_way(self, name: str, way: Way, limit: float) -> Proposal:
+        """The proposal for one way, with recomputed layers if it does not fit otherwise. If it is not faster than the
+        ``limit``, in seconds, it does not matter whether it fits."""
+        with pause_gc():
+            plain = self.laid_out(name, *way)
+            if plain.partition is not None and plain.row.seconds >= limit:
+                return omit_rest(plain)
+            kept = self.fitted(plain)
+            return (self.with_recomputation(plain) or kept) if kept.row.refused else kept
+
+    def choose_predicted(self, name: str, layout: PlannedLayout) -> Proposal:
+        """The fastest way that fits, of all that are rewritten."""
         tried = sorted((self.laid_out(name, *way) for way in self.ways(layout)), key=lambda p: p.row.seconds)
         # Generators: predicting memory compiles every worker's program, so candidates are tried one by one until one
         # fits.
@@ -201,11 +274,9 @@ class Portfolio:
         faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
         again = next(filter(None, map(self.with_recomputation, faster)), None)
         fitting = [p for p in (kept, again) if p is not None]
-        found = min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
         if layout.proof and self.simulate:
             self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
-        row = replace(found.row, proof=layout.proof, **self.allocation(layout))
-        return replace(found, row=row, layout=layout)
+        return min(fitting, key=lambda p: p.row.seconds, default=None) or self.fitted(tried[0])
 
     def with_recomputation(self, proposal: Proposal) -> Proposal | None:
         """``proposal`` with as few recomputed layers as let it fit; None if it does not fit with all of them."""
@@ -258,15 +329,17 @@ class Portfolio:
 
     def too_much(self, needed: Sequence[int]) -> Iterator[str]:
         """A message for each worker that needs more memory than its device has."""
-        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=True)):
+        # Not strict: of equal devices, those after the first without room need not be asked.
+        for worker, (need, device) in enumerate(zip(needed, self.task.devices.devices, strict=False)):
             if need > device.memory:
                 yield f"needs {bytes_text(need)} on worker {worker}, which has {bytes_text(device.memory)}"
 
     def needed(self, found: Partition) -> tuple[int, ...]:
-        """Bytes of each worker; cached, as several planners may propose the same placement."""
+        """Bytes of each worker; cached, as several planners may propose the same placement. With floors, and devices of
+        equal room, workers after the first that needs more are omitted."""
         key = placement_key(found)
         if key not in self.needs:
-            self.needs[key] = predict_memory(found)
+            self.needs[key] = predict_memory(found, self.room)
         return self.needs[key]
 
     def allocation(self, layout: PlannedLayout) -> dict[str, Any]:

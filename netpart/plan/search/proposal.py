@@ -21,11 +21,12 @@ PlacementKey = tuple[int, tuple[bool, ...], tuple[Placement, ...]]
 class ProposalRow:
     """A row of the table: the planners that made the proposal, and the prediction for a training step.
 
-    ``seconds`` are predicted, or else simulated, and ``predicted`` has the prediction. ``gap`` is that to their lower
-    bound. ``recompute``: some layers are recomputed, as there is no room to keep them. ``workers`` compute some part.
-    ``refused`` is the reason why the proposal cannot be used. ``profit`` and ``makespan`` are those of an allocation of
-    blocks, each with its gap to the proved bound, on groups of ``group`` devices that share rows. ``proof`` is what a
-    planner of whole steps proved.
+    ``is_floor``: the seconds are the least that a step can take; it is not worked out further, as they are more than
+    those of another row, or for lack of time. Otherwise ``seconds`` are predicted, or else simulated, and ``predicted``
+    has the prediction. ``gap`` is that to their lower bound. ``recompute``: some layers are recomputed, as there is no
+    room to keep them. ``workers`` compute some part. ``refused`` is the reason why the proposal cannot be used.
+    ``profit`` and ``makespan`` are those of an allocation of blocks, each with its gap to the proved bound, on groups
+    of ``group`` devices that share rows. ``proof`` is what a planner of whole steps proved.
     """
 
     name: str
@@ -42,16 +43,23 @@ class ProposalRow:
     group: int = 1
     proof: PlanProof | None = None
     predicted: float | None = None
+    is_floor: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """True if the proposal is rewritten, and fits the devices."""
+        return not (self.refused or self.is_floor)
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A row, the job that implements it, and its partition."""
+    """A row, the job that implements it, and its partition. Those without a partition are alike if their ``key`` is."""
 
     row: ProposalRow
     job: Job
     partition: Partition | None = None
     layout: PlannedLayout | None = None
+    key: PlacementKey | None = None
 
 
 def placement_key(found: Partition) -> PlacementKey:
@@ -63,7 +71,7 @@ def merge_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
     """Merge proposals with equal placements and micro-batches into one that has all their names."""
     found: dict[PlacementKey | str, Proposal] = {}
     for p in proposals:
-        alike = placement_key(p.partition) if p.partition else p.row.name
+        alike = placement_key(p.partition) if p.partition else p.key or p.row.name
         if alike in found:
             old = found[alike]
             row = replace(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from netpart.graph.partition import Partition
-from netpart.measure.simulate import simulated_step_seconds
+from netpart.measure.model_simulation import simulated_step_seconds
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.price.devices import equal_devices
 from netpart.plan.search import simulated_rows

@@ -1,0 +1,131 @@
+"""Way floors: for many devices, no way to cut a job is rewritten whose least seconds are above a plan that is known.
+
+A way is a job with a number of micro-batches, and a scheme. Its floor follows from its placements
+(``netpart.plan.price.step_floor``). Many ways of the planners place the layers alike; these are tried once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import process_time
+
+from netpart.choices import DELAYED
+from netpart.errors import ConfigError
+from netpart.graph.build import build_net
+from netpart.graph.net import Net
+from netpart.graph.passes.uneven_cuts import cut_extent
+from netpart.graph.recomputed import layers_recomputed
+from netpart.plan.partition import SchemePlacer
+from netpart.plan.price.devices import Devices
+from netpart.plan.price.part_prices import PartPrices
+from netpart.plan.price.step_floor import floor_model
+from netpart.plan.schemes.placing import Scheme
+from netpart.plan.search.proposal import PlacementKey, Proposal, ProposalRow
+from netpart.program.schedules.schedule import schedule_order
+from netpart.proto.element import float_size
+from netpart.proto.reader import Job
+from netpart.units import bytes_text
+
+Way = tuple[Scheme, int]
+"""A scheme and a number of micro-batches."""
+
+
+@dataclass(frozen=True)
+class WayFloor:
+    """The least seconds of a step of a ``way`` to cut a job, the least ``memory`` of some worker, and the key that ways
+    with equal placements share; None if its cut is refused."""
+
+    job: Job
+    way: Way
+    seconds: float = 0.0
+    memory: int = 0
+    key: PlacementKey | None = None
+
+
+@dataclass
+class WayFloors:
+    """The floors of ways to cut a job for ``devices``, each found once."""
+
+    devices: Devices
+    prices: PartPrices
+    nets: dict[int, Net] = field(default_factory=dict)
+    known: dict[PlacementKey, tuple[float, int]] = field(default_factory=dict)
+
+    def find_floor(self, job: Job, way: Way) -> WayFloor:
+        """The floor of ``job``, which has the micro-batches of ``way``."""
+        scheme, count = way
+        try:
+            net = self.net_of(job, count)
+            placements = SchemePlacer(job.proto, len(self.devices), job.folder, "", scheme, 0)(net)
+            key = count, layers_recomputed(job.proto.neuralnet), tuple(placements)
+            if key not in self.known:
+                model = floor_model(net, placements, self.devices, self.prices, float_size(job.proto))
+                seconds = model.step_floor(count, schedule_order(job.proto) == DELAYED)
+                self.known[key] = seconds, model.memory_floor()
+        except ConfigError:
+            return WayFloor(job, way)
+        return WayFloor(job, way, *self.known[key], key)
+
+    def net_of(self, job: Job, count: int) -> Net:
+        """The net of the first of ``count`` micro-batches."""
+        if count not in self.nets:
+            whole = build_net(job.proto, "train", job.folder)
+            lo, hi = cut_extent(whole.rows, min(count, whole.rows), spread=True)[0]
+            self.nets[count] = whole if count == 1 else build_net(job.proto, "train", job.folder, rows=hi - lo)
+        return self.nets[count]
+
+
+WayTrial = Callable[[str, Way, float], Proposal]
+"""Makes the proposal with a name for a way; with its memory, if it is faster than a number of seconds."""
+
+
+@dataclass
+class WayChoice:
+    """Chooses among the ways of a planner the fastest that fits. ``try_way`` rewrites one and predicts its step;
+    ``room`` is the memory of equal devices; ``fastest`` are the least seconds of all plans that fit so far. Once there
+    is one, ways are tried until ``ends``, in seconds of the processor."""
+
+    try_way: WayTrial
+    room: float = inf
+    ends: float = inf
+    fastest: float = inf
+    tried: dict[PlacementKey | None, Proposal] = field(default_factory=dict)
+
+    def choose(self, name: str, floors: Iterable[WayFloor]) -> Proposal:
+        """The fastest way that fits, or the first one if none does. If no way can be faster than what is known, or if
+        it is late, a proposal that says no more than the least seconds: it is not rewritten."""
+        found: list[Proposal] = []
+        for floor in sorted(floors, key=lambda floor: floor.seconds):
+            able = [p.row.seconds for p in found if not p.row.refused]
+            least = min([self.fastest, *able])
+            late = process_time() > self.ends and least < inf
+            if (floor.seconds >= least or late) and floor.key not in self.tried:
+                found = found if able else [_omitted_proposal(name, floor)]
+                break
+            found.append(self.known_trial(name, floor))
+        best = min(found, key=lambda p: (bool(p.row.refused), p.row.is_floor, p.row.seconds))
+        return found[0] if best.row.refused else best
+
+    def known_trial(self, name: str, floor: WayFloor) -> Proposal:
+        """The proposal for a way; ways with equal placements are tried once."""
+        if floor.memory > self.room:
+            needs = f"needs at least {bytes_text(floor.memory)} on some worker, which has {bytes_text(self.room)}"
+            return Proposal(ProposalRow(name, floor.way[1], seconds=floor.seconds, refused=needs), floor.job)
+        if floor.key is None or floor.key not in self.tried:
+            self.tried[floor.key] = found = self.try_way(name, floor.way, self.fastest)
+            self.fastest = min(self.fastest, found.row.seconds) if found.row.usable else self.fastest
+        known = self.tried[floor.key]
+        return replace(known, row=replace(known.row, name=name))
+
+
+def omit_rest(proposal: Proposal) -> Proposal:
+    """``proposal``, which is too slow to be worked out further: without its partition."""
+    return replace(proposal, row=replace(proposal.row, is_floor=True), partition=None)
+
+
+def _omitted_proposal(name: str, floor: WayFloor) -> Proposal:
+    """The proposal of a planner whose fastest way cannot be fast enough."""
+    row = ProposalRow(name, floor.way[1], seconds=floor.seconds, is_floor=True)
+    return Proposal(row, floor.job, key=floor.key)

@@ -1,0 +1,56 @@
+"""Way floors: what is not rewritten is slower than the plan that is chosen, and is rewritten when it is taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from netpart.collectives.network import LinkCost
+from netpart.graph.build import build_net
+from netpart.plan.price.devices import equal_devices
+from netpart.plan.price.layer_loads import profile_net
+from netpart.plan.search.planners import OPTIMAL
+from netpart.plan.search.portfolio import Portfolio
+from netpart.plan.search.proposal import Proposal
+from netpart.plan.search.task import PlanningTask
+from netpart.proto.reader import Job, read_job
+from netpart.resources import zoo_folder
+
+LINKS = {"fast": LinkCost(1e-6, 1e-6, 1e10), "slow": LinkCost(40e-6, 10e-6, 1e8)}
+
+
+def make_portfolio(name: str, link: LinkCost, floors: bool, memory: float = float("inf")) -> Portfolio:
+    job: Job = read_job(zoo_folder() / f"{name}.conf")
+    devices = equal_devices(4, 2e10, memory, link)
+    task = PlanningTask(profile_net(build_net(job.proto, "train", job.folder), 4), devices, limit=20)
+    return Portfolio(job, task, micro_batches=1, floors=floors)
+
+
+def named(portfolio: Portfolio) -> dict[str, Proposal]:
+    return {name: p for p in portfolio.proposals for name in p.row.name.split(", ")}
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_floors_hide_no_faster_plan(link: str) -> None:
+    quick, slow = (make_portfolio("mlp/column-row", LINKS[link], floors) for floors in (True, False))
+    # The search for OPTIMAL ends by a clock.
+    others = [p.row.seconds for name, p in named(slow).items() if name != OPTIMAL]
+    assert quick.best().row.seconds <= min(others)
+    omitted = {name: p.row for name, p in named(quick).items() if p.row.is_floor}
+    assert omitted
+    for name, row in omitted.items():
+        assert quick.best().row.seconds <= row.seconds <= named(slow)[name].row.seconds
+
+
+def test_a_plan_that_is_taken_is_rewritten() -> None:
+    quick, slow = (make_portfolio("mlp/column-row", LINKS["slow"], floors) for floors in (True, False))
+    name = next(name for name, p in named(quick).items() if p.row.is_floor)
+    taken = quick.find_proposal(name)
+    assert taken.partition is not None
+    assert taken.row.seconds == named(slow)[name].row.seconds
+    assert taken.row in quick.rows
+
+
+def test_floors_choose_a_plan_that_fits() -> None:
+    most = max(make_portfolio("mlp/column-row", LINKS["fast"], True).best().row.memory)
+    tight = make_portfolio("mlp/column-row", LINKS["fast"], True, most - 1)
+    assert max(tight.best().row.memory) < most
