@@ -95,7 +95,7 @@ class ModelSimulation(PricedSimulation):
         return replace(super().run(steps), models=self.alike.models, origins=origins)
 
 
-def counted_simulation(
+def _counted_simulation(
     cut: Partition, network: Network, speeds: Sequence[float], every: bool = False
 ) -> PricedSimulation:
     """The simulation of ``cut`` at counted FLOPs on devices of ``speeds`` FLOPs per second. One of alike workers is
@@ -109,11 +109,11 @@ def counted_simulation(
 def simulate_counted(
     cut: Partition, network: Network, speeds: Sequence[float], steps: int, every: bool = False
 ) -> ProfiledRun:
-    """Time a step of ``cut`` by a ``counted_simulation``."""
-    return profile_simulation(counted_simulation(cut, network, speeds, every), steps)
+    """Time a step of ``cut`` by a ``_counted_simulation``."""
+    return profile_simulation(_counted_simulation(cut, network, speeds, every), steps)
 
 
 def simulated_step_seconds(cut: Partition, network: Network, speeds: Sequence[float]) -> float:
     """Seconds of a step of ``cut`` at counted FLOPs on devices of ``speeds`` FLOPs per second, on the worker that takes
     longest. Raises MemoryRefused if a worker needs more memory than this host has."""
-    return counted_simulation(cut, network, speeds).run(WARM_UP + 1).seconds(WARM_UP)
+    return _counted_simulation(cut, network, speeds).run(WARM_UP + 1).seconds(WARM_UP)

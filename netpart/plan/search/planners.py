@@ -13,7 +13,7 @@ from netpart.errors import NetpartError
 from netpart.families import PLANNERS, SCHEMES
 from netpart.plan.optimal.chosen_scheme import scheme_from_choices
 from netpart.plan.optimal.plan_prices import PricedJob
-from netpart.plan.optimal.search_plans import search_plans
+from netpart.plan.optimal.search_plans import MOST_WORKERS, search_plans
 from netpart.plan.optimal.staged_plans import search_staged_plans
 from netpart.plan.schemes.data import data_parallel_by_speed
 from netpart.plan.schemes.hybrid import hybrid_scheme
@@ -167,6 +167,9 @@ def _plan_optimal(task: PlanningTask) -> PlannedLayout:
 
 def _plan_optimal_stages(task: PlanningTask) -> PlannedLayout:
     """The best pipeline of stages that are optimal inside; variants are those with other numbers of micro-batches."""
+    if len(task.devices) > MOST_WORKERS:
+        got = str(len(task.devices))
+        raise NetpartError(f"optimal stages: expected at most {MOST_WORKERS} workers, got {got}; plan for fewer")
     found = search_staged_plans(_priced_job(task), task.micro_batches, task.limit)[:FEW_PLANS]
     if not found:
         raise NetpartError("optimal stages: expected several micro-batches, got 1; give --micro-batches")
