@@ -128,7 +128,8 @@ class Builder:
             made = self._instance(name, values, use.definition, (*within, use.definition))
             self._count(use.template, 0, body.instance)
             use.bodies.append(made)
-            body.add_member(body.local_name(name), Outputs(made.outputs), use.template)
+            if name not in made.outputs:  # a layer named ${instance} has that name itself
+                body.add_member(body.local_name(name), Outputs(made.outputs), use.template)
             for output in made.outputs:
                 body.add_member(body.local_name(output), output, use.template)
         if use.layer.block_conf.HasField("times") and use.bodies:

@@ -15,8 +15,9 @@ from netpart.proto.blocks.template import Template
 from netpart.proto.fields import is_repeated, nearest_hint
 from netpart.proto.job_pb2 import JobProto, LayerProto
 from netpart.proto.name_patterns import matching_names
+from netpart.proto.override import WRITTEN_OUT
 
-BLOCKS = ("block", "let", "include")
+BLOCKS = WRITTEN_OUT["NetProto"]
 """The fields of a net that are gone when blocks are written out."""
 NOT_CHANGED = ("name", "type", "srclayers", "block_conf")
 """The fields that a change cannot set."""
