@@ -38,6 +38,8 @@ from netpart.proto.values import read_value, value_hint
 
 Instances = Mapping[str, Sequence[int]]
 """The numbers of the layers in each instance of a block, by its name."""
+WRITTEN_OUT = {"NetProto": ("block", "let", "include"), "LayerProto": ("block_conf",)}
+"""The fields by message that a job has only in its text: they are written out before overrides apply."""
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
 
@@ -187,6 +189,11 @@ class Override:
             raise self.make_error(
                 expected, repr(step), _inner_field_hint(target.message, name) or _meant_field_hint(target.message, name)
             )
+        if name in WRITTEN_OUT.get(message_descriptor(target.message).name, ()):
+            hint = (
+                "options apply to the net that is written out: set fields of its layers, as netpart expand shows them"
+            )
+            raise self.make_error("a field of a job without blocks", name, hint)
         index = int(found[2]) if found[2] else None
         if index is not None:
             self.check_index(target, known[name], index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from pathlib import Path
 
@@ -134,9 +135,9 @@ def test_phantoms_that_a_job_reads_are_made(
     made = list[tuple[Path, int, int]]()
     monkeypatch.setattr("netpart.data.make.phantom.make_phantom", lambda *args: made.append(args))
     monkeypatch.chdir(tmp_path)
-    text = (zoo_folder() / "resattnet" / "resattnet18-ad-nc.conf").read_text()
+    shutil.copytree(zoo_folder() / "resattnet", tmp_path / "graphs" / "resattnet")  # with the blocks that it includes
     path = tmp_path / "graphs" / "resattnet" / "job.conf"
-    path.parent.mkdir(parents=True)
+    text = path.with_name("resattnet18-ad-nc.conf").read_text()
     path.write_text(text)
     provide_data(read_job(path))
     assert [(folder, subjects) for folder, subjects, _ in made] == [(tmp_path / "data" / "phantom", 800)]

@@ -12,6 +12,7 @@ from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from netpart.graph.partition import Partition
 from netpart.launch.run import run_job
 from netpart.plan.partition import partition_by_scheme
 from netpart.plan.text.advice import partition_warnings
@@ -148,9 +149,13 @@ class Jobs(Fuzz):
         workers = default_workers(job.proto)
         with job.explaining():
             cut = partition_by_scheme(job.proto, workers, self.folder)
-            tabulate_partition(cut), partition_warnings(cut)
+            self.tell(job, cut)
             if play and workers < FEW:
                 self.play(job, workers)
+
+    def tell(self, job: Job, cut: Partition) -> None:
+        """The table of `netpart check`, and its warnings."""
+        tabulate_partition(cut), partition_warnings(cut)
 
     def play(self, job: Job, workers: int) -> None:
         """One step on threads of this process."""

@@ -9,6 +9,7 @@ from tests.fuzz.case import Fuzz
 
 FUZZERS = {
     "jobs": "tests.fuzz.jobs:Jobs",
+    "blocks": "tests.fuzz.block_jobs:BlockJobs",
     "frames": "tests.fuzz.frames:Frames",
     "data": "tests.fuzz.data:DataFiles",
     "checkpoints": "tests.fuzz.checkpoints:Checkpoints",

@@ -14,7 +14,7 @@ from tests.fuzz.play import tried, warmed
 from tests.thorough import example_count
 
 SEED = 1
-CASES = {"jobs": 120, "tensors": 400, "lanes": 200, "words": 120, "data": 200, "checkpoints": 100}
+CASES = {"jobs": 120, "blocks": 100, "tensors": 400, "lanes": 200, "words": 120, "data": 200, "checkpoints": 100}
 """What takes some seconds of one core."""
 
 

@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.descriptor import FieldDescriptor
-
 from netpart.errors import FieldPath
-from netpart.proto.blocks.expansion import BLOCKS, NOT_CHANGED, Expansion, Origin, expand_blocks
+from netpart.proto.blocks.changes import NOT_CHANGED
+from netpart.proto.blocks.expansion import Expansion, expand_blocks
+from netpart.proto.blocks.layer_difference import Difference, field_value, layer_difference, write_field
+from netpart.proto.blocks.origin import Origin
 from netpart.proto.blocks.placeholders import set_at
 from netpart.proto.blocks.source import JobSource
-from netpart.proto.fields import is_repeated, message_fields
 from netpart.proto.job_pb2 import JobProto, LayerProto
 from netpart.proto.name_patterns import matching_names
-
-Difference = dict[str, Any]
-"""Fields of a layer by name, with their values; None for a field that is not set."""
 
 
 @dataclass
@@ -58,7 +55,7 @@ def fold_job(expansion: Expansion, proto: JobProto) -> FoldedJob | None:
         folded.numbers[folded.path_of(origin.template.source, origin.template.at)].append(number)
     left: dict[int, Difference] = {}
     for path, numbers in folded.numbers.items():
-        found = {n: _difference(plain[n], proto.neuralnet.layer[n]) for n in numbers}
+        found = {n: layer_difference(plain[n], proto.neuralnet.layer[n]) for n in numbers}
         if any(name in NOT_CHANGED for each in found.values() for name in each):
             return None
         for n, rest in _fold_layer(folded, path, found, proto).items():
@@ -120,22 +117,6 @@ def _unchanged_layers(expansion: Expansion) -> Sequence[LayerProto]:
     return expand_blocks(expansion.source, changed=False).proto.neuralnet.layer
 
 
-def _difference(before: LayerProto, after: LayerProto) -> Difference:
-    """The fields that differ, as they are in ``after``."""
-    if before == after:
-        return {}
-    names = {known.name for layer in (before, after) for known, _ in layer.ListFields() if not known.is_extension}
-    return {name: got for name in names if (got := _field_value(after, name)) != _field_value(before, name)}
-
-
-def _field_value(layer: LayerProto, name: str) -> Any:
-    """The value of a field; None if it is not set."""
-    known = message_fields(layer)[name]
-    if is_repeated(known):
-        return list(getattr(layer, name)) or None
-    return getattr(layer, name) if layer.HasField(name) else None
-
-
 def _fold_layer(
     folded: FoldedJob, path: FieldPath, found: Mapping[int, Difference], proto: JobProto
 ) -> dict[int, Difference]:
@@ -143,9 +124,9 @@ def _fold_layer(
     layer, left = folded.layer(path), dict[int, Difference]()
     alone = len(path) == 3
     for name in sorted({name for each in found.values() for name in each}):
-        values = {n: _field_value(proto.neuralnet.layer[n], name) for n in found}
+        values = {n: field_value(proto.neuralnet.layer[n], name) for n in found}
         base = _common_value(layer, name, list(values.values()), alone)
-        _write_field(layer, name, base)
+        write_field(layer, name, base)
         for known in [known for known in folded.unquoted if known[: len(path) + 1] == (*path, name)]:
             del folded.unquoted[known]
         for n, value in values.items():
@@ -167,20 +148,6 @@ def _common_value(layer: LayerProto, name: str, values: list[Any], alone: bool) 
     return next(value for value in values if str(value) == most)
 
 
-def _write_field(layer: LayerProto, name: str, value: Any) -> None:
-    """Set a field to ``value``, or clear it."""
-    layer.ClearField(name)
-    known: FieldDescriptor = message_fields(layer)[name]
-    if value is None:
-        return
-    if is_repeated(known):
-        getattr(layer, name).extend(value)
-    elif known.message_type:
-        getattr(layer, name).CopyFrom(value)
-    else:
-        setattr(layer, name, value)
-
-
 def _write_changes(folded: FoldedJob, expansion: Expansion, proto: JobProto, left: Mapping[int, Difference]) -> None:
     """Write what instances have besides as changes of the outermost layer kBlock."""
     by_use: dict[FieldPath, list[int]] = {}
@@ -191,7 +158,7 @@ def _write_changes(folded: FoldedJob, expansion: Expansion, proto: JobProto, lef
         for pattern, rest in _patterns(expansion.origins, proto, numbers, left):
             change = folded.layer(use).block_conf.change.add(name=pattern)
             for name, value in rest.items():
-                _write_field(change, name, value)
+                write_field(change, name, value)
 
 
 def _patterns(
@@ -210,6 +177,3 @@ def _patterns(
             yield pattern, rests[0]
             continue
         yield from ((names[n], left[n]) for n in members if n in left)
-
-
-__all__ = ["BLOCKS", "FoldedJob", "fold_job"]
