@@ -142,8 +142,9 @@ make-zoo: env ## regenerate the published nets of graphs/** from the builders in
 draw-zoo: env ## draw graphs/**: the drawings of pages to docs/images, all others to out/zoo
 	$(BIN)/python -m tools.draw_zoo
 
-editors: env ## regenerate the grammars of editors/ from the fields of the language
+editors: env ## regenerate the grammars of editors/ and the types of netpart.Net from the fields of the language
 	$(BIN)/python -m tools.gen_editors
+	$(BIN)/python -m tools.gen_builder
 
 layers-page: env ## regenerate docs/layers.md and its drawings
 	$(BIN)/python -m tools.gen_layers_page

@@ -1,6 +1,7 @@
 """netpart cuts a neural net, layer by layer, over workers. It draws the cut, verifies it and trains the net.
 
     job = netpart.load("job.conf").set("fc1.partition_dim", 0)
+    net = netpart.Net("mlp", train_steps=100)   or write one: net.write("job.conf")
     netpart.build(job)                  the uncut net; a notebook draws it
     netpart.partition(job, workers=3)   the net cut over 3 workers; a notebook draws it
     netpart.check(job, workers=3)       what the cut costs, by layer and worker
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
     from netpart.api.save_plan import save_plan
     from netpart.api.simulate import simulate
     from netpart.api.verify import verify
+    from netpart.builder.net_builder import NetBuilder as Net
     from netpart.errors import ConfigError, DataError, NetpartError, WorkerFailed
-    from netpart.graph.net import Net
+    from netpart.graph.net import Net as UncutNet
     from netpart.graph.partition import Partition
 
     __version__: str
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConfigError",
     "DataError",
+    "Net",
     "NetpartError",
     "WorkerFailed",
     "__version__",
@@ -69,7 +72,7 @@ __all__ = [
 ]
 
 
-def _draw(shown: Net | Partition) -> str | None:
+def _draw(shown: UncutNet | Partition) -> str | None:
     from netpart.draw import render
     from netpart.errors import NetpartError
     from netpart.graph.partition import Partition
@@ -90,6 +93,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "Net":
+        return import_module("netpart.builder.net_builder").NetBuilder
     module = "netpart.errors" if name[0].isupper() else f"netpart.api.{name}"
     return getattr(import_module(module), name)
 

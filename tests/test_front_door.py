@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_front_door_has_these_names_and_no_others() -> None:
-    errors = ["ConfigError", "DataError", "NetpartError", "WorkerFailed"]
+    errors = ["ConfigError", "DataError", "Net", "NetpartError", "WorkerFailed"]
     made = ["build", "check", "diff", "evaluate", "explain", "load", "partition", "plan", "predict", "run"]
     assert dir(netpart) == netpart.__all__ == [*errors, "__version__", *made, "save_plan", "simulate", "verify"]
     assert netpart.ConfigError is ConfigError
