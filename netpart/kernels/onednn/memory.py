@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from netpart.kernels import bfloat16
 from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.names import ElementType
 from netpart.kernels.op import Array
 
-TYPES = {"float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8}
+TYPES = {
+    "float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8, bfloat16.ELEMENT.name: ElementType.BF16
+}  # fmt: skip
 ANY, MOST = 1, 12
 """The format tag that leaves the choice to the primitive, and the most axes of a descriptor."""
 
