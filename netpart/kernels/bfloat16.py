@@ -39,7 +39,8 @@ def rounded(array: Array) -> Array:
 
 
 def write_rounded(dst: Array, compute: Callable[..., Array], *srcs: Array) -> None:
-    """dst = compute(*srcs), strip by strip. Arrays of one shape, each of float32 or bfloat16; dst may be one of them."""
+    """dst = compute(*srcs), strip by strip. The arrays have one shape, and hold float32 or bfloat16; dst may be one of
+    ``srcs``."""
     for out, *read in array_blocks([dst, *srcs], STRIP):
         made = compute(*map(widened, read))
         np.copyto(out, rounded(made) if is_bfloat16(out) else made)

@@ -28,6 +28,8 @@ class Attention(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAttention",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("attention",)
+    exact_inputs: ClassVar[tuple[int, ...]] = (3,)
     confs: ClassVar[tuple[str, ...]] = ("attention_conf",)
 
     def infer(self) -> tuple[Spec, ...]:

@@ -39,6 +39,7 @@ class Convolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("convolution",)
     confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
     splits_backward: ClassVar[bool] = True

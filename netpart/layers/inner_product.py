@@ -32,6 +32,7 @@ class InnerProduct(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("inner_product",)
     confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
     splits_backward: ClassVar[bool] = True
     output_verb: ClassVar[str] = "inner_product"

@@ -134,6 +134,8 @@ class Layer(ABC):
     """True if its output, a statistic, is always stored in the compute dtype, as are losses and metrics."""
     narrow_verbs: ClassVar[tuple[str, ...]] = ()
     """The verbs that read and write its tensors, if these may be bfloat16 where ``Kernels.narrow`` has all of them."""
+    exact_inputs: ClassVar[tuple[int, ...]] = ()
+    """The inputs that these verbs take in the compute dtype: masks, statistics."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True

@@ -18,8 +18,8 @@ def weight_and_bias(
 ) -> tuple[ParamSpec, ...]:  # fmt: skip
     """Return the weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
 
-    ``shape``, ``matrix``, ``saved`` and ``factor`` are those of the weight, see ParamSpec. ``blocks`` are the legal numbers of
-    param blocks; raises ConfigError for another number.
+    ``shape``, ``matrix``, ``saved`` and ``factor`` are those of the weight, see ParamSpec. ``blocks`` are the legal
+    numbers of param blocks; raises ConfigError for another number.
     """
     protos = list(layer.conf.param)
     if len(protos) not in blocks:

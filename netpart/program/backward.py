@@ -148,7 +148,8 @@ class BackwardCompiler:
             if part.members:
                 self.all_reduce(part)
             order = self.forward.order(part, above.shape)
-            above = self.forward.packed(part, above, f"{part.name}.dy", order, self.out)
+            element = self.forward.element(part)
+            above = self.forward.packed(part, above, f"{part.name}.dy", order, element, self.out)
             dy = (above, *(None for _ in node.layer.outputs[1:]))
         after: list[Instruction] = []
         dx: list[View | None] = [None] * len(node.sources)
@@ -182,7 +183,7 @@ class BackwardCompiler:
             self.out.append(Zero(self.gradient(feed.part)))
         overwrites = total.overwrites(key)
         order = self.forward.order_read(part, target.shape)
-        element = self.forward.element(part)
+        element = self.forward.element_read(part, feed.k)
         fits = self.memory.contiguous(target, order) and self.memory.buffers[target.buffer].dtype == element
         if fits and (overwrites or adds):
             return target, not overwrites

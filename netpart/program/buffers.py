@@ -24,8 +24,8 @@ Order = tuple[int, ...]
 class Buffer:
     """One array. ``kind`` sets how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
 
-    ``dtype`` is FLOAT (the compute dtype), BFLOAT16, INT, RECORD (one opaque object) or a NumPy dtype name. ``order`` are the
-    axes from the slowest to the fastest in memory; () means row-major.
+    ``dtype`` is FLOAT (the compute dtype), BFLOAT16, INT, RECORD (one opaque object) or a NumPy dtype name. ``order``
+    are the axes from the slowest to the fastest in memory; () means row-major.
     """
 
     name: str

@@ -106,7 +106,8 @@ class ForwardCompiler:
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
             order = self.order_read(part, extent(feed.region))
-            x[feed.k] = self.packed(part, self.fed(feed), f"{part.name}.x{feed.k}", order, self.out)
+            element = self.element_read(part, feed.k)
+            x[feed.k] = self.packed(part, self.fed(feed), f"{part.name}.x{feed.k}", order, element, self.out)
         boxes = layer.needs(part.region, part.term).params
         w = self.parameters.views(node, boxes, self.phase, self.out, self.factors(part))
         after: list[Instruction] = []
@@ -137,6 +138,10 @@ class ForwardCompiler:
         narrow = self.rounds(part) and self.graph.net.nodes[part.node].layer.takes_bfloat16(self.kernels)
         return BFLOAT16 if narrow else FLOAT
 
+    def element_read(self, part: Part, k: int) -> str:
+        """The element in which the layer of ``part`` takes numbers of input ``k``, and makes their gradient."""
+        return FLOAT if k in self.graph.net.nodes[part.node].layer.exact_inputs else self.element(part)
+
     def rounds(self, part: Part) -> bool:
         """True if the output of the layer of ``part`` is stored in bfloat16."""
         return self.graph.net.element(part.node) == BFLOAT16
@@ -164,11 +169,11 @@ class ForwardCompiler:
             self.marked.add(view.buffer)
         return view
 
-    def packed(self, part: Part, view: View, name: str, order: Order, out: list[Instruction]) -> View:
-        """``view`` itself if it is one run of memory in ``order``, of elements that the layer of ``part`` takes; else a
-        copy that is, which ``out`` gets."""
+    def packed(self, part: Part, view: View, name: str, order: Order, element: str, out: list[Instruction]) -> View:
+        """``view`` itself if it is one run of memory in ``order``, and any numbers are of ``element``; else a copy for
+        ``part``, which ``out`` gets."""
         stored = self.memory.buffers[view.buffer].dtype
-        wanted = number_element(stored, self.element(part))
+        wanted = number_element(stored, element)
         if wanted == stored and self.memory.contiguous(view, order):
             return view
         copy = self.mark(part, self.memory.new(name, view.shape, wanted, order=order))

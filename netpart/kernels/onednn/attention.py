@@ -44,7 +44,7 @@ class Attention(reference.Attention, OneDnnVerbs):
             self._gradient(Calls(self.stream), a, a.y, a.q, a.k, a.v)
             self._attention(calls, a)
 
-        return self.attempt(describe, lambda: super(Attention, self).attention(a))
+        return self.attempt(describe, super().attention, a)
 
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
@@ -59,7 +59,7 @@ class Attention(reference.Attention, OneDnnVerbs):
             self._gradient(Calls(self.stream), a, dy, a.q, a.k, a.v)
             self._gradient(calls, a, dy, dq, dk, dv)
 
-        return self.attempt(describe, lambda: super(Attention, self).attention_gradient(a, dy, dq, dk, dv))
+        return self.attempt(describe, super().attention_gradient, a, dy, dq, dk, dv)
 
     def _attention(self, calls: Calls, a: AttentionArguments) -> None:
         for block in _query_blocks(a.p, a.first):

@@ -37,7 +37,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             if a.b is not None:
                 xp.add(a.y, a.b, out=a.y)
 
-        return self.attempt(describe, lambda: super(Normalisation, self).normalise(a))
+        return self.attempt(describe, super().normalise, a)
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
@@ -63,7 +63,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             calls.then(lambda: xp.multiply(dx_bn, rstd, out=dx_bn))
 
         args = unit, rstd, w, dy, dx, own, centred
-        return self.attempt(describe, lambda: super(Normalisation, self).normalise_gradient(*args))
+        return self.attempt(describe, super().normalise_gradient, *args)
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:
