@@ -282,7 +282,10 @@ class Layer(ABC):
         return Cost(0)
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
-        """(shape, dtype) of the buffers that forward with ``kernels`` fills for backward; FLOAT: the compute dtype."""
+        """(shape, dtype) of the buffers that forward with ``kernels`` fills for backward.
+
+        FLOAT is the compute dtype, TENSOR that of the arrays of inputs and outputs, which may be bfloat16.
+        """
         return ()
 
     @abstractmethod

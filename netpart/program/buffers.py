@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from netpart.spec import BFLOAT16, FLOAT, INT, RECORD, Region, Shape
+from netpart.spec import BFLOAT16, FLOAT, INT, RECORD, TENSOR, Region, Shape
 
 ARENA, FIXED, ALIAS = "arena", "fixed", "alias"
 """Kinds of buffers: an ARENA buffer lives from its first to its last use in a step, a FIXED one as long as the worker;
@@ -61,8 +61,8 @@ class View:
 
 
 def item_size(dtype: str, float_size: int) -> int:
-    """Bytes of one element; a RECORD counts as none."""
-    if dtype == FLOAT:
+    """Bytes of one element; a RECORD counts as none, a TENSOR as it is without bfloat16."""
+    if dtype in (FLOAT, TENSOR):
         return float_size
     if dtype == RECORD:
         return 0

@@ -27,7 +27,7 @@ from netpart.program.memory_orders import input_order, kept_orders, order_for_sh
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage
-from netpart.spec import BFLOAT16, FLOAT, Region, Shape, extent, size
+from netpart.spec import BFLOAT16, FLOAT, TENSOR, Region, Shape, extent, size
 
 
 class ForwardCompiler:
@@ -112,7 +112,7 @@ class ForwardCompiler:
         w = self.parameters.views(node, boxes, self.phase, self.out, self.factors(part))
         after: list[Instruction] = []
         y = [self.fresh(part, o, region, after) for o, region in enumerate(layer.outputs_of(part.region))]
-        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.aux(self.kernels, part.region)]
+        aux = [self.kept(part, shape, dtype) for shape, dtype in layer.aux(self.kernels, part.region)]
         offsets = {m.layer: m.offset for m in self.program.metrics}
         metrics = offsets.get(node.name) if part.reports else None
         call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)
@@ -131,6 +131,10 @@ class ForwardCompiler:
         aside = self.new(part, name, extent(region), written)
         after.append(Copy(view, aside))
         return aside
+
+    def kept(self, part: Part, shape: Shape, dtype: str) -> View:
+        """The view of a buffer that the layer of ``part`` keeps for backward."""
+        return self.new(part, f"{part.name}.aux", shape, self.element(part) if dtype == TENSOR else dtype)
 
     def element(self, part: Part) -> str:
         """The element in which the layer of ``part`` takes and makes numbers: BFLOAT16 if it makes such a tensor, and

@@ -16,11 +16,9 @@ from netpart.kernels.onednn.pooling import Pooling
 from netpart.kernels.onednn.products import InnerProduct, Matmul
 from netpart.kernels.onednn.softmax import Softmax
 
-NARROW = frozenset(
-    (
-        "activation", "batch_norm", "convolution", "copy", "inner_product", "lrn", "matmul", "moment_norm", "multiply",
-        "pooling", "total",
-    )
+NARROW = (
+    "activation", "attention", "batch_norm", "convolution", "copy", "inner_product", "lrn", "matmul", "moment_norm",
+    "multiply", "normalise", "pooling", "total",
 )  # fmt: skip
 """The verbs that take bfloat16, each with its gradients. What oneDNN refuses among them is computed in float32."""
 
@@ -43,7 +41,7 @@ class Kernels(
     """Kernels for arrays of any strides; float32 tensors with space are fastest in channels-last order."""
 
     channels_last: ClassVar[bool] = True
-    narrow: ClassVar[frozenset[str]] = NARROW
+    narrow: ClassVar[frozenset[str]] = frozenset(NARROW)
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh")
 
     @property
