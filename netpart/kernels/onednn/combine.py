@@ -52,9 +52,8 @@ class Combine(combine.Combine, OneDnnVerbs):
 
     def fold(self, dst: Array, src: Array) -> Op:
         """dst = src, summed over the axes on which only dst has extent 1."""
-        if is_bfloat16(src) and dst.shape == src.shape:
-            return Arrays.copy(self, dst, src)
-        return widened_op(super().fold, (dst, src))
+        alike = dst.shape == src.shape and is_bfloat16(dst) == is_bfloat16(src)
+        return super().fold(dst, src) if alike else widened_op(super().fold, (dst, src))
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""

@@ -40,11 +40,12 @@ class NarrowNorm:
     def normalise(self, a: NormaliseArguments) -> None:
         """Append unit, the variance in the place of rstd, rstd, and y."""
         unit = self._rows(a.unit)
-        moments = {Arg.MEAN: self.calls.temporary(self._moment), Arg.VARIANCE: DnnlMemory.of(a.rstd.reshape(-1))}
+        moments: Args = {Arg.MEAN: self.calls.temporary(self._moment), Arg.VARIANCE: DnnlMemory.of(a.rstd.reshape(-1))}
         self.calls.add(self._forward(a.epsilon, 0), {Arg.SRC: self._rows(a.x), Arg.DST: unit, **moments})
         self.calls.then(lambda: _invert_deviation(a.rstd, a.epsilon))
         shift = self._row(a.b, 0.0, 2)
-        post, other = Attributes().binary(Algorithm.BINARY_ADD, shift.desc), {post_op_argument(0): shift}
+        post = Attributes().binary(Algorithm.BINARY_ADD, shift.desc)
+        other: Args = {post_op_argument(0): shift}
         add_binary(self.calls, Algorithm.BINARY_MUL, unit, self._row(a.w, 1.0, 2), self._rows(a.y), post, other)
 
     def gradient(self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array) -> None:
