@@ -7,7 +7,7 @@ from functools import partial
 from operator import setitem
 
 from netpart.kernels.activation import Activation, Kind
-from netpart.kernels.bfloat16 import is_bfloat16, write_rounded
+from netpart.kernels.bfloat16 import is_bfloat16, write_converted, write_rounded
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING, array_blocks, same_memory, scratch_view
 
@@ -30,7 +30,7 @@ class Arrays(Activation):
         if same_memory(dst, src):
             return NOTHING
         if is_bfloat16(dst) != is_bfloat16(src):
-            return Op(partial(write_rounded, dst, _same, src))
+            return Op(partial(write_converted, dst, src))
         return Op(lambda: self.xp.copyto(dst, src))
 
     def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
@@ -107,8 +107,3 @@ class Arrays(Activation):
 
         largest = max((piece.size for piece in pieces), default=0)
         return Op(run, [((largest,), dst.dtype), ((1,), dst.dtype)])
-
-
-def _same(array: Array) -> Array:
-    """``array``, which is only to be converted."""
-    return array

@@ -44,3 +44,13 @@ def write_rounded(dst: Array, compute: Callable[..., Array], *srcs: Array) -> No
     for out, *read in array_blocks([dst, *srcs], STRIP):
         made = compute(*map(widened, read))
         np.copyto(out, rounded(made) if is_bfloat16(out) else made)
+
+
+def write_converted(dst: Array, src: Array) -> None:
+    """dst = src, of which one holds float32 and the other bfloat16."""
+    write_rounded(dst, _unchanged, src)
+
+
+def _unchanged(array: Array) -> Array:
+    """``array``, which is only to be converted."""
+    return array

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from netpart.kernels.bfloat16 import is_bfloat16, write_rounded
+from netpart.kernels.bfloat16 import is_bfloat16, write_converted
 from netpart.kernels.op import Array, Op
+from netpart.kernels.verbs import NOTHING
 
 
 def widened_op(verb: Callable[..., Op], args: Sequence[Any]) -> Op:
@@ -21,7 +22,7 @@ def widened_op(verb: Callable[..., Op], args: Sequence[Any]) -> Op:
     if not narrow:
         return verb(*args)
     # Bound to arrays without contents, which take no memory, for the scratch that the verb needs itself.
-    inner = verb(*_replaced(args, {key: np.empty(array.shape, np.float32) for key, array in narrow.items()}))
+    inner = verb(*_with_copies(args, {key: np.empty(array.shape, np.float32) for key, array in narrow.items()}))
     needs = [((array.size,), np.float32) for array in narrow.values()]
     return Op(_WidenedRun(verb, args, narrow), [*needs, *inner.scratch])
 
@@ -35,24 +36,24 @@ class _WidenedRun:
         self.narrow = narrow
         self.at: Sequence[Array] = ()
         self.pairs: list[tuple[Array, Array]] = []
-        self.run: Callable[..., None] = _do_nothing
+        self.run: Callable[..., None] = NOTHING.run
 
     def __call__(self, *scratch: Array) -> None:
         count = len(self.narrow)
         if not self.at or any(now is not was for now, was in zip(scratch, self.at, strict=True)):
             self._bind(scratch)
         for array, copy in self.pairs:
-            write_rounded(copy, _same, array)
+            write_converted(copy, array)
         self.run(*scratch[count:])
         for array, copy in self.pairs:
-            write_rounded(array, _same, copy)
+            write_converted(array, copy)
 
     def _bind(self, scratch: Sequence[Array]) -> None:
         """Bind the verb to copies in ``scratch``."""
         self.at = scratch
         copies = {key: _like(array, flat) for (key, array), flat in zip(self.narrow.items(), scratch, strict=False)}
         self.pairs = [(self.narrow[key], copy) for key, copy in copies.items()]
-        self.run = self.verb(*_replaced(self.args, copies)).run
+        self.run = self.verb(*_with_copies(self.args, copies)).run
 
 
 def _memory_key(array: Array) -> tuple[Any, ...]:
@@ -69,13 +70,13 @@ def _arrays_in(value: Any) -> Iterator[Array]:
             yield from _arrays_in(each)
 
 
-def _replaced(value: Any, copies: dict[Any, Array]) -> Any:
+def _with_copies(value: Any, copies: dict[Any, Array]) -> Any:
     """``value`` with the copies in place of the arrays in bfloat16."""
     if isinstance(value, np.ndarray) and is_bfloat16(value):
         return copies[_memory_key(value)]
     if not isinstance(value, tuple | list):
         return value
-    made = [_replaced(each, copies) for each in value]
+    made = [_with_copies(each, copies) for each in value]
     return value._make(made) if hasattr(value, "_make") else type(value)(made)
 
 
@@ -85,11 +86,3 @@ def _like(array: Array, flat: Array) -> Array:
     return flat.reshape([array.shape[axis] for axis in order]).transpose(
         [order.index(axis) for axis in range(array.ndim)]
     )
-
-
-def _same(array: Array) -> Array:
-    return array
-
-
-def _do_nothing(*scratch: Array) -> None:
-    """The run before the first binding."""
