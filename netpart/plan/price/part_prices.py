@@ -133,7 +133,8 @@ class TimedPrices:
         wanted = tuple(trains and net.carries_gradient(node, k) for k in range(len(layer.inputs)))
         learns = trains and any(not spec.read_only for spec in layer.params)
         order = self.orders(net)[node.index]
-        found = self.times.part_seconds(PartQuestion(layer, shard.region, shard.term, order, wanted, learns))
+        narrow = net.element(node.index) == BFLOAT16
+        found = self.times.part_seconds(PartQuestion(layer, shard.region, shard.term, order, wanted, learns, narrow))
         work = found.forward, found.inputs + found.params, found.params * any(wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
