@@ -3,6 +3,7 @@
     python -m benchmarks.cpu                        about twelve minutes; benchmarks/results/cpu.json
     python -m benchmarks.cpu --nets lenet,mlp --rounds 5
     python -m benchmarks.cpu --quick                a short trial of everything; writes nothing without -o
+    python -m benchmarks.cpu --precision bfloat16   in bfloat16, with PyTorch's autocast; results/cpu-bfloat16.json
 
 PyTorch is the best of eager and torch.compile (if there is a C++ compiler), both in the memory layout that is faster
 eager, with the fused optimiser. Contenders take turns. Each has processes of its own, which have their number of
@@ -22,7 +23,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.contest import LAST, PLAIN, Peer, Timed, check_losses, netpart
 from benchmarks.machine import gemm, imported
-from benchmarks.options import PACKAGES, parse
+from benchmarks.nets import BLOCKS, NETS, PUBLISHED
+from benchmarks.options import BFLOAT16, FLOAT32, PACKAGES, parse
 from benchmarks.prepare import Prepared, prepare
 from benchmarks.rows import CORES, RESULTS, Row, finish, write
 
@@ -31,6 +33,11 @@ GEMM_GOALS = {"alexnet": 0.65, "resnet18": 0.65, "unet3d": 0.65, "mlp": 0.75}
 MEAN_GOAL = 1.3
 LEAST_GOAL = 1.0
 MEMORY_GOAL = 1 / 0.7
+AUTOCAST_GOAL, FLOAT32_GOAL = 1.1, 1.6
+NARROW = {net.name: net for net in (NETS["mlp"], NETS["alexnet"], PUBLISHED["resnet18-224"], BLOCKS["gpt2-block"])}
+"""The nets of --precision bfloat16."""
+LOSS_APART = {FLOAT32: 0.02, BFLOAT16: 0.05}
+"""The relative difference of the contenders' mean losses above which one of them is wrong, by precision."""
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
 Variant = tuple[str, bool]
@@ -39,16 +46,22 @@ Variant = tuple[str, bool]
 
 def main() -> int:
     """Measure, print, write the results; 1 if a goal was missed."""
-    args = parse("cpu", "time one worker, compared with PyTorch")
+    args = parse("cpu", "time one worker, compared with PyTorch", narrow=NARROW)
+    narrow = args.precision == BFLOAT16
     rows: list[Row] = []
     with TemporaryDirectory() as folder:
         nets = [prepare(net, Path(folder)) for net in args.nets]
         base = imported()
         for threads in sorted({1, min(2, CORES)}):
-            rows += timed_rows(nets, threads, base, args)
+            rows += narrow_rows(nets, threads, args) if narrow else timed_rows(nets, threads, base, args)
     if args.output or not args.quick:
         about = {"load_at_start": os.getloadavg()[0], "rounds": args.rounds, "kernels": args.kernels or "auto"}
-        write(args.output or RESULTS / "cpu.json", rows, PACKAGES, {"settings": about})
+        write(
+            args.output or RESULTS / ("cpu-bfloat16.json" if narrow else "cpu.json"),
+            rows,
+            PACKAGES,
+            {"settings": about},
+        )
     return 0 if args.quick else finish(rows)
 
 
@@ -81,10 +94,27 @@ def timed_rows(nets: list[Prepared], threads: int, base: int, args: argparse.Nam
     return [*rows, Row(f"geometric mean, {words(threads)}", "PyTorch", 1.0, mean, "of PyTorch's time", MEAN_GOAL)]
 
 
-def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple[Timed, Timed, dict[Variant, Timed]]:
+def narrow_rows(nets: list[Prepared], threads: int, args: argparse.Namespace) -> list[Row]:
+    """All rows of one number of threads in bfloat16: compared with netpart in float32 and with PyTorch's autocast."""
+    rows = list[Row]()
+    for prepared in nets:
+        wide = Timed()
+        ours, _, theirs = contest(prepared, threads, args, wide)
+        best = min(theirs, key=lambda variant: theirs[variant].median)
+        about = f"{prepared.net.title}, batch {prepared.net.batch}, {words(threads)}, bfloat16"
+        against = f"{spoken(best)}, autocast"
+        rows.append(Row(about, against, ours.median, theirs[best].median, "s/step", AUTOCAST_GOAL))
+        rows.append(Row(about, "netpart in float32", ours.median, wide.median, "s/step", FLOAT32_GOAL))
+        print(*rows[-2:], sep="\n", flush=True)
+    return rows
+
+
+def contest(
+    prepared: Prepared, threads: int, args: argparse.Namespace, wide: Timed | None = None
+) -> tuple[Timed, Timed, dict[Variant, Timed]]:
     """Time all contenders in turn, ``rounds`` times: netpart, PyTorch by default, variants of the faster layout.
 
-    The layout that is slower eager is omitted after the first round.
+    The layout that is slower eager is omitted after the first round. ``wide``: netpart in float32 takes turns, too.
     """
     steps = prepared.steps(args.seconds, threads)
     ours = Timed()
@@ -92,9 +122,12 @@ def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple
     theirs = {(PLAIN, False): plain}
     if prepared.net.conv:
         theirs[LAST, False] = Timed()
-    with Peer("torch_train", threads, prepared.folder) as peer:
+    narrowed = ["--precision", args.precision] if args.precision != FLOAT32 else []
+    with Peer("torch_train", threads, prepared.folder, args.precision) as peer:
         for turn in range(args.rounds):
-            netpart(prepared, ours, steps, 1, threads, args.arguments)
+            netpart(prepared, ours, steps, 1, threads, [*args.arguments, *narrowed])
+            if wide is not None:
+                netpart(prepared, wide, steps, 1, threads, args.arguments)
             for (layout, compiled), timed in theirs.items():
                 peer.play(timed, steps, layout, compiled)
             if turn == 0:
@@ -103,7 +136,7 @@ def contest(prepared: Prepared, threads: int, args: argparse.Namespace) -> tuple
                     if compiled:
                         peer.play(timed, steps, layout, compiled)
     if not prepared.dropout:
-        check_losses(prepared.net.title, ours, plain)
+        check_losses(prepared.net.title, ours, plain, LOSS_APART[args.precision])
     return ours, plain, theirs
 
 

@@ -63,6 +63,8 @@ PUBLISHED = {
     )
 }
 """Nets that are too large for some benchmarks, at their published sizes."""
+BLOCKS = {"gpt2-block": Net("gpt2-block", "GPT-2 small's block", "benchmarks/jobs/gpt2-block.conf", 2, conv=False)}
+"""Blocks of nets that are too large for all benchmarks."""
 RESATTNETS = {
     net.name: net
     for net in (

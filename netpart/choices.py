@@ -19,8 +19,9 @@ ENV_LAUNCHER = "env"
 REFERENCE, ONEDNN, CUDA = "reference", "onednn", "cuda"
 KERNELS = AUTO, REFERENCE, ONEDNN, CUDA
 """Sets of kernels. Options write them in small letters, jobs in capitals."""
-PRECISIONS = "float32", "tf32", "bfloat16"
-"""Formats to which the factors of float32 products are rounded on a GPU."""
+BFLOAT16 = "bfloat16"
+PRECISIONS = "float32", "tf32", BFLOAT16
+"""Formats to which the factors of float32 products are rounded; on CPUs, the activations that are stored, too."""
 DTYPES = "float32", "float64"
 ONE_F_ONE_B, GPIPE, DELAYED = "ONE_F_ONE_B", "GPIPE", "DELAYED"
 SCHEDULES = {"1f1b": ONE_F_ONE_B, "gpipe": GPIPE, "delayed": DELAYED}

@@ -16,8 +16,11 @@ from netpart.box_index import are_boxes_disjoint
 Region = tuple[tuple[int, int], ...]
 Shape = tuple[int, ...]
 
-FLOAT, INT, RECORD = "float", "int", "record"
-"""Kinds of element: numbers of the job's dtype (float32 or float64), int32 labels, opaque records."""
+FLOAT, INT, RECORD, BFLOAT16 = "float", "int", "record", "bfloat16"
+"""Kinds of element: numbers of the job's dtype (float32 or float64), int32 labels, opaque records; and numbers that are
+stored in bfloat16 (``Net.element``)."""
+TENSOR = "tensor"
+"""The kind of element of a buffer that a layer keeps for backward, if it is that of the layer's tensors."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """PyTorch in one process: trains a translated net, eager or compiled, in either memory layout, on command.
 
-    python -m benchmarks.peers.torch_train FOLDER THREADS < COMMANDS
+    python -m benchmarks.peers.torch_train FOLDER [PRECISION] THREADS < COMMANDS
+
+PRECISION is float32, the default, or bfloat16 for PyTorch's autocast.
 
 A command is a line of JSON: {"layout": "plain", "compiled": false, "steps": 10} plays the next steps of that variant,
 which starts from the first weights at its first command; {"drop": true, ...} drops one. Each is answered by a line:
@@ -21,7 +23,7 @@ from benchmarks.peers.torch_trainer import Trainer, resident
 
 def main() -> None:
     """Carry out the commands of stdin."""
-    folder, threads = Path(sys.argv[1]), int(sys.argv[2])
+    folder, threads, precision = Path(sys.argv[1]), int(sys.argv[-1]), sys.argv[2:-1]
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     imported = resident("VmRSS")
@@ -34,7 +36,7 @@ def main() -> None:
             print("{}", flush=True)
             continue
         if key not in trainers:
-            trainers[key] = Trainer(folder, *key)
+            trainers[key] = Trainer(folder, *key, autocast=precision == ["bfloat16"])
         found = trainers[key].play(command["steps"])
         print(json.dumps(found | {"imported": imported, "peak": resident("VmHWM")}), flush=True)
 

@@ -26,11 +26,12 @@ class Trainer:
     """A net from ``folder`` (net.json and start.safetensors, as benchmarks.prepare writes them), and its steps.
 
     It uses part ``rank`` of ``ranks`` of each mini-batch; ``wrap`` is applied to the net before it is compiled.
+    ``autocast``: the forward pass runs under PyTorch's autocast to bfloat16.
     """
 
     def __init__(
         self, folder: Path, layout: str = PLAIN, compiled: bool = False, rank: int = 0, ranks: int = 1,
-        wrap: Wrap | None = None,
+        wrap: Wrap | None = None, autocast: bool = False,
     ) -> None:  # fmt: skip
         description = json.loads((folder / "net.json").read_text(encoding="utf-8"))
         start = load_file(folder / "start.safetensors")
@@ -46,6 +47,7 @@ class Trainer:
         net = wrap(own) if wrap else own
         self.net = torch.compile(net) if compiled else net
         self.step = 0
+        self.autocast = autocast
 
     def play(self, steps: int) -> dict[str, list[float]]:
         """Seconds and losses of the next ``steps`` steps."""
@@ -60,7 +62,8 @@ class Trainer:
     def train(self, batch: list[Any]) -> Any:
         """One step; the loss before it."""
         self.rule.zero_grad(set_to_none=True)
-        loss = self.net(*batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            loss = self.net(*batch)
         loss.backward()
         self.rule.step()
         return loss.detach()

@@ -160,7 +160,8 @@ def _add_kernel_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--precision", choices=PRECISIONS,
-        help="number format of matrix products and convolutions on a GPU (default: the job's, else float32)",
+        help="number format of products and convolutions on a GPU; bfloat16 on CPUs: of activations, too (default: the"
+        " job's, else float32)",
     )  # fmt: skip
 
 

@@ -196,5 +196,5 @@ def _allowed_difference(report: VerifyReport) -> str:
     """The allowed relative difference as text."""
     from netpart.verify.report import TIMES
 
-    rounding = f" or {TIMES} times the uncut net's own error against float64" if report.dtype == "float32" else ""
+    rounding = f" or {TIMES} times the uncut net's own error against float64" if report.dtype != "float64" else ""
     return f"{report.law:.0e}{rounding}"

@@ -6,6 +6,7 @@ __all__ = [
     "holdings",
     "ineffective_settings",
     "judged_metrics",
+    "narrow_storage",
     "net",
     "notebook_display",
     "partition",

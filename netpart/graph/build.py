@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from netpart.errors import ConfigError, DataError, FaultList, FieldPath, clip_text
 from netpart.graph.label_readers import tell_inputs_their_classes
+from netpart.graph.narrow_storage import stores_bfloat16
 from netpart.graph.net import Net, Node, Parameter, Source
 from netpart.graph.slices import SliceAssignment
 from netpart.layers import layer_class
@@ -55,7 +56,7 @@ def build_net(job: JobProto, phase: str = "train", folder: Path | None = None, r
         parts = SliceAssignment(job.neuralnet.layer, phase, _layer_class_at)
         nodes = _build_nodes(_sort_topologically(sound), parts, faults, phase, folder, rows, job.data_cache)
     faults.raise_found()
-    net = Net(job.name or "net", phase, nodes, _batch_rows(nodes))
+    net = Net(job.name or "net", phase, nodes, _batch_rows(nodes), narrow=stores_bfloat16(job))
     tell_inputs_their_classes(net)
     return net
 

@@ -180,9 +180,8 @@ class Graph(NotebookDisplay):
         """Every tensor that crosses workers, in order of its arrival."""
         for part in self.parts:
             if part.kind == BRIDGE_DST:
-                spec = self.net.nodes[part.node].layer.outputs[part.output]
-                source = part.feeds[0].part
-                yield Bridge(source, part, size(part.region), spec.dtype, part.feeds[0].gradient)
+                element = self.net.element(part.node, part.output)
+                yield Bridge(part.feeds[0].part, part, size(part.region), element, part.feeds[0].gradient)
 
     @cached_property
     def digraph(self) -> nx.DiGraph[str]:

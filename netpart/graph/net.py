@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netpart.errors import FieldPath
 from netpart.graph.notebook_display import NotebookDisplay
 from netpart.layers.layer import Layer, ParamSpec
-from netpart.spec import FLOAT, Spec
+from netpart.spec import BFLOAT16, FLOAT, Spec
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -68,6 +68,7 @@ class Net(NotebookDisplay):
     ``expanded`` are the indices, in the net as it was built, of nodes that a pass replaced by two, or by three if the
     index is there twice (``passes/expand.py``). ``totals`` are the indices, in the net with these, of nodes after which
     a pass inserted a total (``passes/totals.py``). ``explained``: gradients are computed although nothing is trained.
+    ``narrow``: activations are stored in bfloat16 (``element``).
     """
 
     name: str
@@ -77,6 +78,7 @@ class Net(NotebookDisplay):
     totals: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
     explained: bool = False
+    narrow: bool = False
     by_name: dict[str, Node] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +92,25 @@ class Net(NotebookDisplay):
     def spec(self, source: Source) -> Spec:
         """Spec of the tensor that ``source`` names."""
         return self.nodes[source.node].layer.outputs[source.output]
+
+    def element(self, node: int, output: int = 0) -> str:
+        """The kind of element as which output ``output`` of a node is stored and sent, and so is its gradient.
+
+        In a ``narrow`` net BFLOAT16 for numbers that depend on a parameter, except losses, metrics and statistics.
+        """
+        dtype = self.nodes[node].layer.outputs[output].dtype
+        return BFLOAT16 if dtype == FLOAT and self.narrow and self._rounded[node] else dtype
+
+    @cached_property
+    def _rounded(self) -> list[bool]:
+        """Per node: True if its numbers depend on a parameter and may be rounded."""
+        found: list[bool] = []
+        for node in self.nodes:
+            above = any(found[s.node] for s in node.sources if self.spec(s).dtype == FLOAT)
+            layer = node.layer
+            exact = layer.exact or layer.is_loss or not layer.has_gradient
+            found.append((above or bool(node.params)) and not exact)
+        return found
 
     def rows_of(self, layer: Layer, rows: int) -> int:
         """Rows of ``layer`` for a mini-batch of ``rows``: fewer after a slice of the batch, more after a join."""

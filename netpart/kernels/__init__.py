@@ -4,6 +4,7 @@ __all__ = [
     "activation",
     "arguments",
     "arrays",
+    "bfloat16",
     "block_figures",
     "choose",
     "confusion",

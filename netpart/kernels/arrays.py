@@ -7,6 +7,7 @@ from functools import partial
 from operator import setitem
 
 from netpart.kernels.activation import Activation, Kind
+from netpart.kernels.bfloat16 import is_bfloat16, write_converted, write_rounded
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import NOTHING, array_blocks, same_memory, scratch_view
 
@@ -15,7 +16,10 @@ SQUARED = {"numpy": 1 << 15}
 
 
 class Arrays(Activation):
-    """dst and src: one shape, each possibly a strided view; they share no memory unless a verb allows it."""
+    """dst and src: one shape, each possibly a strided view; they share no memory unless a verb allows it.
+
+    ``zero``, ``copy``, ``take`` and ``add`` accept bfloat16 for each of their arrays, and add in float32.
+    """
 
     def zero(self, dst: Array) -> Op:
         """dst = 0."""
@@ -23,7 +27,11 @@ class Arrays(Activation):
 
     def copy(self, dst: Array, src: Array) -> Op:
         """dst = src, which may be dst itself."""
-        return NOTHING if same_memory(dst, src) else Op(lambda: self.xp.copyto(dst, src))
+        if same_memory(dst, src):
+            return NOTHING
+        if is_bfloat16(dst) != is_bfloat16(src):
+            return Op(partial(write_converted, dst, src))
+        return Op(lambda: self.xp.copyto(dst, src))
 
     def take(self, dst: Array, own: Array | None = None, start: int | None = None) -> Callable[[Array], None]:
         """The function that writes the message of each call to dst; with ``own``, which may be dst, own + message.
@@ -36,6 +44,8 @@ class Arrays(Activation):
         def added(piece: Array) -> None:
             add(own, piece, dst)
 
+        if is_bfloat16(dst):
+            added = lambda piece: write_rounded(dst, add, own, piece)  # noqa: E731 - as above
         taken: Callable[[Array], None] = partial(setitem, dst, ...) if own is None else added
         if start is None:
             return taken
@@ -45,6 +55,8 @@ class Arrays(Activation):
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src; src may have a shape that broadcasts."""
+        if is_bfloat16(dst) or is_bfloat16(src):
+            return Op(partial(write_rounded, dst, self.xp.add, dst, self.xp.broadcast_to(src, dst.shape)))
         return Op(lambda: self.xp.add(dst, src, out=dst))
 
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:

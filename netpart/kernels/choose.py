@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from netpart.choices import AUTO, CUDA, KERNELS, ONEDNN, PRECISIONS, REFERENCE
+from netpart.choices import AUTO, BFLOAT16, CUDA, KERNELS, ONEDNN, PRECISIONS, REFERENCE
 from netpart.errors import NetpartError
 from netpart.kernels.device import array_module
 
@@ -56,15 +56,27 @@ def choose_kernels(wanted: str, dtype: str, device: str = "cpu") -> KernelChoice
     return KernelChoice(REFERENCE, missing) if missing else KernelChoice(ONEDNN)
 
 
-def check_precision(precision: str, dtype: str, kernels: str) -> None:
-    """Raise NetpartError for a ``precision`` of PRECISIONS that has no meaning for ``kernels`` in ``dtype``."""
+def check_precision(precision: str, dtype: str, kernels: str, device: str = "cpu") -> None:
+    """Raise NetpartError for a ``precision`` of PRECISIONS that ``kernels`` in ``dtype`` do not have on ``device``."""
     if precision == PRECISIONS[0]:
         return
     who = f"--precision {precision}"
-    if kernels != CUDA:
-        raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; omit --precision, which is for GPUs")
     if dtype != "float32":
         raise NetpartError(f"{who}: expected --dtype float32, got {dtype}; omit --precision")
+    if kernels == CUDA:
+        return
+    if precision != BFLOAT16 or array_module(device)[1] == "cuda":
+        raise NetpartError(f"{who}: expected {CUDA} kernels, got {kernels}; omit --precision")
+    if kernels == ONEDNN and not has_bfloat16():
+        expected = "a processor with AVX512-BF16 or AMX-BF16 instructions"
+        raise NetpartError(f"{who}: expected {expected}, got one that has neither; omit --precision")
+
+
+def has_bfloat16() -> bool:
+    """True if this processor multiplies bfloat16, and oneDNN uses that."""
+    from netpart.kernels.onednn.library import load_onednn
+
+    return load_onednn().multiplies_bfloat16
 
 
 def probe_cudnn() -> str:

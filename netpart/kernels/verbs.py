@@ -39,6 +39,8 @@ class Verbs:
     """True for kernels that do consecutive updates together, rather than each while its gradient is in the cache."""
     branches: ClassVar[bool] = False
     """True for kernels that may run concurrently where they do not depend on each other."""
+    narrow: ClassVar[frozenset[str]] = frozenset({"copy"})
+    """Verbs whose tensors may be bfloat16 (``kernels/bfloat16.py``). Their sums, biases and statistics are float32."""
     runs_on: ClassVar[str] = "cpu"
     """The device of their array module, unless another is given."""
 

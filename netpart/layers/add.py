@@ -21,6 +21,7 @@ class Add(BroadcastLayer):
     """y = x0 + x1 + ..., element by element; a source may be named more than once."""
 
     types: ClassVar[tuple[str, ...]] = ("kAdd", "kSum")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("total",)
     fuses_activation: ClassVar[bool] = True
     rereads = ""
     reuse = (MemoryReuse.OVER, MemoryReuse.SAME)

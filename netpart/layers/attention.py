@@ -12,7 +12,7 @@ from netpart.layers.checks import check_sources, fault, float_source
 from netpart.layers.layer import Layer
 from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import wanted_gradient
-from netpart.spec import FLOAT, INT, Region, Shape, Spec, extent, size
+from netpart.spec import FLOAT, INT, TENSOR, Region, Shape, Spec, extent, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -28,6 +28,8 @@ class Attention(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kAttention",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("attention",)
+    exact_inputs: ClassVar[tuple[int, ...]] = (3,)
     confs: ClassVar[tuple[str, ...]] = ("attention_conf",)
 
     def infer(self) -> tuple[Spec, ...]:
@@ -89,7 +91,7 @@ class Attention(Layer):
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         pairs = extent(self._pairs(region))
         kept = kernels.attention_keeps(pairs, self.width, extent(region)[-1], self.drops)
-        return ((kept, FLOAT), (pairs, FLOAT))[: 1 + self.drops]
+        return ((kept, TENSOR), (pairs, TENSOR))[: 1 + self.drops]
 
     def keeps_order(self, kernels: type[Kernels], order: tuple[int, ...]) -> bool:
         # Kernels that keep less than all scores read rows; products of all scores want matrices in even steps.

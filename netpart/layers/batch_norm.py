@@ -39,6 +39,7 @@ class BatchNorm(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kBM", "kCudnnBM")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("batch_norm",)
     confs: ClassVar[tuple[str, ...]] = ("bm_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = "x"

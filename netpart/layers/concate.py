@@ -24,6 +24,7 @@ class Concate(Layer):
     input layers with labels, the labels are joined too."""
 
     types: ClassVar[tuple[str, ...]] = ("kConcate",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("concate_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     output_names: tuple[str, ...] = ("data", "label")

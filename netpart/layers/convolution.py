@@ -39,6 +39,7 @@ class Convolution(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kConvolution", "kCConvolution", "kCudnnConv")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("convolution",)
     confs: ClassVar[tuple[str, ...]] = ("convolution_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.CHANNELS_LAST
     splits_backward: ClassVar[bool] = True
@@ -60,7 +61,7 @@ class Convolution(Layer):
     def parameters(self) -> tuple[ParamSpec, ...]:
         kernel = self.sliding.kernel
         matrix = self.filters, self.seen * prod(kernel)
-        return weight_and_bias(self, (self.filters, self.seen, *kernel), matrix, matrix)
+        return weight_and_bias(self, (self.filters, self.seen, *kernel), matrix, matrix, factor=True)
 
     def cuts(self) -> tuple[int | str, ...]:
         return (*range(self.output.rank), INPUT) if self.groups == 1 else tuple(range(self.output.rank))

@@ -20,6 +20,7 @@ class Crop(Layer):
     """Input (batch, ...), output (batch, *shape): the elements from ``start`` on; -1 centres the box on its axis."""
 
     types: ClassVar[tuple[str, ...]] = ("kCrop",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("crop_conf",)
 
     def infer(self) -> tuple[Spec, ...]:

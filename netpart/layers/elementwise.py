@@ -23,6 +23,7 @@ class ElementwiseActivation(Layer):
     """An activation. A subclass defines ``kind`` and, for relu and elu, sets ``slope``."""
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("activation",)
     slope: float = 0.0
 
     @abstractmethod

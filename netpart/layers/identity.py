@@ -25,6 +25,7 @@ class Identity(Layer):
     """y = x."""
 
     types: ClassVar[tuple[str, ...]] = ("kSplit", "kBridgeSrc", "kBridgeDst")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("split_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     output_names: tuple[str, ...] = ("data", "label")

@@ -32,6 +32,7 @@ class InnerProduct(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kInnerProduct",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("inner_product",)
     confs: ClassVar[tuple[str, ...]] = ("innerproduct_conf",)
     splits_backward: ClassVar[bool] = True
     output_verb: ClassVar[str] = "inner_product"
@@ -59,7 +60,7 @@ class InnerProduct(Layer):
         shape = (*self.features, out) if self.transpose else (out, *self.features)
         # A checkpoint holds W as a matrix, whatever axes the input has.
         saved = (size, out) if self.transpose else (out, size)
-        return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,))
+        return weight_and_bias(self, shape, (out, size), saved, (1 + self.conf.innerproduct_conf.bias_term,), True)
 
     def cuts(self) -> tuple[int | str, ...]:
         return (*range(self.output.rank), INPUT)

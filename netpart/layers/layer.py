@@ -68,7 +68,8 @@ class ParamSpec:
     ``matrix`` is (rows, columns) of the 2-D matrix that initialisers take fan-in from (None: 1-D). ``saved`` is the
     shape written to a checkpoint (same elements, same order). A parameter with ``running`` is not trained: backward
     writes, as its gradient, an addend of the statistic that it follows. A ``read_only`` one gets no gradient. One with
-    ``channels_last`` is stored as (axis 0, space, axis 1) if the kernels prefer that.
+    ``channels_last`` is stored as (axis 0, space, axis 1) if the kernels prefer that. A ``factor`` of products is
+    rounded, once per step, for products of tensors in bfloat16.
     """
 
     key: str
@@ -79,6 +80,7 @@ class ParamSpec:
     running: RunningStatistic | None = None
     read_only: bool = False
     channels_last: bool = False
+    factor: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,12 @@ class Layer(ABC):
     """A label outside ``classes`` or among them that does not count; None: every label counts."""
     read_classes: tuple[tuple[int, int | None], ...] = ()
     """Of an input: the ``classes`` and the ``ignored_label`` of each layer that reads its labels."""
+    exact: ClassVar[bool] = False
+    """True if its output, a statistic, is always stored in the compute dtype, as are losses and metrics."""
+    narrow_verbs: ClassVar[tuple[str, ...]] = ()
+    """The verbs that read and write its tensors, if these may be bfloat16 where ``Kernels.narrow`` has all of them."""
+    exact_inputs: ClassVar[tuple[int, ...]] = ()
+    """The inputs that these verbs take in the compute dtype: masks, statistics."""
     is_loss: ClassVar[bool] = False
     is_input: ClassVar[bool] = False
     has_gradient: ClassVar[bool] = True
@@ -261,6 +269,10 @@ class Layer(ABC):
         the slowest to the fastest, () for row-major) as on others."""
         return False
 
+    def takes_bfloat16(self, kernels: type[Kernels]) -> bool:
+        """True if ``kernels`` compute the layer on tensors in bfloat16."""
+        return bool(self.narrow_verbs) and kernels.narrow.issuperset(self.narrow_verbs)
+
     def outputs_of(self, region: Region) -> tuple[Region, ...]:
         """The region of every output of a part, given its region of the first output."""
         return (region,)
@@ -270,7 +282,10 @@ class Layer(ABC):
         return Cost(0)
 
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
-        """(shape, dtype) of the buffers that forward with ``kernels`` fills for backward; FLOAT: the compute dtype."""
+        """(shape, dtype) of the buffers that forward with ``kernels`` fills for backward.
+
+        FLOAT is the compute dtype, TENSOR that of the arrays of inputs and outputs, which may be bfloat16.
+        """
         return ()
 
     @abstractmethod

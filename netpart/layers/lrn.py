@@ -25,6 +25,7 @@ class LRN(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kLRN", "kCudnnLRN")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("lrn",)
     confs: ClassVar[tuple[str, ...]] = ("lrn_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
 

@@ -22,6 +22,7 @@ class Matmul(Layer):
     computes an addend of y."""
 
     types: ClassVar[tuple[str, ...]] = ("kMatmul",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("matmul",)
     confs: ClassVar[tuple[str, ...]] = ("matmul_conf",)
 
     def infer(self) -> tuple[Spec, ...]:

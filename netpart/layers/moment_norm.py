@@ -25,6 +25,8 @@ class MomentNorm(Layer):
     """
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("moment_norm",)
+    exact_inputs: ClassVar[tuple[int, ...]] = (1,)
     rereads = "x"
     fuses_activation: ClassVar[bool] = True
 

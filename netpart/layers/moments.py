@@ -27,6 +27,7 @@ class Moments(Layer):
 
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     adds_gradients: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
 
     def __init__(self, norm: Layer, name: str) -> None:
         """The moments of batch norm ``norm``."""

@@ -20,6 +20,7 @@ class Multiply(BroadcastLayer):
     """y = x0 * x1 * ..., element by element; a source may be named more than once."""
 
     types: ClassVar[tuple[str, ...]] = ("kMul",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("multiply",)
 
     def cost(self, region: Region, term: Region | None = None) -> Cost:
         product = flops.combine_flops(size(region), len(self.inputs))

@@ -11,7 +11,7 @@ from netpart.layers.checks import fault
 from netpart.layers.layer import Layer, ParamSpec
 from netpart.layers.part import Call, Cost, Needs
 from netpart.layers.weights import added_gradient, wanted_gradient
-from netpart.spec import FLOAT, Region, Shape, extent, relative_slices, size
+from netpart.spec import FLOAT, TENSOR, Region, Shape, extent, relative_slices, size
 
 if TYPE_CHECKING:
     from netpart.kernels.reference import Kernels
@@ -23,6 +23,7 @@ class Normalisation(Layer):
     A subclass defines the blocks, and the axes of scale and shift (``axes``).
     """
 
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("normalise",)
     rereads = ""
     splits_backward: ClassVar[bool] = True
     axes: range
@@ -58,7 +59,7 @@ class Normalisation(Layer):
     def aux(self, kernels: type[Kernels], region: Region) -> tuple[tuple[Shape, Any], ...]:
         # Over all touched blocks, not the part's own elements: dx of an element depends on its whole block.
         seen = self.touched(region)
-        return (extent(seen), FLOAT), ((self.blocks(seen), 1), FLOAT)
+        return (extent(seen), TENSOR), ((self.blocks(seen), 1), FLOAT)
 
     def forward(self, kernels: Kernels, call: Call) -> Op:
         (w, b) = self._views(call.w)

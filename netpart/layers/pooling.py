@@ -41,6 +41,7 @@ class Pooling(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kPooling", "kCPooling", "kCudnnPool")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("pooling",)
     confs: ClassVar[tuple[str, ...]] = ("pooling_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     rereads = ""

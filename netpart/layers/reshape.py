@@ -30,6 +30,7 @@ class Reshape(Layer):
     """Input (batch, ...), output (batch, *shape) or, flattened, (batch, features)."""
 
     types: ClassVar[tuple[str, ...]] = ("kReshape", "kFlatten")
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("reshape_conf",)
     rereads = ""
     reuse = (MemoryReuse.SAME, MemoryReuse.SAME)

@@ -30,6 +30,7 @@ class Slice(Layer):
     """
 
     types: ClassVar[tuple[str, ...]] = ("kSlice",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("slice_conf",)
     memory_order: ClassVar[MemoryOrder] = MemoryOrder.FIRST
     output_names: tuple[str, ...] = ("data", "label")

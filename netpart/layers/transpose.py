@@ -20,6 +20,7 @@ class Transpose(Layer):
     """Axis i of the output is the input's axis that the conf lists as number i; axis 0, the batch, stays."""
 
     types: ClassVar[tuple[str, ...]] = ("kTranspose",)
+    narrow_verbs: ClassVar[tuple[str, ...]] = ("copy",)
     confs: ClassVar[tuple[str, ...]] = ("transpose_conf",)
     rereads = ""
     reuse = (MemoryReuse.SAME, MemoryReuse.SAME)

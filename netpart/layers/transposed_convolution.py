@@ -66,7 +66,7 @@ class TransposedConvolution(Layer):
         taps = prod(self.small.kernel)
         fan = (self.filters, self.channels // self.groups * taps)
         saved = (self.channels, self.share * taps)
-        return weight_and_bias(self, (self.channels, self.share, *self.small.kernel), fan, saved)
+        return weight_and_bias(self, (self.channels, self.share, *self.small.kernel), fan, saved, factor=True)
 
     def cuts(self) -> tuple[int | str, ...]:
         space = range(2, self.output.rank)

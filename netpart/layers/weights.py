@@ -13,12 +13,13 @@ from netpart.spec import Region, Shape
 
 
 def weight_and_bias(
-    layer: Layer, shape: Shape, matrix: tuple[int, int], saved: Shape, blocks: Sequence[int] = (1, 2)
-) -> tuple[ParamSpec, ...]:
+    layer: Layer, shape: Shape, matrix: tuple[int, int], saved: Shape, blocks: Sequence[int] = (1, 2),
+    factor: bool = False,
+) -> tuple[ParamSpec, ...]:  # fmt: skip
     """Return the weight and, if there is a second param block, the bias of ``matrix[0]`` outputs.
 
-    ``shape``, ``matrix`` and ``saved`` are those of the weight, see ParamSpec. ``blocks`` are the legal numbers of
-    param blocks; raises ConfigError for another number.
+    ``shape``, ``matrix``, ``saved`` and ``factor`` are those of the weight, see ParamSpec. ``blocks`` are the legal
+    numbers of param blocks; raises ConfigError for another number.
     """
     protos = list(layer.conf.param)
     if len(protos) not in blocks:
@@ -28,7 +29,7 @@ def weight_and_bias(
         expected = f"{' or '.join(map(str, blocks))} param blocks (weight, bias)"
         raise fault(layer, expected, str(len(protos)), f"write {' '.join(names)}", "param")
     last = layer.memory_order == MemoryOrder.CHANNELS_LAST
-    weight = ParamSpec("weight", shape, protos[0], matrix, saved, channels_last=last)
+    weight = ParamSpec("weight", shape, protos[0], matrix, saved, channels_last=last, factor=factor)
     return (weight, *(ParamSpec("bias", matrix[:1], proto, None, matrix[:1]) for proto in protos[1:]))
 
 

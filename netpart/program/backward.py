@@ -27,7 +27,7 @@ from netpart.program.instructions import (
 )
 from netpart.program.schedules.stages import TeamStage
 from netpart.program.updates import UpdateCompiler
-from netpart.spec import FLOAT, Region, extent, remaining_boxes
+from netpart.spec import Region, extent, remaining_boxes
 
 Consumer = tuple[Part, int]
 """A part and the index of the feed through which it reads."""
@@ -95,8 +95,9 @@ class BackwardCompiler:
         """The view of the gradient of ``part``: a box of its source's gradient, if it may overwrite that."""
         view = self.views.get(part.index)
         if view is None:
+            element = self.graph.net.element(part.node, part.output)
             view = self.views[part.index] = self.borrowed(part) or self.forward.new(
-                part, f"d({part.name})", extent(part.region)
+                part, f"d({part.name})", extent(part.region), element
             )
             self.forward.program.gradients[self.forward.micro, part.index] = view
             # Without readers here no contribution will overwrite the gradient; what peers return, they overwrite.
@@ -143,9 +144,13 @@ class BackwardCompiler:
         node = self.graph.net.nodes[part.node]
         dy: tuple[View | None, ...] = ()
         if not node.layer.is_loss:
-            dy = (self.gradient(part), *(None for _ in node.layer.outputs[1:]))
+            above = self.gradient(part)
             if part.members:
                 self.all_reduce(part)
+            order = self.forward.order(part, above.shape)
+            element = self.forward.element(part)
+            above = self.forward.packed(part, above, f"{part.name}.dy", order, element, self.out)
+            dy = (above, *(None for _ in node.layer.outputs[1:]))
         after: list[Instruction] = []
         dx: list[View | None] = [None] * len(node.sources)
         adds = [False] * len(node.sources)
@@ -178,10 +183,11 @@ class BackwardCompiler:
             self.out.append(Zero(self.gradient(feed.part)))
         overwrites = total.overwrites(key)
         order = self.forward.order_read(part, target.shape)
-        fits = self.memory.contiguous(target, order)
+        element = self.forward.element_read(part, feed.k)
+        fits = self.memory.contiguous(target, order) and self.memory.buffers[target.buffer].dtype == element
         if fits and (overwrites or adds):
             return target, not overwrites
-        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region), order=order)
+        aside = self.memory.new(f"{part.name}.dx{feed.k}", extent(feed.region), element, order=order)
         after.append(Copy(target, aside) if overwrites else Accumulate(target, aside))
         return aside, False
 
@@ -214,7 +220,7 @@ class BackwardCompiler:
         name = f"{found.kind} d({take.collective.name})"
         order = self.forward.orders[take.node]
         start = self.forward.exchanges.start(
-            found, take.worker, brought, wanted, self.memory, FLOAT, channel, name, order
+            found, take.worker, brought, wanted, self.memory, take.collective.dtype, channel, name, order
         )
         self.started[first] = start
         self.out.append(start)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from netpart.spec import FLOAT, INT, RECORD, Region, Shape
+from netpart.spec import BFLOAT16, FLOAT, INT, RECORD, TENSOR, Region, Shape
 
 ARENA, FIXED, ALIAS = "arena", "fixed", "alias"
 """Kinds of buffers: an ARENA buffer lives from its first to its last use in a step, a FIXED one as long as the worker;
 an ALIAS is a range of another buffer."""
+
+_ITEM_SIZES = {
+    INT: 4, BFLOAT16: 2, "int32": 4, "uint8": 1, "bool": 1, "float64": 8, "float32": 4, "int64": 8, "uint32": 4,
+}  # fmt: skip
+"""Bytes of one element, by dtype."""
 
 Order = tuple[int, ...]
 """Axes of a tensor from the slowest to the fastest in memory; () means the order of its shape (row-major)."""
@@ -19,8 +24,8 @@ Order = tuple[int, ...]
 class Buffer:
     """One array. ``kind`` sets how long it lives; an ALIAS starts at element ``offset`` of flat buffer ``parent``.
 
-    ``dtype`` is FLOAT (the compute dtype), INT, RECORD (one opaque object) or a NumPy dtype name. ``order`` are the
-    axes from the slowest to the fastest in memory; () means row-major.
+    ``dtype`` is FLOAT (the compute dtype), BFLOAT16, INT, RECORD (one opaque object) or a NumPy dtype name. ``order``
+    are the axes from the slowest to the fastest in memory; () means row-major.
     """
 
     name: str
@@ -56,12 +61,17 @@ class View:
 
 
 def item_size(dtype: str, float_size: int) -> int:
-    """Bytes of one element; a RECORD counts as none."""
-    if dtype == FLOAT:
+    """Bytes of one element; a RECORD counts as none, a TENSOR as it is without bfloat16."""
+    if dtype in (FLOAT, TENSOR):
         return float_size
     if dtype == RECORD:
         return 0
-    return {INT: 4, "int32": 4, "uint8": 1, "bool": 1, "float64": 8, "float32": 4, "int64": 8, "uint32": 4}[dtype]
+    return _ITEM_SIZES[dtype]
+
+
+def number_element(dtype: str, element: str) -> str:
+    """``element`` (FLOAT or BFLOAT16) if ``dtype`` is one of these, else ``dtype``."""
+    return element if dtype in (FLOAT, BFLOAT16) else dtype
 
 
 def is_contiguous(view: View, shape: Shape, order: Order = ()) -> bool:

@@ -8,7 +8,7 @@ from netpart.graph.graph import BRIDGE_DST, BRIDGE_SRC, CONCATE, LAYER, SUM, Par
 from netpart.graph.recomputed import recomputed_nodes
 from netpart.kernels.reference import Kernels
 from netpart.program.buffer_table import BufferTable
-from netpart.program.buffers import Order, View
+from netpart.program.buffers import Order, View, number_element
 from netpart.program.collective_instructions import ExchangeFactory, HeldRegion
 from netpart.program.give_take import GIVE, TAKE, insert_give_take
 from netpart.program.instructions import (
@@ -27,7 +27,7 @@ from netpart.program.memory_orders import input_order, kept_orders, order_for_sh
 from netpart.program.parameters import ParameterMemory
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage
-from netpart.spec import FLOAT, Region, Shape, Spec, extent, size
+from netpart.spec import BFLOAT16, FLOAT, TENSOR, Region, Shape, extent, size
 
 
 class ForwardCompiler:
@@ -105,23 +105,54 @@ class ForwardCompiler:
         layer = node.layer
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
-            x[feed.k] = self.packed(
-                part, self.fed(feed), f"{part.name}.x{feed.k}", self.order_read(part, extent(feed.region))
-            )
-        w = self.parameters.views(node, layer.needs(part.region, part.term).params, self.phase, self.out)
-        regions = layer.outputs_of(part.region)
-        y = [self.fresh(part, o, spec, regions[o]) for o, spec in enumerate(layer.outputs)]
-        aux = [self.new(part, f"{part.name}.aux", s, d) for s, d in layer.aux(self.kernels, part.region)]
+            order = self.order_read(part, extent(feed.region))
+            element = self.element_read(part, feed.k)
+            x[feed.k] = self.packed(part, self.fed(feed), f"{part.name}.x{feed.k}", order, element, self.out)
+        boxes = layer.needs(part.region, part.term).params
+        w = self.parameters.views(node, boxes, self.phase, self.out, self.factors(part))
+        after: list[Instruction] = []
+        y = [self.fresh(part, o, region, after) for o, region in enumerate(layer.outputs_of(part.region))]
+        aux = [self.kept(part, shape, dtype) for shape, dtype in layer.aux(self.kernels, part.region)]
         offsets = {m.layer: m.offset for m in self.program.metrics}
         metrics = offsets.get(node.name) if part.reports else None
         call = Forward(self.micro, part.index, tuple(x), tuple(w), tuple(y), tuple(aux), metrics)
         self.calls[part.index] = call
-        self.out.append(call)
+        self.out += [call, *after]
 
-    def fresh(self, part: Part, output: int, spec: Spec, region: Region) -> View:
-        view = self.new(part, f"{part.name}.y{output or ''}", extent(region), spec.dtype)
+    def fresh(self, part: Part, output: int, region: Region, after: list[Instruction]) -> View:
+        """The view to which the layer of ``part`` writes an output; ``after`` gets the copy to where it is stored."""
+        name = f"{part.name}.y{output or ''}"
+        stored = self.graph.net.element(part.node, output)
+        view = self.new(part, name, extent(region), stored)
         self.set_value(part, output, view)
-        return view
+        written = number_element(stored, self.element(part))
+        if written == stored:
+            return view
+        aside = self.new(part, name, extent(region), written)
+        after.append(Copy(view, aside))
+        return aside
+
+    def kept(self, part: Part, shape: Shape, dtype: str) -> View:
+        """The view of a buffer that the layer of ``part`` keeps for backward."""
+        return self.new(part, f"{part.name}.aux", shape, self.element(part) if dtype == TENSOR else dtype)
+
+    def element(self, part: Part) -> str:
+        """The element in which the layer of ``part`` takes and makes numbers: BFLOAT16 if it makes such a tensor, and
+        its kernels can."""
+        narrow = self.rounds(part) and self.graph.net.nodes[part.node].layer.takes_bfloat16(self.kernels)
+        return BFLOAT16 if narrow else FLOAT
+
+    def element_read(self, part: Part, k: int) -> str:
+        """The element in which the layer of ``part`` takes numbers of input ``k``, and makes their gradient."""
+        return FLOAT if k in self.graph.net.nodes[part.node].layer.exact_inputs else self.element(part)
+
+    def rounds(self, part: Part) -> bool:
+        """True if the output of the layer of ``part`` is stored in bfloat16."""
+        return self.graph.net.element(part.node) == BFLOAT16
+
+    def factors(self, part: Part) -> tuple[str, ...]:
+        """The elements to which the factors among the parameters of ``part`` are converted, in turn."""
+        return tuple(dict.fromkeys((BFLOAT16, self.element(part)))) if self.rounds(part) else (FLOAT,)
 
     def order(self, part: Part, shape: Shape) -> Order:
         """The memory order of a tensor of ``shape`` at the node of ``part``."""
@@ -142,18 +173,20 @@ class ForwardCompiler:
             self.marked.add(view.buffer)
         return view
 
-    def packed(self, part: Part, view: View, name: str, order: Order) -> View:
-        """``view`` itself if it is one run of memory in ``order``, else a contiguous copy of it for ``part``."""
-        if self.memory.contiguous(view, order):
+    def packed(self, part: Part, view: View, name: str, order: Order, element: str, out: list[Instruction]) -> View:
+        """``view`` itself if it is one run of memory in ``order``, and any numbers are of ``element``; else a copy for
+        ``part``, which ``out`` gets."""
+        stored = self.memory.buffers[view.buffer].dtype
+        wanted = number_element(stored, element)
+        if wanted == stored and self.memory.contiguous(view, order):
             return view
-        copy = self.mark(part, self.memory.new(name, view.shape, self.memory.buffers[view.buffer].dtype, order=order))
-        self.out.append(Copy(copy, view))
+        copy = self.mark(part, self.memory.new(name, view.shape, wanted, order=order))
+        out.append(Copy(copy, view))
         return copy
 
     def receive(self, part: Part) -> None:
         assert part.peer is not None
-        spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
-        view = self.new(part, part.name, extent(part.region), spec.dtype)
+        view = self.new(part, part.name, extent(part.region), self.graph.net.element(part.node, part.output))
         self.set_value(part, 0, view)
         self.out.append(Receive(view, part.peer.worker, self.channel(Way.FORWARD, part), part.name))
 
@@ -198,10 +231,9 @@ class ForwardCompiler:
 
     def join(self, part: Part) -> None:
         """Copy boxes into place; in a Sum the first term is copied and the others are added."""
-        # A Concate's feeds tile the region, so all are copied; the terms of a Sum cover it again and again.
-        spec = self.graph.net.nodes[part.node].layer.outputs[part.output]
-        view = self.new(part, part.name, extent(part.region), spec.dtype)
+        view = self.new(part, part.name, extent(part.region), self.graph.net.element(part.node, part.output))
         self.set_value(part, 0, view)
+        # A Concate's feeds tile the region, so all are copied; the terms of a Sum cover it again and again.
         covered = 0
         for feed in part.feeds:
             target = view.crop(feed.region, part.region)

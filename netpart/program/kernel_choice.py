@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from netpart.choices import AUTO, CUDA, REFERENCE
+from netpart.errors import NetpartError
+from netpart.graph.narrow_storage import stores_bfloat16
 from netpart.kernels.choose import KernelChoice, check_precision, choose_kernels, kernel_class
 from netpart.kernels.reference import Kernels
 from netpart.kernels.reference_channels_last import ChannelsLastKernels
@@ -16,7 +18,7 @@ def choose_job_kernels(job: JobProto) -> KernelChoice:
     Raises NetpartError if the job names kernels that are missing here, or a precision that they do not support.
     """
     found = choose_kernels(_requested_kernels(job), _element_dtype(job), _requested_device(job))
-    check_precision(product_precision(job), _element_dtype(job), found.name)
+    check_precision(product_precision(job), _element_dtype(job), found.name, _requested_device(job))
     return found
 
 
@@ -27,6 +29,11 @@ def job_kernel_class(job: JobProto, device: str = "") -> type[Kernels]:
     """
     if not device:
         return kernel_class(choose_job_kernels(job).name)
+    if device != "cpu" and stores_bfloat16(job):
+        raise NetpartError(
+            f"--precision bfloat16: expected a worker on a CPU, as the others are, got one on {device}; "
+            f"use --device cpu, or --kernels cuda for GPUs alone"
+        )
     if device != "cpu" or _requested_kernels(job) != CUDA:
         return kernel_class(choose_kernels(_requested_kernels(job), _element_dtype(job), device).name)
     found = choose_kernels(AUTO, _element_dtype(job), device).name
@@ -56,5 +63,5 @@ def _element_dtype(job: JobProto) -> str:
 
 
 def product_precision(job: JobProto) -> str:
-    """The precision in which GPUs compute products in this job."""
+    """The precision in which products are computed in this job."""
     return Products.Precision.Name(job.precision).lower()

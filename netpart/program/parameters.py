@@ -51,7 +51,7 @@ class ParameterMemory:
         self.place_gradients()
         self.sums: dict[int, Accumulator] = {}
         self.keys: dict[Key, tuple[int, Region]] = {}
-        self.copied: dict[tuple[int, int, Region], View] = {}
+        self.copied: dict[tuple[int, View, str], View] = {}
 
     def place_gradients(self) -> None:
         """Put a gradient into its bucket's buffer if it is one of its cells; else it is copied in and out."""
@@ -82,24 +82,34 @@ class ParameterMemory:
         return next(h for h in self.by_name[name] if contains(self.holdings[h].box, box))
 
     def views(
-        self, node: Node, boxes: tuple[Region | None, ...], phase: int, out: list[Instruction]
-    ) -> list[View | None]:
-        """The views of the parameters that a part needs; appends to ``out`` the copies of those not contiguous."""
+        self, node: Node, boxes: tuple[Region | None, ...], phase: int, out: list[Instruction],
+        factors: tuple[str, ...] = (FLOAT,),
+    ) -> list[View | None]:  # fmt: skip
+        """The views of the parameters that a part needs; appends to ``out`` the copies of those not contiguous.
+
+        Factors of products are converted to each of the elements ``factors`` in turn: (BFLOAT16, FLOAT) rounds them.
+        """
         found: list[View | None] = []
-        for parameter, box in zip(node.params, boxes, strict=True):
-            found.append(None if box is None else self.packed(self.holding(parameter.name, box), box, phase, out))
+        for parameter, spec, box in zip(node.params, node.layer.params, boxes, strict=True):
+            view = None if box is None else self.held(parameter.name, box)
+            for element in factors if spec.factor else (FLOAT,):
+                view = view and self.packed(view, parameter.name, element, phase, out)
+            found.append(view)
         return found
 
-    def packed(self, h: int, box: Region, phase: int, out: list[Instruction]) -> View:
-        """``box`` of a holding as one run of memory: the view itself, or a copy that all micro-batches share."""
-        view = self.values[h].crop(box, self.holdings[h].box)
-        if self.memory.contiguous(view, self.orders[h]):
+    def held(self, name: str, box: Region) -> View:
+        """The view of ``box`` of a parameter."""
+        h = self.holding(name, box)
+        return self.values[h].crop(box, self.holdings[h].box)
+
+    def packed(self, view: View, name: str, element: str, phase: int, out: list[Instruction]) -> View:
+        """``view`` as one run of memory of ``element``: itself, or a copy that all micro-batches share."""
+        buffer = self.memory.buffers[view.buffer]
+        if buffer.dtype == element and self.memory.contiguous(view, buffer.order):
             return view
-        copy = self.copied.get((phase, h, box))
+        copy = self.copied.get((phase, view, element))
         if copy is None:  # values change only after the last micro-batch, so one copy per step is enough
-            copy = self.copied[phase, h, box] = self.memory.new(
-                self.holdings[h].parameter.name, view.shape, order=self.orders[h]
-            )
+            copy = self.copied[phase, view, element] = self.memory.new(name, view.shape, element, order=buffer.order)
             out.append(Copy(copy, view))
         return copy
 

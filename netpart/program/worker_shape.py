@@ -71,7 +71,7 @@ class WorkerShape:
         return (
             part.kind, part.node, part.output, part.live, part.reports, part.trains, extent(part.region),
             part.term and extent(part.term), owned, feeds, peer, self.layer_shape(graph, part),
-            self.summed_shape(part), self.collective_shape(part),
+            self.summed_shape(graph, part), self.collective_shape(part),
         )  # fmt: skip
 
     def layer_shape(self, graph: Graph, part: Part) -> Shape:
@@ -89,12 +89,13 @@ class WorkerShape:
         h = next(h for h in self.held[name] if contains(self.holdings[h].box, box))
         return h, _relative_box(box, [lo for lo, _ in self.holdings[h].box])
 
-    def summed_shape(self, part: Part) -> Shape:
+    def summed_shape(self, graph: Graph, part: Part) -> Shape:
         """The sum of a part's gradient over its replicas."""
         if not part.members:
             return None
         workers = tuple(sorted(p.worker for p in part.members))
-        return self.exchange_shape(self.exchanges.summed(workers, whole_region(extent(part.region))))
+        element = graph.net.element(part.node, part.output)
+        return self.exchange_shape(self.exchanges.summed(workers, whole_region(extent(part.region)), element))
 
     def collective_shape(self, part: Part) -> Shape:
         """The collective that a Give or a Take belongs to, seen from this worker."""

@@ -134,7 +134,7 @@ pretrained loadfrom weightsfile = checkpoint_path: a run starts from checkpoint_
 randomseed rngseed manualseed = seed: it is seed
 accumulategradbatches gradientaccumulationsteps microbatchsize = neuralnet.micro_batches: a mini-batch in pieces is
     neuralnet { micro_batches: 4 }
-fp16 bf16 amp mixedprecision halfprecision = precision: products on a GPU are rounded with precision: BFLOAT16
+fp16 bf16 amp mixedprecision halfprecision = precision: numbers are rounded with precision: BFLOAT16
 file filename root datapath datadir = data.store_conf.path: the file of an input is store_conf { path: "..." }
 numheads nheads heads: heads are an axis before the positions, made with kReshape and kTranspose: docs/language.md
 embeddingdim embeddim = embedding_conf.feature_dim: it is embedding_conf { feature_dim: 64 }
@@ -180,7 +180,7 @@ pp gpipe: it is PIPELINE
     "DType": _read_hint_table("""
 float fp32 single f32: it is FLOAT32
 double fp64 f64: it is FLOAT64
-float16 half fp16 bfloat16 bf16: products alone can be rounded: precision: BFLOAT16
+float16 half fp16 bfloat16 bf16: parameters stay float32, all else is rounded with precision: BFLOAT16
 """),
 }
 """Values of enums, by the name of the enum."""

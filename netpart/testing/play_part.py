@@ -14,7 +14,7 @@ from netpart.kernels.op import Clock, Op
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import Layer, MemoryOrder
 from netpart.layers.part import Call, Needs
-from netpart.spec import FLOAT, INT, Region, Shape, extent, relative_slices, whole_region
+from netpart.spec import FLOAT, INT, TENSOR, Region, Shape, extent, relative_slices, whole_region
 
 Arrays = list[Any]
 
@@ -27,9 +27,9 @@ KERNELS = Kernels(np, "float64")
 def poisoned_array(shape: Shape, dtype: Any = FLOAT, compute: Any = "float64") -> Any:
     """An array filled with values that no kernel may use: NaN, or the largest integer.
 
-    ``dtype`` may be FLOAT or INT; ``compute`` is the dtype of FLOAT.
+    ``dtype`` may be FLOAT, TENSOR or INT; ``compute`` is the dtype of the first two.
     """
-    kind = np.dtype({FLOAT: compute, INT: "int32"}.get(dtype, dtype))
+    kind = np.dtype({FLOAT: compute, TENSOR: compute, INT: "int32"}.get(dtype, dtype))
     return np.full(shape, np.nan if kind.kind == "f" else np.iinfo(kind).max if kind.kind in "iu" else True, kind)
 
 

@@ -33,7 +33,7 @@ COUNTER_BITS, _PLACE = 40, struct.Struct("<Q")
 """In a sealed frame the number of the message has COUNTER_BITS bits, below those of the number of its channel."""
 RUN_ID_BYTES, LARGEST_RANK, LARGEST_BYTES = 8, 8, 2**62
 
-DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2"))
+DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(name) for name in ("<f4", "<f8", "<i4", "<i8", "|u1", "<f2", "<u2"))
 """Element types of payloads; the code of a dtype is its index here, counted from 1."""
 _CODES = {dtype: code for code, dtype in enumerate(DTYPES, start=1)}
 SAME = "install the same netpart on all hosts"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from netpart.graph.net import Net, Node, Parameter
-from netpart.spec import FLOAT, INT
+from netpart.spec import BFLOAT16, FLOAT, INT
 from netpart.verify.difference import TensorDifference, Values, largest_difference, tensor_difference
 from netpart.verify.report import ACTIVATION, AVERAGE, GRADIENT, METRIC, PARAMETER, PARAMETER_GRADIENT, TensorComparison
 from netpart.verify.terms import TermCounts
@@ -33,7 +33,8 @@ class ComparisonBench:
         self.ensembles = [ensemble for ensemble in (cut, whole, exact) if ensemble is not None]
         self.terms = TermCounts(cut.partition)
         self.before: dict[str, Values] = {}
-        self.dtype = np.dtype(whole.dtype).name
+        narrow = whole.partition.graph.net.narrow
+        self.dtype = BFLOAT16 if narrow else np.dtype(whole.dtype).name
         self.averages = bool(whole.partition.job.updater.ema_decay)
 
     def play(self, steps: int) -> Iterator[TensorComparison]:

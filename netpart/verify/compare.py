@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netpart.graph.partition import Partition
+from netpart.graph.partition import MicroBatch, Partition
 from netpart.graph.ready import check_ready
 from netpart.graph.uncut import partition_uncut
 from netpart.kernels.choose import kernel_class
@@ -87,4 +87,11 @@ def _in_float64(whole: Partition) -> Partition:
     job = JobProto()
     job.CopyFrom(whole.job)
     job.dtype = JobProto.FLOAT64
-    return replace(whole, job=job)
+    job.ClearField("precision")
+    phases = {phase: [_without_bfloat16(micro) for micro in micros] for phase, micros in whole.phases.items()}
+    return replace(whole, job=job, phases=phases)
+
+
+def _without_bfloat16(micro: MicroBatch) -> MicroBatch:
+    """The same micro-batch, with activations that are not rounded."""
+    return replace(micro, graph=replace(micro.graph, net=replace(micro.graph.net, narrow=False)))

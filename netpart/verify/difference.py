@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from netpart.spec import BFLOAT16
+
 Values = np.ndarray[Any, Any]
 
 TINY = 1e-3
 """Norm below which a tensor counts as rounding only. Example: the gradient of a bias that moves all classes cancels."""
+NARROWED = 2.0**16
+"""The spacing of bfloat16 numbers, in that of float32 ones."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,15 @@ def tensor_difference(found: Values | None, expected: Values, dtype: str) -> Ten
     if not isfinite(size := float(np.linalg.norm(apart)) / max(float(np.linalg.norm(b)), TINY)):
         return NOTHING_ALIKE
     # The spacing in ``dtype``, not in float64: one ULP is the resolution of the type that both were computed in.
-    place = np.spacing(np.maximum(np.abs(a), np.abs(b)).astype(dtype)).astype(np.float64)
+    largest = np.maximum(np.abs(a), np.abs(b))
+    place = np.spacing(largest.astype(np.float32 if dtype == BFLOAT16 else dtype)).astype(np.float64)
+    place *= NARROWED if dtype == BFLOAT16 else 1
     return TensorDifference(float(apart.max(initial=0)), size, float((apart / place).max(initial=0)))
+
+
+def type_spacing(dtype: str) -> float:
+    """The distance between 1 and the next number of ``dtype``."""
+    return float(np.finfo(np.float32).eps) * NARROWED if dtype == BFLOAT16 else float(np.finfo(dtype).eps)
 
 
 def largest_difference(differences: Sequence[TensorDifference]) -> TensorDifference:

@@ -8,13 +8,12 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-import numpy as np
+from netpart.spec import BFLOAT16
+from netpart.verify.difference import TensorDifference, largest_difference, type_spacing
 
-from netpart.verify.difference import TensorDifference, largest_difference
-
-LAWS = {"float64": 1e-11, "float32": 1e-5}
+LAWS = {"float64": 1e-11, "float32": 1e-5, BFLOAT16: 2.0**-5}
 """Largest relative difference under the law n workers = 1 worker, by dtype; for float32 after a few steps
-(docs/verify.md, "What decides")."""
+(docs/verify.md, "What decides"); for bfloat16 16 roundings."""
 TIMES = 8
 """Largest ratio of a difference to the error of the uncut net. Above 1, as rounding may also decide a near tie."""
 CANCELLATION = 16
@@ -59,7 +58,7 @@ class TensorComparison:
     @property
     def reordered(self) -> float:
         """The largest relative difference that sums in another order can cause."""
-        return min(CANCELLATION * self.terms * float(np.finfo(self.dtype).eps), LAWS[self.dtype])
+        return min(CANCELLATION * self.terms * type_spacing(self.dtype), LAWS[self.dtype])
 
     @property
     def holds(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netpart.errors import MemoryRefused
+from netpart.kernels.bfloat16 import ELEMENT, widened
 from netpart.kernels.op import Array, Clock
 from netpart.program.arena import align_to_arena
 from netpart.program.buffers import ALIAS, FIXED, Buffer, Order, View, item_size
@@ -20,7 +21,7 @@ from netpart.program.messages.wire_memory import (
     wire_bytes,
 )
 from netpart.program.program import WorkerProgram
-from netpart.spec import FLOAT, RECORD, Shape, extent
+from netpart.spec import BFLOAT16, FLOAT, INT, RECORD, Shape, extent
 from netpart.units import bytes_text
 from netpart.updaters import AVERAGE
 from netpart.worker.memory_limit import RESERVE, available_memory
@@ -139,15 +140,15 @@ class Machine:
 
     def element(self, dtype: str) -> Any:
         """NumPy dtype of a buffer."""
-        return self.dtype if dtype == FLOAT else np.dtype(dtype if dtype != "int" else "int32")
+        return np.dtype({FLOAT: self.dtype, INT: "int32", BFLOAT16: ELEMENT}.get(dtype, dtype))
 
     def to_host(self, array: Array) -> Array:
         """An array of the device, on the host."""
         return array if self.xp is np else self.xp.asnumpy(array)
 
     def held(self, view: View, phase: str) -> Array:
-        """The contents of ``view`` after a step of ``phase``, on the host."""
-        return self.to_host(self.arrays(phase)(view))
+        """The contents of ``view`` after a step of ``phase``, on the host; bfloat16 as float32."""
+        return self.to_host(widened(self.arrays(phase)(view)))
 
     def arrays(self, phase: str, mini: int = 0) -> PhaseArrays:
         """The arrays of one phase, and of mini-batch ``mini`` if several are in flight. All phases share the arena.

@@ -64,6 +64,19 @@ def test_a_precision_that_means_nothing_is_refused(dtype: str, kernels: str, wro
         check_precision("tf32", dtype, kernels)
 
 
+def test_the_reference_has_bfloat16_on_cpus_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_precision("bfloat16", "float32", "reference", "cpu")
+    monkeypatch.setattr(chooser, "array_module", lambda device: (None, "cuda"))
+    with pytest.raises(NetpartError, match="expected cuda kernels, got reference"):
+        check_precision("bfloat16", "float32", "reference", "cuda")
+
+
+def test_bfloat16_is_refused_where_the_processor_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser, "has_bfloat16", lambda: False)
+    with pytest.raises(NetpartError, match="expected a processor with AVX512-BF16 or AMX-BF16 instructions"):
+        check_precision("bfloat16", "float32", "onednn")
+
+
 def test_the_environment_says_what_auto_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(chooser.VARIABLE, "reference")
     assert choose_kernels("auto", "float32") == KernelChoice("reference")

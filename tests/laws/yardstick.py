@@ -33,8 +33,8 @@ from netpart.worker.ensemble import Ensemble
 EPS = float(np.finfo(np.float32).eps)
 TIMES, ROUNDINGS = 8, 16
 """What an error may be: so many times the yardstick's, and so many eps of the tensor's scale."""
-NEAR = 256 * EPS
-"""How near, relative to the largest number of a tensor, two numbers are that may be taken for each other."""
+NEAR = 256
+"""How near, in eps of the largest number of a tensor, two numbers are that may be taken for each other."""
 
 Values = np.ndarray[Any, Any]
 
@@ -46,17 +46,19 @@ class Found(NamedTuple):
     scale: float
     yardstick: float
     error: float
+    eps: float
 
     @property
     def holds(self) -> bool:
-        return self.error <= TIMES * self.yardstick + ROUNDINGS * EPS * self.scale
+        return self.error <= TIMES * self.yardstick + ROUNDINGS * self.eps * self.scale
 
 
 class Yardstick:
     """``exact`` and ``whole`` are the uncut net in float64 and float32; ``fast`` plays it with the fast kernels, cut or
-    not, and keeps its values."""
+    not, and keeps its values. ``eps`` is that of the numbers that are stored."""
 
-    def __init__(self, exact: Partition, whole: Partition, fast: Ensemble) -> None:
+    def __init__(self, exact: Partition, whole: Partition, fast: Ensemble, eps: float = EPS) -> None:
+        self.eps = eps
         self.exact = Ensemble(exact, keep=True)
         self.plain = Ensemble(whole, keep=True)
         self.fast = fast
@@ -80,17 +82,18 @@ class Yardstick:
             for output, spec in enumerate(node.layer.outputs):
                 if spec.dtype == FLOAT:
                     values = [e.activation("train", node.name, output) for e in self.ensembles]
-                    yield found(f"{node.name} {output}", values)
+                    yield found(f"{node.name} {output}", values, self.eps)
 
     def gradients(self) -> Iterator[Found]:
         for node in reversed(self.net.nodes):
             above = self.exact.gradient("train", node.name)
             if above is not None:
-                yield found(f"the gradient of {node.name}", [e.gradient("train", node.name) for e in self.ensembles])
+                values = [e.gradient("train", node.name) for e in self.ensembles]
+                yield found(f"the gradient of {node.name}", values, self.eps)
             for p in owned_parameters(node):
                 if p.name in self.exact.partition.trained:
                     values = [e.parameter(p.name, gradient=True) for e in self.ensembles]
-                    yield found(f"the gradient of {p.name}", values, self.addends(node, p.name, above))
+                    yield found(f"the gradient of {p.name}", values, self.eps, self.addends(node, p.name, above))
 
     def addends(self, node: Node, parameter: str, above: Values | None) -> float:
         """What the gradient of a parameter would be if its addends did not cancel: the norm of what comes from above.
@@ -110,7 +113,8 @@ class Yardstick:
             rights, *others = (candidates(node.layer, self.read(e, node)) for e in self.ensembles)
             for right, *tried in zip(rights, *others, strict=True):
                 apart = max(regret(right, other) for other in tried)
-                assert apart <= NEAR * np.abs(right[np.isfinite(right)]).max(initial=0), f"{node.name}: {apart}"
+                near = min(NEAR * self.eps, 1.0) * np.abs(right[np.isfinite(right)]).max(initial=0)
+                assert apart <= near, f"{node.name}: {apart}"
                 several |= any(not np.array_equal(right.argmax(0), other.argmax(0)) for other in tried)
         return several
 
@@ -120,12 +124,12 @@ class Yardstick:
         return [ensemble.activation("train", *source) for source in sources]
 
 
-def found(name: str, values: Sequence[Values | None], least: float = 0.0) -> Found:
+def found(name: str, values: Sequence[Values | None], eps: float, least: float = 0.0) -> Found:
     right, *others = values
     assert right is not None
     scale = max(least, float(np.linalg.norm(right)))
     yardstick, error = (float(np.linalg.norm(other - right)) for other in others)
-    return Found(name, scale, yardstick, error)
+    return Found(name, scale, yardstick, error, eps)
 
 
 def regret(right: Values, other: Values) -> float:

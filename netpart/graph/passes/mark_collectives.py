@@ -121,7 +121,7 @@ def _mark_collective(graph: Graph, arrivals: list[Part], readers: Readers, *patt
     layer = graph.net.nodes[sent[0].node].layer
     name = layer.name + (f".{layer.output_names[sent[0].output]}" if sent[0].output else "")
     back = arrivals[0].feeds[0].gradient
-    dtype = layer.outputs[sent[0].output].dtype
+    dtype = graph.net.element(sent[0].node, sent[0].output)
     count = _collective_elements(kind, len(members), region, arrivals)
     found = Collective(kind, name, dtype, members, blocks, region, back, first, last, count)
     for part in (*sent, *arrivals, *sums):

@@ -43,7 +43,7 @@ class Activation(reference.Activation, OneDnnVerbs):
             post = Attributes().eltwise(Algorithm.LINEAR, STANH_INNER).eltwise(Algorithm.TANH)
             add_post_ops(calls, source, target, post.eltwise(Algorithm.LINEAR, STANH_OUTER))
 
-        return self.attempt(describe, lambda: super(Activation, self).activation(kind, x, y, slope))
+        return self.attempt(describe, super().activation, kind, x, y, slope)
 
     def activation_gradient(self, kind: Kind, x: Array, y: Array, dy: Array, dx: Array, slope: float = 0.0) -> Op:
         """Overwrite dx = kind'(x) · dy."""
@@ -59,7 +59,7 @@ class Activation(reference.Activation, OneDnnVerbs):
             read = Arg.DST if of_output else Arg.SRC
             calls.add(PrimitiveDesc("eltwise_backward", *args), {read: data, Arg.DIFF_DST: above, Arg.DIFF_SRC: below})
 
-        return self.attempt(describe, lambda: super(Activation, self).activation_gradient(kind, x, y, dy, dx, slope))
+        return self.attempt(describe, super().activation_gradient, kind, x, y, dy, dx, slope)
 
 
 def eltwise_algorithm(kind: Kind) -> Algorithm:

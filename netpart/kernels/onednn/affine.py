@@ -13,7 +13,6 @@ from netpart.kernels.onednn.names import Algorithm, Arg
 from netpart.kernels.onednn.portions import count_places
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array
-from netpart.spec import Shape
 
 LINE = 1024
 """The wanted number of elements of a matrix row; starting a row of few elements takes longer than computing it."""
@@ -21,9 +20,9 @@ LINE = 1024
 
 def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, add: bool = False) -> None:
     """Append y = x · factor + shift; with ``add``, y += that."""
-    tensor = MemoryDesc.last(x.shape)
+    tensor = MemoryDesc.last(x.shape, x.dtype.name)
     target = DnnlMemory.of(y)
-    lines = ChannelLines(x.shape)
+    lines = ChannelLines(x)
     made = calls.target(target, tensor)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels)
     if add:
@@ -40,10 +39,10 @@ def add_affine(calls: Calls, x: Array, factor: Array, shift: Array, y: Array, ad
 
 
 def add_affine_sum(
-    calls: Calls, x: DnnlMemory, shape: Shape, factor: Array, shift: Array, z: DnnlMemory, slope: Array, y: DnnlMemory
+    calls: Calls, x: DnnlMemory, like: Array, factor: Array, shift: Array, z: DnnlMemory, slope: Array, y: DnnlMemory
 ) -> None:
-    """Append y = (x · factor + shift + z) · slope; x, y and z have ``shape`` and are channels-last."""
-    lines = ChannelLines(shape)
+    """Append y = (x · factor + shift + z) · slope; x, y and z are channels-last, of shape and elements ``like``."""
+    lines = ChannelLines(like)
     post = Attributes().binary(Algorithm.BINARY_ADD, lines.channels).binary(Algorithm.BINARY_ADD, lines.tensor)
     desc = lines.product(post.binary(Algorithm.BINARY_MUL, lines.channels))
     factors = {Arg.SRC_1: factor, post_op_argument(0): shift, post_op_argument(2): slope}
@@ -54,12 +53,13 @@ def add_affine_sum(
 class ChannelLines:
     """A channels-last tensor seen as a matrix, each row of which is several consecutive places."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, like: Array) -> None:
+        shape = like.shape
         # The places of a row have to divide all places; a power of two shares most factors with usual extents.
         fitting = 1 << max(0, (LINE // shape[1]).bit_length() - 1)
         self.repeats = gcd(count_places(shape), fitting)
         width = self.repeats * shape[1]
-        self.tensor = MemoryDesc.strided((count_places(shape) // self.repeats, width), (width, 1))
+        self.tensor = MemoryDesc.strided((count_places(shape) // self.repeats, width), (width, 1), like.dtype.name)
         self.channels = MemoryDesc.strided((1, width), (width, 1))
 
     def product(self, post: Attributes) -> PrimitiveDesc:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from netpart.kernels import attention as reference
 from netpart.kernels.arguments import AttentionArguments
 from netpart.kernels.attention import mask_of_keys
+from netpart.kernels.onednn.attention_blocks import BlockScores, KeyGradient
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.products import add_matmul, matmul_memory
 from netpart.kernels.onednn.softmax import add_softmax, add_softmax_gradient
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import scratch_view
 
@@ -37,21 +39,21 @@ class Attention(reference.Attention, OneDnnVerbs):
     def attention(self, a: AttentionArguments) -> Op:
         """y = p v with p = softmax(scale · q kᵀ)."""
         if a.dropout is not None:
-            return super().attention(a)
+            return widened_op(super().attention, (a,))
 
         def describe(calls: Calls) -> None:
             # On calls that are dropped: forward has to be refused if the gradient would be.
             self._gradient(Calls(self.stream), a, a.y, a.q, a.k, a.v)
             self._attention(calls, a)
 
-        return self.attempt(describe, lambda: super(Attention, self).attention(a))
+        return self.attempt(describe, super().attention, a)
 
     def attention_gradient(
         self, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> Op:
         """Overwrite the wanted gradients."""
         if a.dropout is not None:
-            return super().attention_gradient(a, dy, dq, dk, dv)
+            return widened_op(super().attention_gradient, (a, dy, dq, dk, dv))
 
         def describe(calls: Calls) -> None:
             # What forward checked, so that both decide alike: all gradients, although some may not be wanted.
@@ -59,7 +61,7 @@ class Attention(reference.Attention, OneDnnVerbs):
             self._gradient(Calls(self.stream), a, dy, a.q, a.k, a.v)
             self._gradient(calls, a, dy, dq, dk, dv)
 
-        return self.attempt(describe, lambda: super(Attention, self).attention_gradient(a, dy, dq, dk, dv))
+        return self.attempt(describe, super().attention_gradient, a, dy, dq, dk, dv)
 
     def _attention(self, calls: Calls, a: AttentionArguments) -> None:
         for block in _query_blocks(a.p, a.first):
@@ -68,48 +70,54 @@ class Attention(reference.Attention, OneDnnVerbs):
             seen = _row_slice(0, block.keys)
             p_rk = matmul_memory(weights)
             turned = matmul_memory(a.k[seen].swapaxes(-1, -2))
-            add_matmul(calls, matmul_memory(a.q[rows]), turned, p_rk, scale=a.scale)
+            scores = BlockScores(calls, weights)
+            add_matmul(calls, matmul_memory(a.q[rows]), turned, scores.memory, scale=a.scale)
             if a.first is not None:
-                self._hide(calls, weights, a.first + block.lo)
+                self._hide(calls, scores, a.first + block.lo)
             if a.mask is None:
-                add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
+                add_softmax(calls, scores.memory, p_rk, weights.ndim - 1)
             else:
-                self._add_masked_softmax(calls, a.mask[:, : block.keys], a.pad, weights)
+                self._add_masked_softmax(calls, a.mask[:, : block.keys], a.pad, scores, weights)
             add_matmul(calls, p_rk, matmul_memory(a.v[seen]), matmul_memory(a.y[rows]))
 
-    def _add_masked_softmax(self, calls: Calls, mask: Array, pad: int, weights: Array) -> None:
-        """Append weights = their softmax, without the keys that have ``pad`` in the mask; 0 if no key is left."""
+    def _add_masked_softmax(self, calls: Calls, mask: Array, pad: int, scores: BlockScores, weights: Array) -> None:
+        """Append weights = softmax of scores, without the keys that have ``pad`` in the mask; 0 if no key is left."""
         xp = self.xp
         mask = mask_of_keys(mask, weights.ndim)
         padding = xp.empty(mask.shape, bool)
         # Not -inf: without any key, the softmax would be 0 / 0.
         lowest = float(xp.finfo(self.dtype).min)
-        p_rk = matmul_memory(weights)
 
-        def hide(value: float) -> None:
+        def hide(array: Array, value: float) -> None:
             xp.equal(mask, pad, out=padding)
-            xp.copyto(weights, value, where=padding)
+            xp.copyto(array, value, where=padding)
 
-        calls.then(lambda: hide(lowest))
-        add_softmax(calls, p_rk, p_rk, weights.ndim - 1)
-        calls.then(lambda: hide(0))
+        calls.then(lambda: hide(scores.array, lowest))
+        add_softmax(calls, scores.memory, matmul_memory(weights), weights.ndim - 1)
+        calls.then(lambda: hide(weights, 0))
 
-    def _hide(self, calls: Calls, scores: Array, first: int) -> None:
+    def _hide(self, calls: Calls, scores: BlockScores, first: int) -> None:
         """Append scores = -inf for the keys after ``first`` + i of each query i."""
         xp = self.xp
         (rows, keys) = scores.shape[-2:]
         seen = first + 1
         if seen < keys:
             future = xp.arange(seen, keys) > first + xp.arange(rows).reshape(-1, 1)
-            corner = scores[..., seen:]
             hidden = xp.where(future, -xp.inf, 0).astype(self.dtype)
-            calls.then(lambda: xp.add(corner, hidden, out=corner))
+
+            def hide() -> None:
+                corner = scores.array[..., seen:]
+                xp.add(corner, hidden, out=corner)
+
+            calls.then(hide)
 
     def _gradient(
         self, calls: Calls, a: AttentionArguments, dy: Array, dq: Array | None, dk: Array | None, dv: Array | None
     ) -> None:
         """Append the gradients. The last block, which sees all keys, is first and overwrites; the others add."""
-        for block in reversed(_query_blocks(a.p, a.first)):
+        blocks = _query_blocks(a.p, a.first)
+        values, keys = (None if d is None else KeyGradient(calls, d, len(blocks)) for d in (dv, dk))
+        for block in reversed(blocks):
             weights = _block_distributions(a.p, block)
             add = block.hi < a.q.shape[-2]
             rows = _row_slice(block.lo, block.hi)
@@ -117,16 +125,19 @@ class Attention(reference.Attention, OneDnnVerbs):
             dy_re = matmul_memory(dy[_row_slice(block.lo, block.hi)])
             p_rk = matmul_memory(weights)
             p_kr = matmul_memory(weights.swapaxes(-1, -2))
-            if dv is not None:
-                add_matmul(calls, p_kr, dy_re, matmul_memory(dv[seen]), add=add)
+            if values is not None:
+                add_matmul(calls, p_kr, dy_re, values.rows(block.keys), add=add)
             if dq is not None or dk is not None:
                 dp = calls.temporary(p_rk.desc)
                 add_matmul(calls, dy_re, matmul_memory(a.v[seen].swapaxes(-1, -2)), dp, scale=a.scale)
                 add_softmax_gradient(calls, p_rk, dp, p_rk, weights.ndim - 1)
             if dq is not None:
                 add_matmul(calls, p_rk, matmul_memory(a.k[seen]), matmul_memory(dq[rows]))
-            if dk is not None:
-                add_matmul(calls, p_kr, matmul_memory(a.q[rows]), matmul_memory(dk[seen]), add=add)
+            if keys is not None:
+                add_matmul(calls, p_kr, matmul_memory(a.q[rows]), keys.rows(block.keys), add=add)
+        for total in (values, keys):
+            if total is not None:
+                total.finish()
 
 
 def _query_blocks(p: Array, first: int | None) -> list[QueryBlock]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from netpart.kernels import batch_norm as reference
 from netpart.kernels.arguments import (
+    BatchNormaliseArguments,
     BatchNormArguments,
     BatchNormGradientArguments,
     MomentNormArguments,
@@ -21,6 +22,7 @@ from netpart.kernels.onednn.affine import add_affine
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.channels import GIVEN, OWN, add_batch_norm, add_batch_norm_gradient
 from netpart.kernels.onednn.library import OneDnnRefused
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Box, Op
 
 
@@ -38,7 +40,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, OWN, a.activation)
             calls.then(self._moments(a.s, a.m, a.mean, a.variance, 1.0))
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm(a))
+        return self.attempt(describe, super().batch_norm, a)
 
     def batch_norm_gradient(self, a: BatchNormGradientArguments) -> Op:
         """Overwrite dw, db and dx."""
@@ -49,8 +51,12 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             add_batch_norm_gradient(calls, a.x, a.dy, a.dx, a.mean, a.variance, a.w, sums, a.epsilon, OWN)
 
         if a.through:
-            return super().batch_norm_gradient(a)
-        return self.attempt(describe, lambda: super(BatchNorm, self).batch_norm_gradient(a))
+            return widened_op(super().batch_norm_gradient, (a,))
+        return self.attempt(describe, super().batch_norm_gradient, a)
+
+    def batch_normalise(self, a: BatchNormaliseArguments) -> Op:
+        """y = activation(unit · w + b) and rstd, as the reference does."""
+        return widened_op(super().batch_normalise, (a,))
 
     def moments(self, x: Array, s: Array, m: Array, count: int) -> Op:
         """m = Σ (x - s), Σ (x - s)² over all axes except the channels, divided by ``count``."""
@@ -61,7 +67,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             add_batch_norm(calls, x, None, mean, variance, None, None, 1.0, OWN)
             calls.then(self._moments(s, m, mean, variance, x[:, 0].size / count))
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).moments(x, s, m, count))
+        return self.attempt(describe, super().moments, x, s, m, count)
 
     def moments_gradient(self, x: Array, s: Array, dm: Array, dx: Array, count: int, add: bool = False) -> Op:
         """Overwrite dx = (dm0 + 2 (x - s) dm1) / count, or add it."""
@@ -83,7 +89,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             calls.then(prepare)
             add_affine(calls, x, factor, shift, dx, add)
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).moments_gradient(x, s, dm, dx, count, add))
+        return self.attempt(describe, super().moments_gradient, x, s, dm, dx, count, add)
 
     def moment_norm(self, a: MomentNormArguments) -> Op:
         """mean, variance, rstd and y."""
@@ -101,7 +107,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             calls.then(prepare)
             add_batch_norm(calls, a.x, a.y, a.mean, a.variance, a.w, a.b, a.epsilon, GIVEN, a.activation)
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm(a))
+        return self.attempt(describe, super().moment_norm, a)
 
     def moment_norm_gradient(self, a: MomentNormGradientArguments) -> Op:
         """Overwrite dw, db, dm and dx; dx is the part of the gradient that does not pass through the moments."""
@@ -112,7 +118,7 @@ class BatchNorm(reference.BatchNorm, OneDnnVerbs):
             if a.dm is not None:
                 calls.then(self._moments_gradient(a.m, a.variance, a.w, a.rstd, a.dm, *sums))
 
-        return self.attempt(describe, lambda: super(BatchNorm, self).moment_norm_gradient(a))
+        return self.attempt(describe, super().moment_norm_gradient, a)
 
     def _sums(self, like: Array, *gradients: Array | None) -> list[Array]:
         """The arrays for the gradients of scale and shift; new ones for unwanted gradients, as oneDNN writes both."""

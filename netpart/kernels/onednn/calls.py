@@ -14,6 +14,7 @@ from netpart.kernels.onednn.library import HINT, IN_ORDER, HandleOwner, OneDnnRe
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, DnnlStatus
 from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
 from netpart.kernels.verbs import Verbs
 
@@ -196,12 +197,13 @@ class OneDnnVerbs(Verbs):
     def stream(self) -> PrimitiveStream:
         return PrimitiveStream()
 
-    def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[[], Op]) -> Op:
-        """The Op of the calls that ``describe`` adds; that of ``otherwise``, the reference's, if oneDNN refuses one."""
+    def attempt(self, describe: Callable[[Calls], None], otherwise: Callable[..., Op], *args: Any) -> Op:
+        """The Op of the calls that ``describe`` adds; if oneDNN refuses one, that of ``otherwise``, a verb of the
+        reference, on ``args``, in float32."""
         calls = Calls(self.stream)
         try:
             describe(calls)
         except OneDnnRefused as error:
             self.stream.refusals.append((describe.__qualname__, str(error)))
-            return otherwise()
+            return widened_op(otherwise, args)
         return calls.op()

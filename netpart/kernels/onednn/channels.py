@@ -15,7 +15,6 @@ from netpart.kernels.onednn.names import Arg, NormFlag, PropKind
 from netpart.kernels.onednn.portions import MOST, PortionSums, count_places, cut_portions, merge_moments, portion_desc
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array
-from netpart.spec import Shape
 
 GIVEN, OWN = NormFlag.GLOBAL_STATS | NormFlag.SCALE | NormFlag.SHIFT, NormFlag.SCALE | NormFlag.SHIFT
 """Flags: GIVEN statistics, or the tensor's OWN; always with scale and shift, as their gradients are the wanted sums."""
@@ -30,10 +29,10 @@ def add_batch_norm(
     many = flags == OWN and count_places(x.shape) > MOST
     # Many places: the moments are computed in portions below, and are given to the normalisation.
     flags = GIVEN if many else flags
-    desc, _ = _batch_norm_descs(MemoryDesc.last(x.shape), epsilon, flags, post)
+    desc, _ = _batch_norm_descs(MemoryDesc.last(x.shape, x.dtype.name), epsilon, flags, post)
     source = calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC))
     if many:
-        _add_moments(calls, source, x.shape, mean, variance)
+        _add_moments(calls, source, x, mean, variance)
         if y is None:
             return
     wanted = desc.arg(Arg.DST)
@@ -53,9 +52,13 @@ def add_batch_norm(
     calls.reorder(made, target)
 
 
-def _add_moments(calls: Calls, source: DnnlMemory, shape: Shape, mean: Array, variance: Array) -> None:
-    """Append mean and variance of channels-last ``source``; the normalised portions, a by-product, are discarded."""
-    found = [(_batch_norm_descs(portion_desc(shape, size), 1.0, 0)[0], times) for size, times in cut_portions(shape)]
+def _add_moments(calls: Calls, source: DnnlMemory, x: Array, mean: Array, variance: Array) -> None:
+    """Append mean and variance of ``source``, x channels-last; the normalised portions, a by-product, are discarded."""
+    shape = x.shape
+    found = [
+        (_batch_norm_descs(portion_desc(shape, size, x.dtype.name), 1.0, 0)[0], times)
+        for size, times in cut_portions(shape)
+    ]
     means = PortionSums(shape)
     variances = PortionSums(shape)
     args: dict[int, DnnlMemory] = {Arg.DST: calls.temporary(found[0][0].arg(Arg.DST))}
@@ -74,7 +77,7 @@ def add_batch_norm_gradient(
 ) -> None:  # fmt: skip
     """Append dx (None: not wanted) and ``sums``: Σ dy · unit and Σ dy."""
     many = count_places(x.shape) > MOST
-    _, desc = _batch_norm_descs(MemoryDesc.last(x.shape), epsilon, GIVEN if many else flags)
+    _, desc = _batch_norm_descs(MemoryDesc.last(x.shape, x.dtype.name), epsilon, GIVEN if many else flags)
     wanted = desc.arg(Arg.DIFF_SRC)
     target = calls.temporary(wanted) if dx is None else DnnlMemory.of(dx)
     made = calls.target(target, wanted)
@@ -89,9 +92,9 @@ def add_batch_norm_gradient(
         Arg.SCALE: DnnlMemory.of(np.ones_like(mean) if w is None else w),
     }
     if many:
-        _add_gradient_sums(calls, tensors, args, x.shape, epsilon, sums, flags)
+        _add_gradient_sums(calls, tensors, args, x, epsilon, sums, flags)
         if flags == OWN and dx is not None:
-            _add_input_gradient(calls, tensors, x.shape, mean, variance, w, sums, epsilon)
+            _add_input_gradient(calls, tensors, x, mean, variance, w, sums, epsilon)
     else:
         calls.add(
             desc, {**tensors, **args, Arg.DIFF_SCALE: DnnlMemory.of(sums[0]), Arg.DIFF_SHIFT: DnnlMemory.of(sums[1])}
@@ -100,12 +103,14 @@ def add_batch_norm_gradient(
 
 
 def _add_gradient_sums(
-    calls: Calls, tensors: dict[int, DnnlMemory], args: dict[int, DnnlMemory], shape: Shape, epsilon: float,
+    calls: Calls, tensors: dict[int, DnnlMemory], args: dict[int, DnnlMemory], x: Array, epsilon: float,
     sums: Sequence[Array], flags: int,
 ) -> None:  # fmt: skip
     """Append ``sums``, in portions, and dx if ``flags`` are GIVEN."""
+    shape = x.shape
     found = [
-        (_batch_norm_descs(portion_desc(shape, size), epsilon, GIVEN)[1], times) for size, times in cut_portions(shape)
+        (_batch_norm_descs(portion_desc(shape, size, x.dtype.name), epsilon, GIVEN)[1], times)
+        for size, times in cut_portions(shape)
     ]
     rows = [PortionSums(shape) for _ in sums]
     wholes = dict(tensors)
@@ -121,12 +126,12 @@ def _add_gradient_sums(
 
 
 def _add_input_gradient(
-    calls: Calls, tensors: dict[int, DnnlMemory], shape: Shape, mean: Array, variance: Array, w: Array | None,
+    calls: Calls, tensors: dict[int, DnnlMemory], x: Array, mean: Array, variance: Array, w: Array | None,
     sums: Sequence[Array], epsilon: float,
 ) -> None:  # fmt: skip
     """Append dx = w · rstd · (dy - Σ dy / n - unit / n · Σ dy·unit), as (x · factor + shift + dy) · slope."""
     factor, shift, slope = (np.empty_like(mean) for _ in range(3))
-    n = count_places(shape)
+    n = count_places(x.shape)
 
     def prepare() -> None:
         np.add(variance, epsilon, out=slope)
@@ -140,7 +145,7 @@ def _add_input_gradient(
         np.multiply(slope, 1 if w is None else w, out=slope)
 
     calls.then(prepare)
-    add_affine_sum(calls, tensors[Arg.SRC], shape, factor, shift, tensors[Arg.DIFF_DST], slope, tensors[Arg.DIFF_SRC])
+    add_affine_sum(calls, tensors[Arg.SRC], x, factor, shift, tensors[Arg.DIFF_DST], slope, tensors[Arg.DIFF_SRC])
 
 
 def _batch_norm_descs(

@@ -6,47 +6,64 @@ from collections.abc import Sequence
 
 from netpart.kernels import arrays, combine
 from netpart.kernels.activation import Kind
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.activation import add_binary, eltwise_algorithm, eltwise_factors, post_op_argument
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
-from netpart.kernels.onednn.memory import flat_memories, share_layout
+from netpart.kernels.onednn.memory import DnnlMemory, flat_memories, share_layout
 from netpart.kernels.onednn.names import Algorithm
 from netpart.kernels.onednn.primitive import Attributes
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op
 
 
 class Arrays(arrays.Arrays, OneDnnVerbs):
-    """The verbs that oneDNN does faster: fills, copies and sums of parts of arrays are left to the reference."""
+    """The verbs that oneDNN does faster: fills, plain copies and sums of parts of arrays are left to the reference."""
+
+    def copy(self, dst: Array, src: Array) -> Op:
+        """dst = src, rounded to bfloat16 or widened where only one of them holds it."""
+        if is_bfloat16(dst) == is_bfloat16(src):
+            return super().copy(dst, src)
+        plain = super().copy
+        return self.attempt(
+            lambda calls: calls.reorder(DnnlMemory.of(src), DnnlMemory.of(dst)), lambda: plain(dst, src)
+        )
 
     def add(self, dst: Array, src: Array) -> Op:
         """dst += src."""
         if not share_layout(dst, src):
             return super().add(dst, src)
+        plain = super().add
         return self.attempt(
-            lambda calls: _add_reduction(calls, Algorithm.BINARY_ADD, dst, (dst, src)),
-            lambda: super(Arrays, self).add(dst, src),
+            lambda calls: _add_reduction(calls, Algorithm.BINARY_ADD, dst, (dst, src)), lambda: plain(dst, src)
         )
 
     def total(self, dst: Array, srcs: Sequence[Array], activation: Kind | None = None) -> Op:
         """dst = activation(the sum of ``srcs``), added in the order of the list."""
         if len(srcs) < 2 or not share_layout(dst, *srcs):
-            return super().total(dst, srcs, activation)
+            return widened_op(super().total, (dst, srcs, activation))
         return self.attempt(
             lambda calls: _add_reduction(calls, Algorithm.BINARY_ADD, dst, srcs, activation),
-            lambda: super(Arrays, self).total(dst, srcs, activation),
-        )
+            super().total, dst, srcs, activation,
+        )  # fmt: skip
 
 
 class Combine(combine.Combine, OneDnnVerbs):
-    """Products of arrays of one shape."""
+    """Products of arrays of one shape, and gradients of broadcasting."""
+
+    def fold(self, dst: Array, src: Array) -> Op:
+        """dst = src, summed over the axes on which only dst has extent 1."""
+        alike = dst.shape == src.shape and is_bfloat16(dst) == is_bfloat16(src)
+        return super().fold(dst, src) if alike else widened_op(super().fold, (dst, src))
 
     def multiply(self, y: Array, xs: Sequence[Array]) -> Op:
         """y = the product of ``xs``."""
         if len(xs) < 2 or not share_layout(y, *xs):
-            return super().multiply(y, xs)
-        return self.attempt(
-            lambda calls: _add_reduction(calls, Algorithm.BINARY_MUL, y, xs),
-            lambda: super(Combine, self).multiply(y, xs),
-        )
+            return widened_op(super().multiply, (y, xs))
+        return self.attempt(lambda calls: _add_reduction(calls, Algorithm.BINARY_MUL, y, xs), super().multiply, y, xs)
+
+    def multiply_gradient(self, xs: Sequence[Array], k: int, dy: Array, dx: Array) -> Op:
+        """Overwrite dx with the gradient of ``xs[k]``: dy times the other factors."""
+        return widened_op(super().multiply_gradient, (xs, k, dy, dx))
 
 
 def _add_reduction(

@@ -45,9 +45,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
             }
             calls.write(desc, args, Arg.DST, DnnlMemory.of(y))
 
-        return self.attempt(
-            describe, lambda: super(Convolution, self).convolution(x, w, b, y, window, groups, activation)
-        )
+        return self.attempt(describe, super().convolution, x, w, b, y, window, groups, activation)
 
     def convolution_data(self, dy: Array, w: Array, dx: Array, window: Window, groups: int = 1) -> Op:
         """Overwrite dx with the gradient of x."""
@@ -63,7 +61,7 @@ class Convolution(reference.Convolution, OneDnnVerbs):
             }
             calls.write(desc, args, Arg.DIFF_SRC, DnnlMemory.of(dx))
 
-        return self.attempt(describe, lambda: super(Convolution, self).convolution_data(dy, w, dx, window, groups))
+        return self.attempt(describe, super().convolution_data, dy, w, dx, window, groups)
 
     def convolution_weights(
         self, x: Array, dy: Array, dw: Array, db: Array | None, window: Window, groups: int = 1
@@ -81,11 +79,10 @@ class Convolution(reference.Convolution, OneDnnVerbs):
             else:
                 _add_weight_gradient(calls, x, dy, dw, None if apart else db, window, groups)
             if db is not None and apart:
-                add_channel_sums(calls, calls.ordered(DnnlMemory.of(dy), MemoryDesc.last(dy.shape)), dy.shape, db)
+                above = MemoryDesc.last(dy.shape, dy.dtype.name)
+                add_channel_sums(calls, calls.ordered(DnnlMemory.of(dy), above), dy.shape, db, dy.dtype.name)
 
-        return self.attempt(
-            describe, lambda: super(Convolution, self).convolution_weights(x, dy, dw, db, window, groups)
-        )
+        return self.attempt(describe, super().convolution_weights, x, dy, dw, db, window, groups)
 
 
 def _add_weight_gradient(
@@ -145,9 +142,10 @@ class _ConvolutionDescs:
 
     def __init__(self, x: Array, w: Array, b: Array | None, y: Array, window: Window, groups: int) -> None:
         self.shape = w.shape if groups == 1 else (groups, len(w) // groups, *w.shape[1:])
-        self.x = MemoryDesc.last(x.shape)
-        self.y = MemoryDesc.last(y.shape)
-        self.w = MemoryDesc.any(self.shape)
+        self.x = MemoryDesc.last(x.shape, x.dtype.name)
+        self.y = MemoryDesc.last(y.shape, y.dtype.name)
+        self.w = MemoryDesc.any(self.shape, x.dtype.name)
+        self.dw = MemoryDesc.any(self.shape)
         self.b = None if b is None else MemoryDesc.of(b)
         dilation = window.dilation or tuple(1 for _ in window.kernel)
         low, high = zip(*window.pads, strict=True)
@@ -163,7 +161,7 @@ class _ConvolutionDescs:
         strides = [s // w.itemsize for s in w.strides]
         if len(self.shape) > w.ndim:
             strides = [self.shape[1] * strides[0], *strides]
-        return DnnlMemory(MemoryDesc.strided(self.shape, strides), w)
+        return DnnlMemory(MemoryDesc.strided(self.shape, strides, w.dtype.name), w)
 
     def forward(self, attributes: Attributes | None = None) -> PrimitiveDesc:
         args = PropKind.FORWARD_TRAINING, DIRECT, self.x, self.w, self.b, self.y, *self.window
@@ -175,5 +173,5 @@ class _ConvolutionDescs:
         return PrimitiveDesc("convolution_backward_data", *args)
 
     def gradient(self) -> PrimitiveDesc:
-        args = DIRECT, self.x, self.w, self.b, self.y, *self.window, self.forward()
+        args = DIRECT, self.x, self.dw, self.b, self.y, *self.window, self.forward()
         return PrimitiveDesc("convolution_backward_weights", *args)

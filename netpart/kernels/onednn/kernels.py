@@ -16,6 +16,12 @@ from netpart.kernels.onednn.pooling import Pooling
 from netpart.kernels.onednn.products import InnerProduct, Matmul
 from netpart.kernels.onednn.softmax import Softmax
 
+NARROW = (
+    "activation", "attention", "batch_norm", "convolution", "copy", "inner_product", "lrn", "matmul", "moment_norm",
+    "multiply", "normalise", "pooling", "total",
+)  # fmt: skip
+"""The verbs that take bfloat16, each with its gradients. What oneDNN refuses among them is computed in float32."""
+
 
 class Kernels(
     Arrays,
@@ -35,6 +41,7 @@ class Kernels(
     """Kernels for arrays of any strides; float32 tensors with space are fastest in channels-last order."""
 
     channels_last: ClassVar[bool] = True
+    narrow: ClassVar[frozenset[str]] = frozenset(NARROW)
     fuses: ClassVar[tuple[str, ...]] = ("relu", "relu6", "sigmoid", "tanh")
 
     @property

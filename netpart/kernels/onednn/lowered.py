@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.calls import Args, Calls
-from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, tidy_strides
+from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, channels_last_strides, dense_strides, tidy_strides
 from netpart.kernels.onednn.names import Arg
+from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
 from netpart.kernels.op import Array, Window
 from netpart.kernels.pooling import window_taps
@@ -44,7 +46,7 @@ class LoweredCalls:
         self.places = len(y) * prod(y.shape[2:])
         self.depth = prod(w.shape[1:])
         self.filters = len(w)
-        self.columns = calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1)))
+        self.columns = calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1), x.dtype.name))
         self.x = np.moveaxis(x, 1, -1)
 
     def forward(self, w: Array, b: Array | None, y: Array, attributes: Attributes) -> None:
@@ -54,15 +56,22 @@ class LoweredCalls:
         self._product(self.columns, self._weights(w, turned=True), self._outputs(y), bias, attributes)
 
     def data(self, w: Array, dy: Array) -> None:
-        """Append dx, the ``x`` of this object, = the columns dy w, added up where they overlap."""
+        """Append dx, the ``x`` of this object, = the columns dy w, added up in float32 where they overlap."""
+        self.columns = self.calls.temporary(MemoryDesc.strided((self.places, self.depth), (self.depth, 1)))
         self._product(self._outputs(dy), self._weights(w), self.columns)
-        self.calls.then(self._scatter)
+        if not is_bfloat16(self.x):
+            return self.calls.then(lambda: self._scatter(self.x))
+        total = self.calls.temporary(MemoryDesc.strided(self.x.shape, dense_strides(self.x.shape)))
+        self.calls.then(lambda: self._scatter(total.array.view("float32").reshape(self.x.shape)))
+        self.calls.reorder(total, DnnlMemory.of(self.x))
 
     def weights(self, dy: Array, dw: Array, db: Array | None) -> None:
         """Append dw = dyᵀ columns and db = the sum of dy over all axes except the channels."""
         self.calls.then(self._gather)
         self._product(self._outputs(dy, turned=True), self.columns, self._weights(dw))
-        if db is not None:
+        if db is not None and is_bfloat16(dy):
+            add_channel_sums(self.calls, self._outputs(dy), dy.shape, db, dy.dtype.name)
+        elif db is not None:
             self.calls.then(self._sum(dy, db))
 
     def _product(
@@ -83,20 +92,21 @@ class LoweredCalls:
     def _outputs(self, y: Array, turned: bool = False) -> DnnlMemory:
         return _row_major_matrix(y, self.places, self.filters, turned)
 
-    def _pairs(self) -> list[tuple[Any, Any]]:
+    def _pairs(self, x: Array, dtype: Any) -> list[tuple[Any, Any]]:
         """For each element of the kernel: its view of the columns, and the view of x that it reads."""
         # Made in every run, as the workspace that holds the columns may be another array then.
-        columns = self.columns.array.view("float32").reshape(self.shape)
-        return [(columns[:, *tap.outputs[1:], :, tap.index], self.x[:, *tap.inputs[1:], :]) for tap in self.taps]
+        columns = self.columns.array.view(dtype).reshape(self.shape)
+        return [(columns[:, *tap.outputs[1:], :, tap.index], x[:, *tap.inputs[1:], :]) for tap in self.taps]
 
     def _gather(self) -> None:
         self.columns.array.fill(0)  # elements that read padding are in no pair
-        for columns, x in self._pairs():
+        for columns, x in self._pairs(self.x, self.x.dtype):
             np.copyto(columns, x)
 
-    def _scatter(self) -> None:
-        self.x.fill(0)
-        for columns, x in self._pairs():
+    def _scatter(self, total: Array) -> None:
+        """Write the columns to float32 ``total``, which has the shape of ``x``."""
+        total.fill(0)
+        for columns, x in self._pairs(total, "float32"):
             np.add(x, columns, out=x)
 
     def _sum(self, dy: Array, db: Array) -> Callable[[], None]:
@@ -111,4 +121,4 @@ class LoweredCalls:
 def _row_major_matrix(array: Array, rows: int, columns: int, turned: bool) -> DnnlMemory:
     """``array``, in row-major order, as a matrix (rows, columns), or as its transpose if ``turned``."""
     shape, strides = ((columns, rows), (1, columns)) if turned else ((rows, columns), (columns, 1))
-    return DnnlMemory(MemoryDesc.strided(shape, strides), array)
+    return DnnlMemory(MemoryDesc.strided(shape, strides, array.dtype.name), array)

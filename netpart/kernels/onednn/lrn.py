@@ -40,7 +40,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             _add_band_product(calls, square, _band_matrix(x.shape[1], local_size, alpha / local_size), kept, post)
             _add_power_quotient(calls, source, kept, target)
 
-        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn(x, y, scale, factors))
+        return self.attempt(describe, super().lrn, x, y, scale, factors)
 
     def lrn_gradient(self, x: Array, y: Array, scale: Array, dy: Array, dx: Array, factors: LrnFactors) -> Op:
         """Overwrite dx = dy · scale^-beta - 2·alpha·beta/local_size · x · Σ dy·y/scale."""
@@ -57,7 +57,7 @@ class LocalResponseNormalization(reference.LocalResponseNormalization, OneDnnVer
             _add_power_quotient(calls, above, kept, below, part)
 
         arrays = x, y, scale, dy, dx, factors
-        return self.attempt(describe, lambda: super(LocalResponseNormalization, self).lrn_gradient(*arrays))
+        return self.attempt(describe, super().lrn_gradient, *arrays)
 
 
 def _place_matrices(beta: float, *arrays: Array) -> list[DnnlMemory]:

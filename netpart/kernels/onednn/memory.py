@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from netpart.kernels.bfloat16 import ELEMENT
 from netpart.kernels.onednn.library import Handle, HandleOwner, OneDnnRefused, load_onednn
 from netpart.kernels.onednn.names import ElementType
 from netpart.kernels.op import Array
 
-TYPES = {"float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8}
+TYPES = {"float32": ElementType.F32, "int32": ElementType.S32, "uint8": ElementType.U8, ELEMENT.name: ElementType.BF16}
 ANY, MOST = 1, 12
 """The format tag that leaves the choice to the primitive, and the most axes of a descriptor."""
 
@@ -45,9 +46,9 @@ class MemoryDesc(HandleOwner):
         return cls.strided(array.shape, strides, array.dtype.name)
 
     @classmethod
-    def last(cls, shape: Sequence[int]) -> MemoryDesc:
-        """A float32 tensor (batch, channels, ...) with the channels innermost."""
-        return cls.strided(shape, channels_last_strides(shape))
+    def last(cls, shape: Sequence[int], dtype: str = "float32") -> MemoryDesc:
+        """A tensor (batch, channels, ...) with the channels innermost."""
+        return cls.strided(shape, channels_last_strides(shape), dtype)
 
     @classmethod
     def any(cls, shape: Sequence[int], dtype: str = "float32") -> MemoryDesc:
@@ -134,8 +135,8 @@ def share_layout(*arrays: Array) -> bool:
 
 
 def _long_axis_strides(array: Array) -> tuple[int, ...]:
-    """Strides of the axes that have more than one element."""
-    return tuple(s for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    """Strides, in elements, of the axes that have more than one element."""
+    return tuple(s // array.itemsize for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
 
 
 def _has_no_gaps(array: Array) -> bool:

@@ -20,6 +20,7 @@ class DnnlStatus(IntEnum):
 class ElementType(IntEnum):
     """Element types."""
 
+    BF16 = 2
     F32 = 3
     S32 = 4
     U8 = 6

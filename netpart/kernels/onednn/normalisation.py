@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from netpart.kernels import normalisation as reference
 from netpart.kernels.arguments import NormaliseArguments
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.calls import Args, Calls, OneDnnVerbs
 from netpart.kernels.onednn.library import OneDnnRefused
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Arg, PropKind
+from netpart.kernels.onednn.narrow_norm import NarrowNorm
 from netpart.kernels.onednn.primitive import PrimitiveDesc
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Box, Op
 
 
@@ -21,6 +24,8 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         rstd = a.rstd
 
         def describe(calls: Calls) -> None:
+            if is_bfloat16(a.x):
+                return NarrowNorm(calls, a.x.shape, a.own, a.blocks, a.centred, a.w, a.b).normalise(a)
             source = _block_rows(a.x, a.y, a.blocks, a.centred)
             unit_bn = _block_rows(a.unit, a.y, a.blocks, a.centred)
             mean = calls.temporary(MemoryDesc.strided((a.blocks,), (1,)))
@@ -37,7 +42,7 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             if a.b is not None:
                 xp.add(a.y, a.b, out=a.y)
 
-        return self.attempt(describe, lambda: super(Normalisation, self).normalise(a))
+        return self.attempt(describe, super().normalise, a)
 
     def normalise_gradient(
         self, unit: Array, rstd: Array, w: Array | None, dy: Array, dx: Array, own: Box, centred: bool,
@@ -46,9 +51,11 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
         """Overwrite dx = rstd · (g - mean g - unit · mean (g · unit)) with g = dy · w, or add it, as the reference."""
         xp, blocks = self.xp, len(rstd)
         if add:
-            return super().normalise_gradient(unit, rstd, w, dy, dx, own, centred, add)
+            return widened_op(super().normalise_gradient, (unit, rstd, w, dy, dx, own, centred, add))
 
         def describe(calls: Calls) -> None:
+            if is_bfloat16(dy):
+                return NarrowNorm(calls, unit.shape, own, blocks, centred, w).gradient(unit, rstd, w, dy, dx)
             source = _block_rows(unit, dy, blocks, centred)
             target = _block_rows(dx, dy, blocks, centred)
             # What is normalised already has mean 0 and variance 1.
@@ -63,7 +70,20 @@ class Normalisation(reference.Normalisation, OneDnnVerbs):
             calls.then(lambda: xp.multiply(dx_bn, rstd, out=dx_bn))
 
         args = unit, rstd, w, dy, dx, own, centred
-        return self.attempt(describe, lambda: super(Normalisation, self).normalise_gradient(*args))
+        return self.attempt(describe, super().normalise_gradient, *args)
+
+    def normalise_parameters(self, unit: Array, dy: Array, dw: Array | None, db: Array | None, own: Box) -> Op:
+        """Overwrite dw = Σ dy · unit and db = Σ dy; the reference does it, except in bfloat16."""
+        args = unit, dy, dw, db, own
+        if not is_bfloat16(dy):
+            return super().normalise_parameters(*args)
+        last = next((d for d in (dw, db) if d is not None), dy)
+
+        def describe(calls: Calls) -> None:
+            blocks = dy.size // max(1, last.size)
+            NarrowNorm(calls, unit.shape, own, blocks, True, dw, db).parameters(unit, dy, dw, db)
+
+        return self.attempt(describe, super().normalise_parameters, *args)
 
 
 def _block_rows(x: Array, y: Array, blocks: int, centred: bool) -> DnnlMemory:

@@ -27,14 +27,14 @@ class Pooling(reference.Pooling, OneDnnVerbs):
         """MAX: ties go to the first element. AVG: the window's sum divided by ``area``."""
 
         def describe(calls: Calls) -> None:
-            desc, _ = _pooling_descs(x.shape, y.shape, window, method, area)
+            desc, _ = _pooling_descs(x, y, window, method, area)
             source, winners = (
                 calls.ordered(DnnlMemory.of(x), desc.arg(Arg.SRC)),
                 _winner_memory(calls, desc, arg, method),
             )
             calls.write(desc, {Arg.SRC: source, Arg.WORKSPACE: winners}, Arg.DST, DnnlMemory.of(y))
 
-        return self.attempt(describe, lambda: super(Pooling, self).pooling(x, y, arg, window, method, area))
+        return self.attempt(describe, super().pooling, x, y, arg, window, method, area)
 
     def pooling_gradient(
         self, dy: Array, dx: Array, arg: Array | None, window: Window, method: Method, area: int | Array
@@ -42,26 +42,26 @@ class Pooling(reference.Pooling, OneDnnVerbs):
         """Overwrite dx; MAX needs the ``arg`` that pooling kept."""
 
         def describe(calls: Calls) -> None:
-            _, desc = _pooling_descs(dx.shape, dy.shape, window, method, area)
+            _, desc = _pooling_descs(dx, dy, window, method, area)
             above, winners = (
                 calls.ordered(DnnlMemory.of(dy), desc.arg(Arg.DIFF_DST)),
                 _winner_memory(calls, desc, arg, method),
             )
             calls.write(desc, {Arg.DIFF_DST: above, Arg.WORKSPACE: winners}, Arg.DIFF_SRC, DnnlMemory.of(dx))
 
-        return self.attempt(describe, lambda: super(Pooling, self).pooling_gradient(dy, dx, arg, window, method, area))
+        return self.attempt(describe, super().pooling_gradient, dy, dx, arg, window, method, area)
 
 
 def _pooling_descs(
-    x: Shape, y: Shape, window: Window, method: Method, area: int | Array
+    x: Array, y: Array, window: Window, method: Method, area: int | Array
 ) -> tuple[PrimitiveDesc, PrimitiveDesc]:
     """The forward and the backward primitive. Raises OneDnnRefused unless oneDNN has both, with the same results."""
     axes = len(window.kernel)
-    if len(x) != axes + 2 or not all(y) or padding_windows(x[2:], y[2:], window):
+    if x.ndim != axes + 2 or not y.size or padding_windows(x.shape[2:], y.shape[2:], window):
         raise OneDnnRefused(
-            f"oneDNN: expected windows that hold elements of (batch, channels, ...), got {x} and {window}"
+            f"oneDNN: expected windows that hold elements of (batch, channels, ...), got {x.shape} and {window}"
         )
-    kind = Algorithm.POOLING_MAX if method == "MAX" else _mean_algorithm(x[2:], y[2:], window, area)
+    kind = Algorithm.POOLING_MAX if method == "MAX" else _mean_algorithm(x.shape[2:], y.shape[2:], window, area)
     low, high = zip(*window.pads, strict=True)
     geometry = (
         dims_array(window.stride),
@@ -70,7 +70,7 @@ def _pooling_descs(
         dims_array(low),
         dims_array(high),
     )
-    args = kind, MemoryDesc.last(x), MemoryDesc.last(y), *geometry
+    args = kind, *(MemoryDesc.last(a.shape, a.dtype.name) for a in (x, y)), *geometry
     forward = PrimitiveDesc("pooling_forward", PropKind.FORWARD_TRAINING, *args)
     return forward, PrimitiveDesc("pooling_backward", *args, forward)
 

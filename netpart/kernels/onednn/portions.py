@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import rounded
 from netpart.kernels.onednn.calls import Calls
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc, dense_strides
 from netpart.kernels.onednn.names import Arg
@@ -35,9 +36,9 @@ def cut_portions(shape: Shape) -> list[tuple[int, int]]:
     return [(size, times) for size, times in ((MOST, full), (rest, 1)) if size and times]
 
 
-def portion_desc(shape: Shape, size: int) -> MemoryDesc:
+def portion_desc(shape: Shape, size: int, dtype: str = "float32") -> MemoryDesc:
     """The descriptor of ``size`` places of a channels-last tensor."""
-    return MemoryDesc.last((1, shape[1], 1, size))
+    return MemoryDesc.last((1, shape[1], 1, size), dtype)
 
 
 class PortionSums:
@@ -52,19 +53,20 @@ class PortionSums:
         return lambda: np.copyto(out, self.rows.sum(axis=0, dtype=np.float64), casting="same_kind")
 
 
-def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array) -> None:
-    """Append ``out`` (C,) = the sum over all places of channels-last ``source``."""
+def add_channel_sums(calls: Calls, source: DnnlMemory, shape: Shape, out: Array, dtype: str = "float32") -> None:
+    """Append ``out`` (C,) = the sum over all places of channels-last ``source``, of elements ``dtype``."""
     rows = PortionSums(shape)
-    ones = DnnlMemory.of(np.ones((1, MOST), np.float32))
-    found = [(_ones_product(size, shape[1]), times) for size, times in cut_portions(shape)]
+    row: Array = np.ones((1, MOST), np.float32)
+    ones = DnnlMemory.of(row if dtype == "float32" else rounded(row))
+    found = [(_ones_product(size, shape[1], dtype), times) for size, times in cut_portions(shape)]
     calls.along(found, {Arg.SRC: ones}, {Arg.WEIGHTS: source, Arg.DST: DnnlMemory.of(rows.rows)})
     calls.then(rows.total(out))
 
 
-def _ones_product(size: int, channels: int) -> PrimitiveDesc:
-    """The product of a row of ones and ``size`` places: their sum."""
-    shapes = (1, size), (size, channels), (1, channels)
-    row, matrix, sums = (MemoryDesc.strided(shape, dense_strides(shape)) for shape in shapes)
+def _ones_product(size: int, channels: int, dtype: str) -> PrimitiveDesc:
+    """The product of a row of ones and ``size`` places of ``dtype``: their sum, in float32."""
+    shapes = ((1, size), dtype), ((size, channels), dtype), ((1, channels), "float32")
+    row, matrix, sums = (MemoryDesc.strided(shape, dense_strides(shape), kind) for shape, kind in shapes)
     return PrimitiveDesc("matmul", row, matrix, None, sums)
 
 

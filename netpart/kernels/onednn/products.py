@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from netpart.kernels import inner_product, matmul
 from netpart.kernels.activation import Kind
+from netpart.kernels.bfloat16 import is_bfloat16
 from netpart.kernels.onednn.calls import Calls, OneDnnVerbs
 from netpart.kernels.onednn.memory import DnnlMemory, MemoryDesc
 from netpart.kernels.onednn.names import Algorithm, Arg
+from netpart.kernels.onednn.portions import add_channel_sums
 from netpart.kernels.onednn.primitive import Attributes, PrimitiveDesc
+from netpart.kernels.onednn.widening import widened_op
 from netpart.kernels.op import Array, Op, chain_ops
 from netpart.kernels.verbs import as_matrix
 
@@ -24,26 +27,26 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
     ) -> Op:  # fmt: skip
         """y = activation(x wᵀ + b), or with ``add``, as the reference does, activation(y + x wᵀ + b)."""
         if add:
-            return super().inner_product(x, w, b, y, transpose, activation, add)
+            return widened_op(super().inner_product, (x, w, b, y, transpose, activation, add))
 
         def describe(calls: Calls) -> None:
             bias = None if b is None else matmul_memory(b.reshape(1, -1))
             w_fo = inner_product.features_by_outputs(w, transpose)
             add_matmul(calls, matmul_memory(as_matrix(x)), matmul_memory(w_fo), matmul_memory(y), bias)
 
-        found = self.attempt(describe, lambda: super(InnerProduct, self).inner_product(x, w, b, y, transpose))
+        found = self.attempt(describe, super().inner_product, x, w, b, y, transpose)
         return chain_ops(found, self.activation(activation, y, y)) if activation else found
 
     def inner_product_data(self, dy: Array, w: Array, dx: Array, transpose: bool, add: bool = False) -> Op:
         """Overwrite dx = dy w, or add it, as the reference does."""
         if add:
-            return super().inner_product_data(dy, w, dx, transpose, add)
+            return widened_op(super().inner_product_data, (dy, w, dx, transpose, add))
 
         def describe(calls: Calls) -> None:
             w_of = inner_product.features_by_outputs(w, transpose).T
             add_matmul(calls, matmul_memory(dy), matmul_memory(w_of), matmul_memory(as_matrix(dx)))
 
-        return self.attempt(describe, lambda: super(InnerProduct, self).inner_product_data(dy, w, dx, transpose))
+        return self.attempt(describe, super().inner_product_data, dy, w, dx, transpose)
 
     def inner_product_weights(self, x: Array, dy: Array, dw: Array, db: Array | None, transpose: bool) -> Op:
         """Overwrite dw = dyᵀ x (transposed: xᵀ dy) and db = Σ_rows dy."""
@@ -53,11 +56,12 @@ class InnerProduct(inner_product.InnerProduct, OneDnnVerbs):
             dw_fo = inner_product.features_by_outputs(dw, transpose)
             left, right, target = (x_bf.T, dy, dw_fo) if transpose else (dy.T, x_bf, dw_fo.T)
             add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(target))
-            if db is not None:
+            if db is not None and is_bfloat16(dy):
+                add_channel_sums(calls, matmul_memory(dy), dy.shape, db, dy.dtype.name)
+            elif db is not None:
                 calls.then(lambda: self.xp.sum(dy, axis=0, out=db))
 
-        otherwise = super().inner_product_weights
-        return self.attempt(describe, lambda: otherwise(x, dy, dw, db, transpose))
+        return self.attempt(describe, super().inner_product_weights, x, dy, dw, db, transpose)
 
 
 class Matmul(matmul.Matmul, OneDnnVerbs):
@@ -70,7 +74,7 @@ class Matmul(matmul.Matmul, OneDnnVerbs):
             left, right = (x.swapaxes(-1, -2) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
             add_matmul(calls, matmul_memory(left), matmul_memory(right), matmul_memory(y))
 
-        return self.attempt(describe, lambda: super(Matmul, self).matmul(a, b, y, transpose_a, transpose_b))
+        return self.attempt(describe, super().matmul, a, b, y, transpose_a, transpose_b)
 
 
 def matmul_memory(array: Array) -> DnnlMemory:

@@ -24,7 +24,7 @@ class Softmax(reference.Softmax, OneDnnVerbs):
         def describe(calls: Calls) -> None:
             add_softmax(calls, DnnlMemory.of(group_rows(x, groups)), DnnlMemory.of(group_rows(y, groups)), 1)
 
-        return self.attempt(describe, lambda: super(Softmax, self).softmax(x, y, groups))
+        return self.attempt(describe, super().softmax, x, y, groups)
 
     def softmax_gradient(self, y: Array, dy: Array, dx: Array, groups: int = 1) -> Op:
         """Overwrite dx = y · (dy - Σ dy·y)."""
@@ -33,7 +33,7 @@ class Softmax(reference.Softmax, OneDnnVerbs):
             y_gf, dy_gf, dx_gf = (DnnlMemory.of(group_rows(a, groups)) for a in (y, dy, dx))
             add_softmax_gradient(calls, y_gf, dy_gf, dx_gf, 1)
 
-        return self.attempt(describe, lambda: super(Softmax, self).softmax_gradient(y, dy, dx, groups))
+        return self.attempt(describe, super().softmax_gradient, y, dy, dx, groups)
 
 
 def add_softmax(calls: Calls, x: DnnlMemory, y: DnnlMemory, axis: int) -> None:

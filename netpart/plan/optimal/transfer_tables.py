@@ -35,17 +35,22 @@ class TransferTable:
 
 @dataclass(frozen=True)
 class ReadOutput:
-    """Output ``output`` of a layer of ``net``, with the choices of the layer and its ``readers``."""
+    """Output ``output`` of a layer of ``net``, with the choices of the layer and its ``readers``. A total, which is not
+    in the net, has the ``element`` of what it sums."""
 
     net: Net
     source: ChoiceArrays
     output: int
     readers: Sequence[OutputReader]
+    element: str = ""
 
     @property
     def dtype(self) -> str:
-        """The kind of its elements."""
-        return self.source.node.layer.outputs[self.output].dtype
+        """The kind of its elements. Inner layers, which are not in the net, make statistics and figures."""
+        layer, index = self.source.node.layer, self.source.node.index
+        inner = layer.exact or not layer.has_gradient
+        known = layer.outputs[self.output].dtype if inner else self.element
+        return known or self.net.element(index, self.output)
 
 
 def transfer_table(read: ReadOutput, pricer: RowPricer) -> TransferTable:
@@ -85,8 +90,8 @@ def _with_totals(read: ReadOutput, summed: Array, direct: Array, pricer: RowPric
     addends = ChoiceArrays(read.source.node, [read.source.placements[c] for c in summed], read.source.workers)
     returns = any(part.gradient for reader in read.readers for part in reader.parts)
     into = OutputReader((ReaderPart(total, 0, returns),))
-    scatter = _price_choices(ReadOutput(read.net, addends, 0, [into]), pricer)
-    gather = _price_choices(ReadOutput(read.net, total, 0, read.readers), pricer)
+    scatter = _price_choices(ReadOutput(read.net, addends, 0, [into], read.dtype), pricer)
+    gather = _price_choices(ReadOutput(read.net, total, 0, read.readers, read.dtype), pricer)
     places = number[which], *np.indices(which.shape)
     through = scatter[:, number[which]] + gather[places]
     fewer = (through[..., ELEMENTS] < direct[..., ELEMENTS]) & (direct[..., ALL_REDUCED] == 0)

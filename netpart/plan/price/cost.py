@@ -17,7 +17,7 @@ from netpart.plan.price.ledger import LedgerFlow
 from netpart.program.buffers import item_size
 from netpart.program.instructions import Channel, Way
 from netpart.proto.element import float_size
-from netpart.spec import FLOAT, Shape, extent, size
+from netpart.spec import BFLOAT16, TENSOR, Shape, extent, size
 
 
 def partition_itemsize(partition: Partition) -> int:
@@ -87,12 +87,15 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     layer = graph.net.nodes[part.node].layer
     if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
         return 0
-    held: list[tuple[Shape, Any]] = [(extent(part.region), layer.outputs[part.output].dtype)]
+    element = graph.net.element(part.node, part.output)
+    held: list[tuple[Shape, Any]] = [(extent(part.region), element)]
     if part.kind == LAYER:
-        regions = layer.outputs_of(part.region)
-        held = [(extent(region), spec.dtype) for region, spec in zip(regions, layer.outputs, strict=True)]
-        held += layer.aux(kernels, part.region)
+        regions = enumerate(layer.outputs_of(part.region))
+        held = [(extent(region), graph.net.element(part.node, output)) for output, region in regions]
+        narrow = element == BFLOAT16 and layer.takes_bfloat16(kernels)
+        kept = layer.aux(kernels, part.region)
+        held += [(shape, BFLOAT16 if dtype == TENSOR and narrow else dtype) for shape, dtype in kept]
     # A loss is the start of backward, so no gradient of its output is stored.
     if part.live and not layer.is_loss:
-        held.append((extent(part.region), FLOAT))
+        held.append((extent(part.region), element))
     return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)

@@ -18,6 +18,7 @@ from netpart.program.buffers import Order
 from netpart.program.instructions import AddSquares, Backward, Forward, Update
 from netpart.program.program import Program, WorkerProgram
 from netpart.proto.job_pb2 import JobProto
+from netpart.spec import BFLOAT16
 from netpart.updaters import ParameterScale, Updater, build_updater
 
 Needed = dict[tuple[object, ...], int]
@@ -63,7 +64,8 @@ def _call_bytes(phase: Program, call: Forward | Backward, order: Order, kernels:
     wanted = () if back is None else tuple(view is not None for view in back.dx)
     trains = back is not None and any(view is not None for view in back.dw)
     wanted += (False,) * (len(layer.inputs) - len(wanted))
-    question = PartQuestion(layer, part.region, part.term, order, wanted, trains)
+    narrow = graph.net.element(part.node) == BFLOAT16
+    question = PartQuestion(layer, part.region, part.term, order, wanted, trains, narrow)
     return _part_bytes(question, back is not None, kernels) if question.can_be_called else 0
 
 

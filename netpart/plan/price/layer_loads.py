@@ -39,7 +39,7 @@ def profile_layer(net: Net, node: Node, itemsize: int) -> LayerProfile:
         type_name(node.conf).removeprefix("k"),
         float(cost.forward),
         float(gradients + (cost.params if trained else 0)),
-        size(output.whole) * item_size(output.dtype, itemsize),
+        size(output.whole) * item_size(net.element(node.index), itemsize),
         sum(map(prod, owned)) * itemsize,
     )
 

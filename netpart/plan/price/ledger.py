@@ -22,7 +22,7 @@ from netpart.program.gradient_norm import NORM_DTYPE
 from netpart.program.group_average import AVERAGE, averaging_exchange
 from netpart.program.instructions import PHASE_CODES, Channel, Way
 from netpart.program.server_messages import is_pulled, is_pushed, norm_channel, pull_channel, push_channel
-from netpart.spec import INT, extent, size, whole_region
+from netpart.spec import extent, size, whole_region
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,7 @@ def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterato
     for bridge in graph.bridges():
         if bridge.target.collective is not None:
             continue
-        # Labels are int32 whatever the compute dtype.
-        nbytes = bridge.elements * (4 if bridge.dtype == INT else width)
+        nbytes = bridge.elements * item_size(bridge.dtype, width)
         source = bridge.source.worker
         target = bridge.target.worker
         forward = Channel(phase, Way.FORWARD, micro, bridge.target.index)
@@ -163,7 +162,7 @@ def _bridge_entries(graph: Graph, micro: int, phase: int, width: int) -> Iterato
 def _collective_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerFlow]:
     """Both directions of every collective."""
     for found in graph.collectives:
-        width = 4 if found.dtype == INT else exchanges.width
+        width = item_size(found.dtype, exchanges.width)
         channel = Channel(phase, Way.FORWARD, micro, found.first)
         yield LedgerExchange(f"{found.kind} {found.name}", channel, exchanges.of_collective(found), width)
         if found.backward and phase == PHASE_CODES["train"]:
@@ -179,7 +178,9 @@ def _replica_entries(graph: Graph, micro: int, phase: int, exchanges: ExchangeFa
             workers = tuple(sorted(p.worker for p in part.members))
             channel = Channel(phase, Way.REDUCE, micro, min(p.index for p in part.members))
             region = whole_region(extent(part.region))
-            yield LedgerExchange(f"d({part.name})", channel, exchanges.summed(workers, region), exchanges.width)
+            element = graph.net.element(part.node, part.output)
+            found = exchanges.summed(workers, region, element)
+            yield LedgerExchange(f"d({part.name})", channel, found, item_size(element, exchanges.width))
 
 
 def _norm_entries(partition: Partition, phase: int, exchanges: ExchangeFactory) -> Iterator[LedgerFlow]:

@@ -23,7 +23,7 @@ from netpart.plan.timings.kernel_times import ITEM, KernelTimes
 from netpart.plan.timings.part_question import PartQuestion
 from netpart.program.buffers import move_axes, same_layout
 from netpart.program.memory_orders import Orders, kept_orders, memory_orders, order_for_shape
-from netpart.spec import FLOAT, Shard, extent, size
+from netpart.spec import BFLOAT16, FLOAT, Shard, extent, size
 from netpart.updaters import build_updater
 
 
@@ -133,7 +133,8 @@ class TimedPrices:
         wanted = tuple(trains and net.carries_gradient(node, k) for k in range(len(layer.inputs)))
         learns = trains and any(not spec.read_only for spec in layer.params)
         order = self.orders(net)[node.index]
-        found = self.times.part_seconds(PartQuestion(layer, shard.region, shard.term, order, wanted, learns))
+        narrow = net.element(node.index) == BFLOAT16
+        found = self.times.part_seconds(PartQuestion(layer, shard.region, shard.term, order, wanted, learns, narrow))
         work = found.forward, found.inputs + found.params, found.params * any(wanted)
         return PartWork(*(seconds * self.figures.speed for seconds in work))
 
@@ -159,8 +160,9 @@ class TimedPrices:
         gradients = {feed.k for feed in part.feeds if feed.gradient}
         wanted = tuple(k in gradients for k in range(len(node.layer.inputs)))
         return PartQuestion(
-            node.layer, part.region, part.term, self.facts(graph).orders[node.index], wanted, any(part.trains)
-        )
+            node.layer, part.region, part.term, self.facts(graph).orders[node.index], wanted, any(part.trains),
+            graph.net.element(node.index) == BFLOAT16,
+        )  # fmt: skip
 
     def orders(self, net: Net) -> Orders:
         """The memory orders of a net; those of the last one are kept, as its shards are asked for one after another."""

@@ -157,7 +157,7 @@ class FloorModel:
         for node, shard in self.watched_shards():
             needs = node.layer.needs(shard.region, shard.term).inputs
             for source, need in zip(node.sources, needs, strict=True):
-                dtype = self.net.spec(source).dtype
+                dtype = self.net.element(source.node, source.output)
                 if need is not None and dtype != RECORD and all(lo < hi for lo, hi in need):
                     key = source.node, source.output, shard.worker
                     missing = self.missing_elements(*key, need) * item_size(dtype, self.width)

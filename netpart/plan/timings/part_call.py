@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import ELEMENT
 from netpart.kernels.op import Array, Clock, Op
 from netpart.kernels.reference import Kernels
 from netpart.layers.layer import MemoryReuse
 from netpart.layers.part import Call
 from netpart.plan.timings.part_question import PartQuestion, empty_ordered, ordered_numbers
 from netpart.program.memory_orders import channels_last_order
-from netpart.spec import FLOAT, INT, Region, Shape, Spec, extent
+from netpart.spec import BFLOAT16, FLOAT, INT, TENSOR, Region, Shape, Spec, extent
 
 FORWARD, INPUTS, PARAMS, BACKWARD = "forward", "inputs", "params", "backward"
 """The passes of a part: BACKWARD is the gradients of inputs and parameters together, where they cannot be separated."""
@@ -36,15 +38,17 @@ class PartCall:
         self.kernels = kernels
         self.drawn = drawn
         layer = question.layer
+        narrow = question.narrow and layer.takes_bfloat16(type(kernels))
+        self.element = BFLOAT16 if narrow else FLOAT
         needs = question.needs
         inputs = zip(needs.inputs, layer.inputs, strict=True)
         outputs = zip(layer.outputs_of(question.region), layer.outputs, strict=True)
         self.call = Call(
             question.region, needs, question.term,
-            x=[self.tensor(box, spec, self._classes(k)) for k, (box, spec) in enumerate(inputs)],
+            x=[self.input(k, box, spec) for k, (box, spec) in enumerate(inputs)],
             w=[self.parameter(k, box) for k, box in enumerate(needs.params)],
             y=[self.tensor(box, spec) for box, spec in outputs],
-            aux=[self._in_order(shape, dtype) for shape, dtype in layer.aux(type(kernels), question.region)],
+            aux=[self.kept(shape, dtype) for shape, dtype in layer.aux(type(kernels), question.region)],
             metrics=np.zeros(len(layer.metrics)), rows=layer.output.shape[0] if layer.output.shape else 1,
             clock=Clock(1),
         )  # fmt: skip
@@ -76,22 +80,33 @@ class PartCall:
         if layer.reuse[1] == MemoryReuse.OVER and call.dx[0] is not None and _are_alike(call.dx[0], call.dy[0]):
             call.dx[0] = call.dy[0]
         call.dw = [
-            _empty_like(w) if params and w is not None and not spec.read_only else None
+            np.empty_like(w, self.kernels.dtype) if params and w is not None and not spec.read_only else None
             for w, spec in zip(call.w, layer.params, strict=True)
         ]
         return layer.backward(self.kernels, call)
+
+    def input(self, k: int, box: Region | None, spec: Spec) -> Array:
+        """An array for a region of input ``k``."""
+        exact = k in self.question.layer.exact_inputs and spec.dtype == FLOAT
+        return self.tensor(box, replace(spec, dtype=str(self.kernels.dtype)) if exact else spec, self._classes(k))
 
     def tensor(self, box: Region | None, spec: Spec, below: int = 2) -> Array:
         """An array for a region of a tensor."""
         shape = (0,) * spec.rank if box is None else extent(box)
         return self._in_order(shape, spec.dtype, below)
 
+    def kept(self, shape: Shape, dtype: Any) -> Array:
+        """An array that the layer keeps for backward."""
+        return self._in_order(shape, self.kernels.dtype if dtype == FLOAT else dtype)
+
     def parameter(self, k: int, box: Region | None) -> Array:
         """An array for a region of parameter ``k``, in the order of one that no other process has; None for none."""
         if box is None:
             return None
-        last = self.question.layer.params[k].channels_last and self.kernels.weights_last
-        return self._array(extent(box), FLOAT, channels_last_order(len(box)) if last else ())
+        spec = self.question.layer.params[k]
+        last = spec.channels_last and self.kernels.weights_last
+        element = TENSOR if spec.factor else str(self.kernels.dtype)
+        return self._array(extent(box), element, channels_last_order(len(box)) if last else ())
 
     def _classes(self, k: int) -> int:
         """The number below which the whole numbers of input ``k`` must be."""
@@ -105,7 +120,8 @@ class PartCall:
         return self._array(shape, dtype, order if len(shape) == len(order) else (), below)
 
     def _array(self, shape: Shape, dtype: Any, order: tuple[int, ...] = (), below: int = 2) -> Array:
-        kind = np.dtype({FLOAT: self.kernels.dtype, INT: "int32"}.get(dtype, dtype))
+        tensor = ELEMENT if self.element == BFLOAT16 else self.kernels.dtype
+        kind = np.dtype({FLOAT: tensor, TENSOR: tensor, INT: "int32"}.get(dtype, dtype))
         return ordered_numbers(shape, kind, order, below) if self.drawn else empty_ordered(shape, kind, order)
 
 

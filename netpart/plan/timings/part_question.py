@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netpart.kernels.bfloat16 import ELEMENT, rounded
 from netpart.kernels.op import Array
 from netpart.layers.layer import Layer
 from netpart.spec import FLOAT, INT, Region, Shape, extent, size
@@ -27,7 +28,7 @@ class PartQuestion:
     """One part of a layer, as it is computed in training.
 
     ``order`` is the memory order of its tensors, () for row-major. ``wanted`` has, by input, True if its gradient is
-    computed; ``trains`` is True if those of the parameters are.
+    computed; ``trains`` is True if those of the parameters are. ``narrow``: its output is stored in bfloat16.
     """
 
     layer: Layer
@@ -36,6 +37,7 @@ class PartQuestion:
     order: tuple[int, ...] = ()
     wanted: tuple[bool, ...] = ()
     trains: bool = False
+    narrow: bool = False
 
     @cached_property
     def needs(self) -> Needs:
@@ -63,7 +65,7 @@ class PartQuestion:
         """All that determines the seconds of its kernels. Not the place of the region in the tensor, nor names."""
         shapes = (_shape_text(box) for box in (*self.layer.outputs_of(self.region), *self.needs.inputs))
         params = " ".join(_shape_text(box) for box in self.needs.params)
-        how = f"{_bit_text(self.wanted)}{'w' if self.trains else ''}{'.' if self.order else ''}"
+        how = f"{_bit_text(self.wanted)}{'w' * self.trains}{'.' if self.order else ''}{'n' * self.narrow}"
         return f"{self.kind} {_conf_digest(self.layer)} {' '.join(shapes)} | {params} {how}"
 
     def with_fewer_rows(self) -> PartQuestion:
@@ -135,5 +137,7 @@ def empty_ordered(shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) ->
 def drawn_numbers(shape: Shape, dtype: np.dtype[Any], below: int = 0) -> Array:
     """Numbers between 0 and 1, or whole ones ``below`` a bound: a short random sequence again and again."""
     few = np.random.default_rng(1).random(1 << 14)
+    if dtype == ELEMENT:
+        return np.resize(rounded(few.astype(np.float32)), shape)
     few = few * below if dtype.kind in "iu" else few
     return np.resize(few.astype(dtype), shape)
