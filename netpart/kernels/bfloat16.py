@@ -1,7 +1,7 @@
 """Bfloat16 in NumPy, which has no such type: an array of uint16 holds the upper halves of float32 numbers.
 
 x86 stores and converts them the same way. A number is rounded to the nearest, of two equally near to the one with an
-even last bit (IEEE 754-2019, section 4.3.1): its relative error is at most 2⁻⁹.
+even last bit (IEEE 754-2019, section 4.3.1): its relative error is at most 2⁻⁸.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from netpart.verify.difference import TensorDifference, largest_difference, type
 
 LAWS = {"float64": 1e-11, "float32": 1e-5, BFLOAT16: 2.0**-5}
 """Largest relative difference under the law n workers = 1 worker, by dtype; for float32 after a few steps
-(docs/verify.md, "What decides"); for bfloat16 16 roundings."""
+(docs/verify.md, "What decides"); for bfloat16 8 roundings, of 2⁻⁸ each."""
 TIMES = 8
 """Largest ratio of a difference to the error of the uncut net. Above 1, as rounding may also decide a near tie."""
 CANCELLATION = 16

@@ -1,9 +1,9 @@
 """The law of bfloat16: a net that stores bfloat16 errs as the uncut one with the reference kernels does, cut or not.
 
-The yardstick is that of the law of kernel sets: 8 times the error of the reference against float64, and 16 u of the
-tensor's scale. u = 2⁻⁹ is the largest relative error of one rounding to bfloat16. Kernels and cuts round at the same
+The yardstick is that of the law of kernel sets: 8 times the error of the reference against float64, and 8 u of the
+tensor's scale. u = 2⁻⁸ is the largest relative error of one rounding to bfloat16. Kernels and cuts round at the same
 places, where a tensor is stored, except sums of addends of a cut, which are rounded once more for each addend, and
-products within attention: so few roundings of their own that 16 u cover them, where the reference happens to be exact.
+products within attention: so few roundings of their own that 8 u cover them, where the reference happens to be exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.laws.yardstick import Yardstick
 from tests.thorough import example_count
 
 EPS = 2.0**-9
-"""The unit roundoff u of bfloat16."""
+"""u / 2: the yardstick allows 16 of these."""
 STEPS = 2
 FAST = [] if probe_onednn() or not has_bfloat16() else [Fast]
 kernel_sets = st.sampled_from([Kernels, ChannelsLast, *FAST])

@@ -1,0 +1,97 @@
+"""oneDNN's verbs on tensors in bfloat16 agree with the reference on the same numbers in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from netpart.kernels.arguments import AttentionArguments, NormaliseArguments
+from netpart.kernels.bfloat16 import rounded, widened
+from netpart.kernels.choose import has_bfloat16, probe_onednn
+from netpart.kernels.onednn.kernels import Kernels as Fast
+from netpart.kernels.op import Op
+from netpart.kernels.reference import Kernels
+
+pytestmark = pytest.mark.skipif(bool(probe_onednn()) or not has_bfloat16(), reason="no processor with bfloat16")
+
+U = 2.0**-8
+PLAIN = Kernels(np, "float32")
+RNG = np.random.default_rng(2)
+Same = Callable[[Any], Any]
+
+
+def play(*ops: Op) -> None:
+    for op in ops:
+        op.run(*(np.empty(shape, dtype) for shape, dtype in op.scratch))
+
+
+def drawn(*shape: int) -> Any:
+    """Numbers that bfloat16 holds exactly."""
+    return widened(rounded(RNG.standard_normal(shape).astype(np.float32)))
+
+
+def agree(compute: Callable[[Kernels, Same], list[Any]], roundings: float = 2) -> None:
+    """Hold ``compute`` with oneDNN, on bfloat16, against the reference: some roundings of the norm apart."""
+    right = compute(PLAIN, lambda a: a.copy())
+    found = compute(Fast(np, "float32", "bfloat16"), rounded)
+    for a, b in zip(found, right, strict=True):
+        assert np.linalg.norm(widened(a) - b) <= roundings * U * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("first", [None, 0])
+def test_attention(first: int | None) -> None:
+    q, k, v, dy = (drawn(2, 3, 130, 8) for _ in range(4))
+
+    def compute(kernels: Kernels, store: Same) -> list[Any]:
+        p = store(np.zeros((2, 3, 130, 130), np.float32))
+        a = AttentionArguments(store(q), store(k), store(v), store(v), p, 0.3, first)
+        gradients = [store(x) for x in (q, k, v)]
+        play(kernels.attention(a), kernels.attention_gradient(a, store(dy), *gradients))
+        return [a.y, *gradients]
+
+    agree(compute)
+
+
+@pytest.mark.parametrize("width", [24, 40])
+def test_layer_norm(width: int) -> None:
+    x, dy = drawn(6, 5, width), drawn(6, 5, width)
+    w, b = drawn(1, 1, width), drawn(1, 1, width)
+    own = tuple(map(slice, x.shape))
+
+    def compute(kernels: Kernels, store: Same) -> list[Any]:
+        y, unit, dx, rstd = store(x), store(x), store(x), np.empty((30, 1), np.float32)
+        dw, db = np.empty_like(w), np.empty_like(b)
+        play(
+            kernels.normalise(NormaliseArguments(store(x), w, b, y, unit, rstd, 30, own, 1e-5, True)),
+            kernels.normalise_gradient(unit, rstd, w, store(dy), dx, own, True),
+            kernels.normalise_parameters(unit, store(dy), dw, db, own),
+        )
+        return [y, dx, dw, db, rstd]
+
+    agree(compute)
+
+
+def test_what_onednn_does_not_have_is_computed_in_float32() -> None:
+    x, factor = drawn(4, 1, 6), drawn(4, 5, 6)
+
+    def compute(kernels: Kernels, store: Same) -> list[Any]:
+        folded, product, y = store(x), store(factor), store(x)
+        play(
+            kernels.fold(folded, store(factor)),
+            kernels.multiply(product, [store(x), store(factor)]),
+            kernels.multiply_gradient([store(x), store(factor)], 0, store(factor), y),
+        )
+        return [folded, product, y]
+
+    agree(compute, 1)
+
+
+def test_a_refused_verb_may_work_in_place() -> None:
+    x = drawn(3, 4)
+    fast = Fast(np, "float32", "bfloat16")
+    narrow = rounded(x)[:, ::2]
+    play(fast.activation("relu", narrow, narrow))
+    assert np.array_equal(widened(narrow), np.maximum(x, 0)[:, ::2])
