@@ -28,13 +28,22 @@ def layer_memory(stages: Sequence[LayerStage], trained: bool, workers: int, sett
     return found
 
 
-def _activation_bytes(stage: LayerStage, region: Region, trained: bool, setting: PriceSetting) -> float:
-    """Bytes of the outputs of a shard, of their gradient, and of what its backward pass needs."""
+def recomputable_memory(stages: Sequence[LayerStage], workers: int, setting: PriceSetting) -> Array:
+    """Bytes of each worker that are free between forward and backward if the layer is recomputed."""
+    found = np.zeros(workers)
+    for stage in stages:
+        for shard in stage.placement.shards:
+            found[shard.worker] += _activation_bytes(stage, shard.region, False, setting)
+    return found
+
+
+def _activation_bytes(stage: LayerStage, region: Region, gradient: bool, setting: PriceSetting) -> float:
+    """Bytes of the outputs of a shard, of what its backward pass needs, and with ``gradient`` of their gradient."""
     layer = stage.layer
     held: list[tuple[Shape, Any]] = [
         (extent(box), spec.dtype) for box, spec in zip(layer.outputs_of(region), layer.outputs, strict=True)
     ]
     held += layer.aux(setting.kernels, region)
-    if trained and not layer.is_loss:
+    if gradient and not layer.is_loss:
         held.append((extent(region), FLOAT))
     return float(sum(prod(shape) * item_size(dtype, setting.width) for shape, dtype in held))

@@ -12,7 +12,7 @@ from netpart.graph.net import Net, Parameter
 from netpart.layers.part import Cost
 from netpart.plan.optimal.choice_arrays import Array, ChoiceArrays
 from netpart.plan.optimal.inner_exchanges import inner_exchanges
-from netpart.plan.optimal.layer_memory import layer_memory
+from netpart.plan.optimal.layer_memory import layer_memory, recomputable_memory
 from netpart.plan.optimal.layer_stages import LayerStage, choice_stages
 from netpart.plan.optimal.parameter_prices import ParameterPrice, price_parameters
 from netpart.plan.optimal.price_setting import PriceSetting
@@ -26,8 +26,8 @@ NOTHING = ParameterPrice(0.0, 0.0, 0.0, 0.0)
 class PricedLayer:
     """Prices of the choices of a layer. Seconds [c]: ``forward`` and ``backward`` of the busiest worker and of
     exchanges within the layer; ``sums`` of gradients of parameters, of which ``calls`` keep the busiest worker from
-    computing; ``updates``, a mean over the workers. ``sent`` [c]: bytes of exchanges and sums. ``memory`` [c, w]:
-    bytes."""
+    computing; ``updates``, a mean over the workers; ``repeat``, the forward pass once more if the layer is recomputed.
+    ``sent`` [c]: bytes of exchanges and sums. ``memory`` [c, w]: bytes, of which recomputation frees ``freed``."""
 
     forward: Array
     backward: Array
@@ -36,6 +36,8 @@ class PricedLayer:
     updates: Array
     sent: Array
     memory: Array
+    freed: Array
+    repeat: Array
 
     def ending(self, last: bool) -> Array:
         """[c]: what its sums add to the backward pass: all of them if it is the ``last`` layer of that, else the
@@ -66,16 +68,20 @@ class _LayerPricer:
         rate = setting.rates.get(node.name, 1.0)
         self.pace = [rate / device.speed for device in setting.devices.devices]
 
-    def price_choice(self, c: int) -> tuple[float, float, float, float, float, float, Array]:
-        """Forward, backward, sums, calls of the sums, updates, bytes sent, memory of each worker."""
+    def price_choice(self, c: int) -> tuple[float, float, float, float, float, float, Array, Array, float]:
+        """Forward, backward, sums, calls of the sums, updates, bytes sent; of each worker its memory and what
+        recomputation frees of it; forward once more."""
         stages = list(choice_stages(self.arrays, c))
         forward, backward = self.busiest_seconds(stages)
         inside = inner_exchanges(self.net, self.arrays, c, self.setting.pricer)
         of = price_parameters(stages, self.owned, self.setting) if self.trained else NOTHING
         memory = layer_memory(stages, self.trained, self.arrays.workers, self.setting)
+        freed = np.zeros(self.arrays.workers)
+        if self.setting.recomputes and self.trained:
+            freed = recomputable_memory(stages, self.arrays.workers, self.setting)
         again = forward if self.setting.recompute and self.trained else 0.0
-        forward, backward = forward + inside.forward, backward + again + inside.backward
-        return forward, backward, of.sums, of.calls, of.updates, of.sent + inside.sent, memory
+        there, back = forward + inside.forward, backward + again + inside.backward
+        return there, back, of.sums, of.calls, of.updates, of.sent + inside.sent, memory, freed, forward
 
     def busiest_seconds(self, stages: Sequence[LayerStage]) -> tuple[float, float]:
         """Seconds of the worker that computes longest, forward and backward."""

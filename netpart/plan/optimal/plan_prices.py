@@ -37,8 +37,8 @@ OutputKey = tuple[int, int]
 
 @dataclass(frozen=True)
 class PricedJob:
-    """A job to plan for ``devices``. ``rates`` as in ``predict_step``; ``passes`` as in ``PriceSetting``. A layer is
-    computed by the workers that ``groups`` has for it, by any if it has none."""
+    """A job to plan for ``devices``. ``rates`` as in ``predict_step``; ``passes`` and ``recomputes`` as in
+    ``PriceSetting``. A layer is computed by the workers that ``groups`` has for it, by any if it has none."""
 
     job: JobProto
     folder: Path | None
@@ -46,6 +46,7 @@ class PricedJob:
     rates: Mapping[str, float]
     groups: Mapping[str, WorkerGroup] = field(default_factory=dict)
     passes: int = 1
+    recomputes: bool = False
 
     def loose_space(self) -> PlanSpace:
         """All plans for a micro-batch, with bounds of the transfers to each reader by itself."""
@@ -70,7 +71,7 @@ class PricedJob:
             self.devices, links, self.rates,
             TransferPricer(self.devices, ExchangeFactory(self.job, len(self.devices)), links), float_size(self.job),
             len(build_updater(self.job.updater).states), sharding_threshold(self.job),
-            self.job.neuralnet.recompute, job_kernel_class(self.job), self.passes,
+            self.job.neuralnet.recompute, job_kernel_class(self.job), self.passes, self.recomputes,
         )  # fmt: skip
 
     def partition(self, choices: Mapping[str, CutChoice]) -> Partition:

@@ -27,6 +27,7 @@ from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.elimination import CostTable, EliminationMemo, minimise_sum
 from netpart.plan.optimal.joint_sums import JointSums, are_sums_known, find_joint_sums
 from netpart.plan.optimal.layer_tables import LayerTables
+from netpart.plan.optimal.memory_cost import cost_memory
 from netpart.plan.optimal.output_tables import OutputTables, OutputTransfers
 
 Assignment = dict[int, int]
@@ -106,10 +107,10 @@ class PlanSpace:
             priced = self.layers.priced(n)
             key = (self.layers.kind_pair(n), weight, memory, n == self.layers.last)
             if key not in self._sums:
-                spent = memory * priced.memory.max(axis=1)
-                passes = priced.forward + (1 - weight * self.hiding) * priced.backward
+                cost = cost_memory(priced, memory)
+                passes = priced.forward + (1 - weight * self.hiding) * (priced.backward + cost.again)
                 ending = (1 - weight) * priced.ending(n == self.layers.last) + weight * priced.sums
-                self._sums[key] = passes + ending + priced.updates + spent
+                self._sums[key] = passes + ending + priced.updates + cost.held
             yield CostTable((self.layers.leaders[n],), self._sums[key])
 
     def _output_tables(self, weight: float) -> Iterator[CostTable]:
@@ -123,8 +124,17 @@ class PlanSpace:
     def weighted_line(self, assignment: Assignment, memory: float = 0.0) -> tuple[float, float]:
         """The sum of tables of a plan with weight 0, and its growth with the weight."""
         figures = self.plan_figures(assignment)
-        peak = sum(self._choice_memory(n, assignment).max() for n in self.layers.placed_nodes()) if memory else 0.0
-        return figures.visible + memory * peak, figures.sums - figures.hidden(self.hiding)
+        held, again = self._spent_on_memory(assignment, memory) if memory else (0.0, 0.0)
+        figures = figures._replace(backward=figures.backward + again)
+        return figures.visible + held, figures.sums - figures.hidden(self.hiding)
+
+    def _spent_on_memory(self, assignment: Assignment, memory: float) -> tuple[float, float]:
+        """Seconds for the memory of a plan at the price ``memory``, and those of its recomputed layers."""
+        found = np.zeros(2)
+        for n in self.layers.placed_nodes():
+            cost, c = cost_memory(self.layers.priced(n), memory), assignment[self.layers.leaders[n]]
+            found += cost.held[c], cost.again[c]
+        return float(found[0]), float(found[1])
 
     @property
     def hiding(self) -> float:

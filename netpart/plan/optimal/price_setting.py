@@ -18,7 +18,7 @@ class PriceSetting:
     for backward.
 
     Sums of gradients and updates are priced by their share in one of the ``passes`` of a step: prices are then those of
-    one micro-batch, not of a step.
+    one micro-batch, not of a step. With ``recomputes`` layers may be recomputed where memory has a price.
     """
 
     devices: Devices
@@ -31,3 +31,4 @@ class PriceSetting:
     recompute: bool
     kernels: type[Kernels]
     passes: int = 1
+    recomputes: bool = False

@@ -18,7 +18,9 @@ from netpart.plan.optimal.cut_choices import CutChoice
 from netpart.plan.optimal.narrowing import narrow_space
 from netpart.plan.optimal.plan_prices import PricedJob, output_transfers
 from netpart.plan.optimal.plan_space import Assignment, PlanSpace
-from netpart.plan.price.predict import predict_memory
+from netpart.plan.price.part_prices import CountedPrices
+from netpart.plan.price.predict import predict_memory, predict_step
+from netpart.plan.price.recompute_choice import recompute_least
 
 MOST_WORKERS = 16
 """Workers for which tables of all choices are small enough."""
@@ -63,7 +65,8 @@ def search_plans(
 class PlanSearch:
     """The search of the plans of ``priced``, whose space with bounds is ``loose``, until the processor's clock is at
     ``ends``. ``plans`` are those found, the fastest first; no plan takes less than ``bound`` seconds by the additive
-    price, if that is ``proved``. ``fitting`` is the one that the devices have room for."""
+    price, if that is ``proved``. ``fitting`` is the fastest that the devices have
+    room for, perhaps with recomputed layers."""
 
     priced: PricedJob
     loose: PlanSpace
@@ -76,13 +79,22 @@ class PlanSearch:
     seen: set[tuple[CutChoice, ...]] = field(init=False, default_factory=set)
 
     def run(self) -> None:
-        """Search without a price of memory, and then with higher and higher ones until a plan fits."""
+        """Search without a price of memory, and then with higher and higher ones until a plan fits, or takes longer
+        than an earlier one that fits with recomputed layers."""
+        least = float("inf")
         for price in self._memory_prices():
             before = len(self.seen)
             found = self._search_rounds(price)
-            if found and self._fits(best := min(found, key=lambda plan: plan.seconds)):
-                self.fitting = best
-                return
+            best = min(found, key=lambda plan: plan.seconds, default=None)
+            if best is not None:
+                if best.seconds >= least:
+                    return
+                fits = self._fits(best)
+                seconds = best.seconds if fits else self._recomputed_seconds(best)
+                if seconds < least:
+                    least, self.fitting = seconds, best
+                if fits:
+                    return
             if price and self._is_late() and len(self.seen) > before:
                 return
 
@@ -116,6 +128,14 @@ class PlanSearch:
             return True
         needs = predict_memory(self.priced.partition(plan.choices))
         return all(need <= room for need, room in zip(needs, rooms, strict=True))
+
+    def _recomputed_seconds(self, plan: FoundPlan) -> float:
+        """The predicted seconds of ``plan`` with as few recomputed layers as let it fit; infinite if none may."""
+        if not self.priced.recomputes:
+            return float("inf")
+        devices, prices = self.priced.devices, CountedPrices(self.priced.rates)
+        found = recompute_least(self.priced.partition(plan.choices), devices, prices)
+        return predict_step(found, devices, prices=prices).seconds if found else float("inf")
 
     def _search_rounds(self, memory: float) -> list[FoundPlan]:
         """Solve, price and correct until nothing new is found or the time is up; the plans that were found."""

@@ -159,7 +159,7 @@ def _layout_of_plan(task: PlanningTask, plan: Plan) -> PlannedLayout:
 
 def _plan_optimal(task: PlanningTask) -> PlannedLayout:
     """OPTIMAL for the job of the task; variants are the next best plans."""
-    found = search_plans(_priced_job(task), task.limit)
+    found = search_plans(replace(_priced_job(task), recomputes=True), task.limit)
     schemes = [scheme_from_choices(plan.choices) for plan in found.best_plans(FEW_PLANS)]
     proof = PlanProof(found.bound, found.gap, found.proved)
     return PlannedLayout(schemes[0], variants=tuple(schemes[1:]), proof=proof)

@@ -272,7 +272,9 @@ class Portfolio:
         # fits.
         kept = next((p for p in map(self.fitted, tried) if not p.row.refused), None)
         faster = (p for p in tried if kept is None or p.row.seconds < kept.row.seconds)
-        again = next(filter(None, map(self.with_recomputation, faster)), None)
+        tries = filter(None, map(self.with_recomputation, faster))
+        # The plans of the search are few, and the one that is made for little memory is not the first.
+        again = min(tries, key=lambda p: p.row.seconds, default=None) if layout.proof else next(tries, None)
         fitting = [p for p in (kept, again) if p is not None]
         if layout.proof and self.simulate:
             self.spares = [self.fitted(p) for p in tried if p.partition and count_parts(p.partition) <= MOST_PARTS]
