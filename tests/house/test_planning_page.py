@@ -38,7 +38,7 @@ def without_memory(text: str) -> str:
 
 
 def test_the_page_names_every_planner() -> None:
-    (section,) = re.findall(r"## Planners\n(.*?)\n## ", PAGE, flags=re.DOTALL)
+    (section,) = re.findall(r"## Planners\n(.*?)\n##", PAGE, flags=re.DOTALL)
     named = {
         name.strip() for row in re.findall(r"^\| ([^|]+) \|", section, flags=re.MULTILINE) for name in row.split(",")
     }
