@@ -162,6 +162,8 @@ def test_bombs_are_refused() -> None:
     text = f"""neuralnet {{ block {{ name: "a" input: "x" output: "y" layer {{ name: "y" type: kReLU
       srclayers: "x" }} }} block {{ name: "b" input: "x" output: "y" {many % "a"} }} {many % "b"} }}"""
     assert f"expected at most {EXPANDED_LAYERS} layers, got more; repeat less" in fault(text)
+    empty = 'block { name: "a" } layer { name: "k" type: kBlock block_conf { of: "a" times: 2147483647 } }'
+    assert f"expected at most {EXPANDED_LAYERS} instances of blocks, got more" in fault(f"neuralnet {{ {empty} }}")
     doubled = "".join(f'let {{ name: "a{k + 1}" value: "${{a{k}}}${{a{k}}}" }}' for k in range(40))
     assert "expected at most 4096 characters" in fault(f'neuralnet {{ let {{ name: "a0" value: "x" }} {doubled} }}')
 
