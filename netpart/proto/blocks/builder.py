@@ -18,6 +18,7 @@ class BodyBuilder:
     def __init__(self) -> None:
         self.layers = 0
         self.bytes = 0
+        self.instances = 0
 
     def net_body(self, library: Library) -> Body:
         """The layers of the net itself."""
@@ -35,7 +36,7 @@ class BodyBuilder:
         """Add the layers to ``body``, which is in instances of the blocks ``within``."""
         for template in layers:
             layer = template.fill(body.values, body.instance)
-            self._count(template, len(layer.SerializePartialToString()), body.instance)
+            self._count_layer(template, layer, body)
             name = body.full_name(layer.name, template.message.name)
             if layer.type == LayerType.kBlock or layer.HasField("block_conf"):
                 self._add_use(body, UseItem(template, layer, name, used_block(template, layer, library, body)), within)
@@ -50,7 +51,7 @@ class BodyBuilder:
         body.items.append(use)
         for name in instance_names(use):
             made = self._instance(name, values, use.definition, (*within, use.definition))
-            self._count(use.template, 0, body.instance)
+            self._count_instance(use, body)
             use.bodies.append(made)
             if name not in made.outputs:  # a layer named ${instance} has that name itself
                 body.add_member(body.local_name(name), Outputs(made.outputs), use.template)
@@ -72,14 +73,22 @@ class BodyBuilder:
         made.outputs = tuple(_output_names(made, definition))
         return made
 
-    def _count(self, template: Template[LayerProto], size: int, instance: str) -> None:
-        """Count a layer of ``size`` bytes, or an instance. Raises ConfigError if the net has too many, or bytes."""
+    def _count_layer(self, template: Template[LayerProto], layer: LayerProto, body: Body) -> None:
+        """Count a layer of ``body``. Raises ConfigError if the net has too many, or too many bytes with their names."""
         self.layers += 1
-        self.bytes += size
+        self.bytes += len(layer.SerializePartialToString()) + (1 + len(layer.srclayers)) * len(body.prefix)
         if self.layers > EXPANDED_LAYERS:
-            raise template.error((), f"at most {EXPANDED_LAYERS} layers", "more", "repeat less", instance)
+            raise template.error((), f"at most {EXPANDED_LAYERS} layers", "more", "repeat less", body.instance)
         if self.bytes > EXPANDED_BYTES:
-            raise template.error((), f"at most {EXPANDED_BYTES >> 20} MiB of layers", "more", "repeat less", instance)
+            limit = f"at most {EXPANDED_BYTES >> 20} MiB of layers"
+            raise template.error((), limit, "more", "repeat less", body.instance)
+
+    def _count_instance(self, use: UseItem, body: Body) -> None:
+        """Count an instance, which may have no layer. Raises ConfigError if the net has too many."""
+        self.instances += 1
+        if self.instances > EXPANDED_LAYERS:
+            limit = f"at most {EXPANDED_LAYERS} instances of blocks"
+            raise use.template.error(("block_conf", "times"), limit, "more", "repeat less", body.instance)
 
     def _check_depth(self, body: Body, use: UseItem, within: tuple[BlockDefinition, ...]) -> None:
         """Raise ConfigError for a block that uses itself, and for instances too deep within others."""

@@ -92,7 +92,7 @@ class LibraryReader:
     def _included(self, library: Library, name: str, at: FieldPath, including: tuple[JobSource, ...]) -> Library:
         """The library of the file ``name``, relative to the folder of the file that includes it."""
         path = (library.source.path.parent if library.source.path else Path()) / name
-        key = path.resolve()
+        key = _resolved_path(library, path, at)
         if key in (chain := [each.path.resolve() for each in including if each.path]):
             names = " → ".join([each.name for each in including[chain.index(key) - len(chain) :]] + [str(path)])
             hint = "move the blocks to a third file"
@@ -110,6 +110,14 @@ class LibraryReader:
         if len(self.read) >= INCLUDED_FILES:
             hint = "put the blocks into fewer files"
             raise library.job.error(at, f"at most {INCLUDED_FILES} included files", "more", hint)
+
+
+def _resolved_path(library: Library, path: Path, at: FieldPath) -> Path:
+    """``path`` without links. Raises ConfigError for what no file can be called, and for links in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise library.job.error(at, "a file", repr(str(path)), "name a readable file") from None
 
 
 def _read_included(library: Library, path: Path, at: FieldPath) -> JobSource:

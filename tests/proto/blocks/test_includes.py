@@ -61,6 +61,7 @@ def test_a_fault_of_an_included_block_is_at_its_place(tmp_path: Path) -> None:
         ('include: "othr.conf"', "", "job.conf:1:13: othr.conf: expected a job configuration file, got none; did you "
          "mean other.conf or job.conf?"),
         ('include: "."', "", "job.conf:1:13: "),
+        ('include: "a\\000b"', "", "job.conf:1:13: neuralnet.include[0]: expected a file, got"),
         ('include: "other.conf"' + BLOCK % ("a", ""), BLOCK % ("a", ""), "job.conf:1:34: neuralnet.block[0]: expected "
          "blocks of different names, got 'a', which is also defined at other.conf:1:13"),
         ('include: "other.conf"', 'block { nam: "a" }',
