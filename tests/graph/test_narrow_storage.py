@@ -15,7 +15,7 @@ from netpart.resources import zoo_folder
 from netpart.spec import BFLOAT16, FLOAT, INT
 
 
-def cut(precision: int) -> Partition:
+def cut(precision: Products.Precision) -> Partition:
     """A net with batch norms over two workers, with the reference kernels."""
     job = read_job(zoo_folder() / "resnet" / "resnet18-small.conf").proto
     job.kernels, job.device, job.precision = KernelSet.REFERENCE, JobProto.CPU, precision
@@ -34,8 +34,10 @@ def cut(precision: int) -> Partition:
     ],
 )
 def test_cpus_store_bfloat16_where_the_job_says_so(fields: dict[str, int], stored: bool) -> None:
-    wanted = {"precision": Products.BFLOAT16, "kernels": KernelSet.REFERENCE, "device": JobProto.CPU}
-    assert stores_bfloat16(JobProto(**{**wanted, **fields})) == stored
+    job = JobProto(precision=Products.BFLOAT16, kernels=KernelSet.REFERENCE, device=JobProto.CPU)
+    for name, value in fields.items():
+        setattr(job, name, value)
+    assert stores_bfloat16(job) == stored
 
 
 def test_inputs_statistics_and_losses_are_exact() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
 from netpart.graph.partition import partition_job
@@ -49,22 +48,27 @@ def losses(ensemble: Ensemble) -> list[float]:
     return [ensemble.step("train", step)["loss/loss"] for step in range(STEPS)]
 
 
-def by_torch(job: JobProto, net: Net) -> list[float]:
-    """The losses of ``net`` from netpart's initial weights on the batches that netpart reads."""
+def by_torch(job: JobProto, net: Net, autocast: bool = False) -> list[float]:
+    """The losses of ``net`` from netpart's initial weights on the batches that netpart reads.
+
+    ``autocast``: in float32, under PyTorch's autocast to bfloat16.
+    """
     import torch
 
     source = Ensemble(partition_job(job, 1, uncut=True), keep=True)
     source.initialise()
     names = [parameter.name for parameter in source.partition.parameters]
     reader = job.neuralnet.layer[0].name
-    weights = {name: torch.tensor(np.array(source.parameter(name)), requires_grad=True) for name in names}
+    dtype = torch.float32 if autocast else torch.float64
+    weights = {name: torch.tensor(source.parameter(name), dtype=dtype, requires_grad=True) for name in names}
     updater = job.updater
     sgd = torch.optim.SGD(weights.values(), lr=updater.learning_rate.base_lr, momentum=updater.momentum)
     found = []
     for step in range(STEPS):
         source.step("train", step)
         data, label = (torch.tensor(source.activation("train", reader, output)) for output in (0, 1))
-        loss = net(weights, data, label.long())
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            loss = net(weights, data, label.long())
         sgd.zero_grad()
         loss.backward()
         sgd.step()

@@ -49,7 +49,8 @@ def tiny(w: Weights, tokens: Any, label: Any) -> Any:
     for i in range(1, BLOCKS + 1):
         y = norm(f"norm-a{i}", x)
         query, key, value = (heads(f"{part}{i}", y) for part in ("query", "key", "value"))
-        y = f.scaled_dot_product_attention(turned(query), turned(key), value, is_causal=True)
+        query, key = (turned(x).type_as(value) for x in (query, key))
+        y = f.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + linear(f"out{i}", y.transpose(1, 2).flatten(2))
         x = x + linear(f"down{i}", f.gelu(linear(f"up{i}", norm(f"norm-m{i}", x)), approximate="tanh"))
     return f.cross_entropy(linear("logits", norm("norm", x)).flatten(0, 1), label.flatten())
