@@ -28,7 +28,7 @@ class Hole(NamedTuple):
 
 
 def hide_placeholders(text: str) -> tuple[str, dict[Place, str]]:
-    """``text`` with a number in place of every unquoted placeholder, and the placeholders by their places.
+    """``text`` with a value in place of every unquoted placeholder, and the placeholders by their places.
 
     All other places stay as they are: so protobuf reads the text, and the positions of its mistakes are right.
     """
@@ -37,8 +37,10 @@ def hide_placeholders(text: str) -> tuple[str, dict[Place, str]]:
         return text, {}
     hidden = _replace_unquoted(text, {})
     fields = fields_at(hidden, found)
-    first = {place: _first_number(field) for place, field in fields.items() if field and field.enum_type}
-    return (_replace_unquoted(text, first) if first else hidden), found
+    others = {
+        place: value for place, field in fields.items() if field and (value := _hiding_value(field, found[place]))
+    }
+    return (_replace_unquoted(text, others) if others else hidden), found
 
 
 def _unquoted_placeholders(text: str) -> Iterator[tuple[Place, str]]:
@@ -51,19 +53,21 @@ def _unquoted_placeholders(text: str) -> Iterator[tuple[Place, str]]:
             yield (line, start - text.rfind("\n", 0, start)), match[1]
 
 
-def _replace_unquoted(text: str, numbers: Mapping[Place, str]) -> str:
-    """``text`` with a number, 1 unless ``numbers`` has another, and blanks in place of each unquoted placeholder."""
+def _replace_unquoted(text: str, values: Mapping[Place, str]) -> str:
+    """``text`` with a value, 1 unless ``values`` has another, and blanks in place of each unquoted placeholder."""
     places = iter([place for place, _ in _unquoted_placeholders(text)])
 
     def replace(match: re.Match[str]) -> str:
-        return numbers.get(next(places), "1").ljust(len(match[0])) if match[1] else match[0]
+        return values.get(next(places), "1").ljust(len(match[0])) if match[1] else match[0]
 
     return _PIECE.sub(replace, text)
 
 
-def _first_number(field: FieldDescriptor) -> str:
-    """The number of the first value of an enum."""
-    return str(field.enum_type.values[0].number) if field.enum_type else "1"
+def _hiding_value(field: FieldDescriptor, placeholder: str) -> str:
+    """What hides ``placeholder`` in a field: the first number of an enum, or a string; "" for any number."""
+    if field.enum_type:
+        return str(field.enum_type.values[0].number)
+    return f'"{placeholder[2:-1]}"' if field.cpp_type == FieldDescriptor.CPPTYPE_STRING else ""
 
 
 def text_holes(message: Message, path: FieldPath = ()) -> Iterator[Hole]:

@@ -17,6 +17,7 @@ from netpart.proto.blocks.placeholders import hide_placeholders
 from netpart.proto.fields import message_descriptor
 from netpart.proto.job_pb2 import JobProto, LayerProto, LayerType
 from netpart.proto.mistakes import is_extension_error, missing_fields
+from netpart.proto.override import WRITTEN_OUT
 from netpart.proto.positions import field_positions, value_paths
 
 
@@ -96,6 +97,9 @@ def _placeholder_paths(source: JobSource, places: Mapping[tuple[int, int], str])
             position = Position(source.name, *place)
             hint = "a placeholder is a whole value; other values come from a `let` of their own"
             raise ConfigError(text, "a value before or after a blank", "one within a number", hint, position=position)
+        if paths[place][1:2] and paths[place][1] in WRITTEN_OUT["NetProto"] and not layer_path(paths[place]):
+            hint = f'in a value of let write it in quotes: "{text}"'
+            raise ConfigError(text, "no placeholder here", "one", hint, position=Position(source.name, *place))
     return {paths[place]: text for place, text in places.items()}
 
 

@@ -95,6 +95,16 @@ def read_and_build(text: str, overrides: Sequence[str]) -> None:
             "b.block_conf.of: expected the name of a block, got 'residul'; did you mean",
         ),
         ('output: "add"', 'output: "sum"', "job.conf:24:"),
+        (
+            'srclayers: "data" block_conf',
+            'srclayers: "date" block_conf',
+            "job.conf:30:34: b.srclayers[0]: expected a layer",
+        ),
+        (
+            'name: "width" value: "6"',
+            'name: "width" value: ${rate}',
+            "job.conf:6:30: ${rate}: expected no placeholder here",
+        ),
         ("times: 3", "times: -1", "b.block_conf.times: expected 0 or more, got -1"),
         (
             "times: 3",
@@ -154,8 +164,9 @@ def test_instances_within_one_another_are_limited() -> None:
     for k in range(BLOCK_DEPTH):
         inner += f"""block {{ name: "b{k + 1}" input: "x" output: "y"
           layer {{ name: "y" type: kBlock srclayers: "x" block_conf {{ of: "b{k}" }} }} }}"""
+    inner += 'layer { name: "d" type: kSyntheticInput }'
     job = f'neuralnet {{ {inner} layer {{ name: "a" type: kBlock srclayers: "d" block_conf {{ of: "b%d" }} }} }}'
-    assert len(read_job_text(job % (BLOCK_DEPTH - 1)).proto.neuralnet.layer) == 1
+    assert len(read_job_text(job % (BLOCK_DEPTH - 1)).proto.neuralnet.layer) == 2
     assert "expected at most 8 blocks within one another, got more" in fault(job % BLOCK_DEPTH)
 
 

@@ -31,6 +31,10 @@ def test_values_are_filled_in_numbers_enums_and_the_rest_of_the_job() -> None:
     assert layers(job)["b2-in-fc"].innerproduct_conf.num_output == 6
     assert layers(job)["b2-in-tanh"].activation_conf.type == 3
     assert job.proto.updater.learning_rate.base_lr == 0.1
+    unquoted = job_with('name: "blocks"', "name: ${rate}").replace('srclayers: "x"\n', "srclayers: [${from}]\n")
+    unquoted = unquoted.replace('let { name: "kind" value', 'let { name: "from" value: "x" } let { name: "kind" value')
+    assert read_job_text(unquoted).proto.neuralnet == job.proto.neuralnet
+    assert read_job_text(unquoted).proto.name == "0.1"
     assert not {"block", "let", "include"} & {known.name for known, _ in job.proto.neuralnet.ListFields()}
 
 

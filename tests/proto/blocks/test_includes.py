@@ -12,7 +12,8 @@ from netpart.proto.reader import read_job
 from netpart.proto.writer import write_job
 
 BLOCK = 'block { name: "%s" input: "x" output: "y" layer { name: "y" type: kReLU srclayers: "x" %s } }'
-USE = 'layer { name: "a" type: kBlock srclayers: "d" block_conf { of: "%s" times: 2 } }'
+DATA = 'layer { name: "d" type: kSyntheticInput } '
+USE = DATA + 'layer { name: "a" type: kBlock srclayers: "d" block_conf { of: "%s" times: 2 } }'
 
 
 def write_net(path: Path, net: str) -> Path:
@@ -31,8 +32,8 @@ def test_blocks_and_values_of_a_file_are_used_but_not_its_layers(tmp_path: Path)
     write_net(tmp_path / "below/other.conf", 'include: "../third.conf"' + BLOCK % ("relu", "") + USE % "relu")
     write_net(tmp_path / "third.conf", 'let { name: "slope" value: "0.5" }' + BLOCK % ("leaky", LEAKY))
     job = read_job(write_net(tmp_path / "job.conf", 'include: "below/other.conf"' + USE % "leaky"))
-    assert [layer.name for layer in job.proto.neuralnet.layer] == ["a1-y", "a2-y"]
-    assert job.proto.neuralnet.layer[0].relu_conf.negative_slope == 0.5
+    assert [layer.name for layer in job.proto.neuralnet.layer] == ["d", "a1-y", "a2-y"]
+    assert job.proto.neuralnet.layer[1].relu_conf.negative_slope == 0.5
 
 
 LEAKY = "relu_conf { negative_slope: ${slope} }"
@@ -80,7 +81,7 @@ def test_a_file_that_two_others_include_is_read_once(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_net(tmp_path / f"{name}.conf", 'include: "third.conf"')
     job = read_job(write_net(tmp_path / "job.conf", 'include: ["one.conf", "two.conf"]' + USE % "relu"))
-    assert len(job.proto.neuralnet.layer) == 2
+    assert len(job.proto.neuralnet.layer) == 3
 
 
 def test_files_within_one_another_are_limited(tmp_path: Path) -> None:
