@@ -73,7 +73,9 @@ RESATTNETS = {
     )
 }
 """The reduced nets of the use case, the same for both of its tasks."""
-QUICK = {"alexnet": (2, 64), "resnet18": (4, 64), "resnet18-224": (4, 64), "unet3d": (1, 16)}
+QUICK: dict[str, tuple[int, int | None]] = {
+    "alexnet": (2, 64), "resnet18": (4, 64), "resnet18-224": (4, 64), "unet3d": (1, 16), "gpt2-block": (1, None),
+}  # fmt: skip
 """Mini-batch and extent with --quick."""
 
 

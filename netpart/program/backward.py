@@ -95,7 +95,7 @@ class BackwardCompiler:
         """The view of the gradient of ``part``: a box of its source's gradient, if it may overwrite that."""
         view = self.views.get(part.index)
         if view is None:
-            element = self.graph.net.element(part.node, part.output)
+            element = self.forward.elements.stored(part, part.output)
             view = self.views[part.index] = self.borrowed(part) or self.forward.new(
                 part, f"d({part.name})", extent(part.region), element
             )
@@ -148,7 +148,7 @@ class BackwardCompiler:
             if part.members:
                 self.all_reduce(part)
             order = self.forward.order(part, above.shape)
-            element = self.forward.element(part)
+            element = self.forward.elements.computed(part)
             above = self.forward.packed(part, above, f"{part.name}.dy", order, element, self.out)
             dy = (above, *(None for _ in node.layer.outputs[1:]))
         after: list[Instruction] = []
@@ -183,7 +183,7 @@ class BackwardCompiler:
             self.out.append(Zero(self.gradient(feed.part)))
         overwrites = total.overwrites(key)
         order = self.forward.order_read(part, target.shape)
-        element = self.forward.element_read(part, feed.k)
+        element = self.forward.elements.read(part, feed.k)
         fits = self.memory.contiguous(target, order) and self.memory.buffers[target.buffer].dtype == element
         if fits and (overwrites or adds):
             return target, not overwrites

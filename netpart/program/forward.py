@@ -25,9 +25,10 @@ from netpart.program.instructions import (
 )
 from netpart.program.memory_orders import input_order, kept_orders, order_for_shape
 from netpart.program.parameters import ParameterMemory
+from netpart.program.part_elements import PartElements
 from netpart.program.program import Program
 from netpart.program.schedules.stages import StageGraph, TeamStage
-from netpart.spec import BFLOAT16, FLOAT, TENSOR, Region, Shape, extent, size
+from netpart.spec import FLOAT, TENSOR, Region, Shape, extent, size
 
 
 class ForwardCompiler:
@@ -45,6 +46,7 @@ class ForwardCompiler:
         self.parts = insert_give_take(self.graph.parts_of_worker(worker))
         self.kernels = kernels
         self.orders = kept_orders(stages.graph.net, kernels, stages.graph.crossing_nodes)
+        self.elements = PartElements(stages.graph.net, kernels)
         self.exchanges = ExchangeFactory(parameters.partition.job, parameters.partition.workers)
         self.takes = {self.first(part): part for part in self.parts if part.kind == TAKE}
         self.gives = {self.first(part): part for part in self.parts if part.kind == GIVE}
@@ -106,10 +108,10 @@ class ForwardCompiler:
         x: list[View | None] = [None] * len(node.sources)
         for feed in part.feeds:
             order = self.order_read(part, extent(feed.region))
-            element = self.element_read(part, feed.k)
+            element = self.elements.read(part, feed.k)
             x[feed.k] = self.packed(part, self.fed(feed), f"{part.name}.x{feed.k}", order, element, self.out)
         boxes = layer.needs(part.region, part.term).params
-        w = self.parameters.views(node, boxes, self.phase, self.out, self.factors(part))
+        w = self.parameters.views(node, boxes, self.phase, self.out, self.elements.factors(part))
         after: list[Instruction] = []
         y = [self.fresh(part, o, region, after) for o, region in enumerate(layer.outputs_of(part.region))]
         aux = [self.kept(part, shape, dtype) for shape, dtype in layer.aux(self.kernels, part.region)]
@@ -122,10 +124,10 @@ class ForwardCompiler:
     def fresh(self, part: Part, output: int, region: Region, after: list[Instruction]) -> View:
         """The view to which the layer of ``part`` writes an output; ``after`` gets the copy to where it is stored."""
         name = f"{part.name}.y{output or ''}"
-        stored = self.graph.net.element(part.node, output)
+        stored = self.elements.stored(part, output)
         view = self.new(part, name, extent(region), stored)
         self.set_value(part, output, view)
-        written = number_element(stored, self.element(part))
+        written = number_element(stored, self.elements.computed(part))
         if written == stored:
             return view
         aside = self.new(part, name, extent(region), written)
@@ -134,25 +136,7 @@ class ForwardCompiler:
 
     def kept(self, part: Part, shape: Shape, dtype: str) -> View:
         """The view of a buffer that the layer of ``part`` keeps for backward."""
-        return self.new(part, f"{part.name}.aux", shape, self.element(part) if dtype == TENSOR else dtype)
-
-    def element(self, part: Part) -> str:
-        """The element in which the layer of ``part`` takes and makes numbers: BFLOAT16 if it makes such a tensor, and
-        its kernels can."""
-        narrow = self.rounds(part) and self.graph.net.nodes[part.node].layer.takes_bfloat16(self.kernels)
-        return BFLOAT16 if narrow else FLOAT
-
-    def element_read(self, part: Part, k: int) -> str:
-        """The element in which the layer of ``part`` takes numbers of input ``k``, and makes their gradient."""
-        return FLOAT if k in self.graph.net.nodes[part.node].layer.exact_inputs else self.element(part)
-
-    def rounds(self, part: Part) -> bool:
-        """True if the output of the layer of ``part`` is stored in bfloat16."""
-        return self.graph.net.element(part.node) == BFLOAT16
-
-    def factors(self, part: Part) -> tuple[str, ...]:
-        """The elements to which the factors among the parameters of ``part`` are converted, in turn."""
-        return tuple(dict.fromkeys((BFLOAT16, self.element(part)))) if self.rounds(part) else (FLOAT,)
+        return self.new(part, f"{part.name}.aux", shape, self.elements.computed(part) if dtype == TENSOR else dtype)
 
     def order(self, part: Part, shape: Shape) -> Order:
         """The memory order of a tensor of ``shape`` at the node of ``part``."""
@@ -186,7 +170,7 @@ class ForwardCompiler:
 
     def receive(self, part: Part) -> None:
         assert part.peer is not None
-        view = self.new(part, part.name, extent(part.region), self.graph.net.element(part.node, part.output))
+        view = self.new(part, part.name, extent(part.region), self.elements.stored(part, part.output))
         self.set_value(part, 0, view)
         self.out.append(Receive(view, part.peer.worker, self.channel(Way.FORWARD, part), part.name))
 
@@ -231,7 +215,7 @@ class ForwardCompiler:
 
     def join(self, part: Part) -> None:
         """Copy boxes into place; in a Sum the first term is copied and the others are added."""
-        view = self.new(part, part.name, extent(part.region), self.graph.net.element(part.node, part.output))
+        view = self.new(part, part.name, extent(part.region), self.elements.stored(part, part.output))
         self.set_value(part, 0, view)
         # A Concate's feeds tile the region, so all are copied; the terms of a Sum cover it again and again.
         covered = 0
