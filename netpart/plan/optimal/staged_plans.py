@@ -85,11 +85,12 @@ def with_count(job: JobProto, count: int) -> JobProto:
 
 
 def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
-    """The best plan of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices."""
+    """The best pipeline of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices, or if one
+    stage is best: micro-batches then gain nothing."""
     started = process_time()
     insides = StageInsides(replace(priced, passes=count))
     found = search_priced_stages(_stage_problem(insides, count), STAGE_SHARE * limit)
-    if not found.stages:
+    if len(found.stages) < 2:
         return NO_PLAN
     joint = replace(priced, groups=_stage_groups(insides, found), passes=len(found.stages) + count - 1)
     search = PlanSearch(joint, joint.loose_space(), started + limit, lambda text: None)
