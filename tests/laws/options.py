@@ -228,6 +228,8 @@ WHY: dict[str, str] = {
     "without effect, or set by SINGA at run time":
         "neuralnet.layer_group share_src_blobs partition_id num_partitions exclude ParamProto.id ParamProto.owner "
         "ParamProto.partition_dim ParamProto.shape",
+    "how a net is written, tests/laws/test_blocks.py":
+        "neuralnet.block neuralnet.let neuralnet.include LayerProto.block_conf kBlock",
     "how the net is wired": "LayerProto.name srclayers include param neuralnet.layer ParamProto.name",
 }  # fmt: skip
 """What is not drawn, by the reason: layer types, fields of messages, and paths in a job or a layer."""
