@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netpart.data.arrays.numpy_header import MAGIC, parse_npy_header
 from netpart.data.byte_source import ByteSource
 from netpart.data.open_bytes import missing_data, open_bytes
 from netpart.data.record_order import RecordOrder
@@ -20,7 +19,6 @@ from netpart.spec import Region, Shape, relative_slices, whole_region
 
 HEADER_BYTES = 1 << 16
 """Bytes in which the header of a NumPy file must end. NumPy's own headers have 128."""
-MAGIC = b"\x93NUMPY"
 SUFFIX = ".npy"
 BYTE: np.dtype[Any] = np.dtype(np.uint8)
 TOKENS = 1 << 31
@@ -91,18 +89,7 @@ class SourceFile:
         head = self._bytes.read(0, min(self._bytes.size, HEADER_BYTES))
         if not head.startswith(MAGIC):
             self._refuse("a NumPy file (.npy)", f"{head[:8]!r}", "write it with numpy.save")
-        try:
-            stream = io.BytesIO(head)
-            version = np.lib.format.read_magic(stream)
-            wide = version != (1, 0)
-            read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
-            shape, fortran, dtype = read(stream)
-            return tuple(map(int, shape)), bool(fortran), dtype, stream.tell()
-        except (ValueError, TypeError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError) as error:
-            reason = str(error).partition("\n")[0][:100]
-            raise DataError(
-                f"{self.path}: expected a header of NumPy, got {reason}; write it with numpy.save"
-            ) from None
+        return parse_npy_header(head, str(self.path))
 
     def _refuse(self, expected: str, got: str, hint: str) -> None:
         raise DataError(f"{self.path}: expected {expected}, got {got}; {hint}")

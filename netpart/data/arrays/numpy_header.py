@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from threading import Lock
 from tokenize import TokenError
 from typing import Any
 
@@ -16,6 +17,8 @@ from netpart.errors import DataError
 HEADER = 1 << 14
 """Bytes that are read for a header. NumPy itself accepts headers of at most 10 000 characters."""
 MAGIC = b"\x93NUMPY"
+_ONE_AT_A_TIME = Lock()
+"""In some releases of Python, literals that two threads parse at once raise SystemError (CPython's issue 106905)."""
 _READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -30,19 +33,20 @@ def open_npy_array(source: ReadableBytes, place: str, start: int = 0, stop: int 
         kind, use = guess_file_kind(head[:HEAD])
         hint = use or "save it with numpy.save"
         raise DataError(f"{place}: expected an array of NumPy (.npy), got {kind or 'something else'}; {hint}")
-    shape, in_columns, dtype, length = _parse_header(head, place)
+    shape, in_columns, dtype, length = parse_npy_header(head, place)
     if in_columns and len(shape) > 1:
         hint = "save numpy.ascontiguousarray(x)"
         raise DataError(f"{place}: expected an array in row-major order, got one in column-major order; {hint}")
     return StoredArray(source, start + length, shape, dtype, place, end)
 
 
-def _parse_header(head: bytes, place: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, True for column-major order, dtype, and the length of the header in bytes."""
+def parse_npy_header(head: bytes, place: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, True for column-major order, dtype, and the length of the header in bytes. Raises DataError."""
     file = BytesIO(head)
     try:
         version = npy.read_magic(file)
-        shape, in_columns, dtype = _READERS[version](file)
+        with _ONE_AT_A_TIME:
+            shape, in_columns, dtype = _READERS[version](file)
     # A header is the text of a Python literal. What is no literal raises one of these, by where the parser gives up.
     except (ValueError, TypeError, KeyError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
         raise DataError(f"{place}: expected a header of NumPy's, got {_first_line(error)}; save it anew") from error

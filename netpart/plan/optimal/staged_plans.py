@@ -85,8 +85,8 @@ def with_count(job: JobProto, count: int) -> JobProto:
 
 
 def _search_count(priced: PricedJob, count: int, limit: float) -> StagedPlan:
-    """The best pipeline of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices, or if one
-    stage is best: micro-batches then gain nothing."""
+    """The best pipeline of ``priced``, which has ``count`` micro-batches; NO_PLAN if no stages fit its devices, or if
+    one stage is best: micro-batches then gain nothing."""
     started = process_time()
     insides = StageInsides(replace(priced, passes=count))
     found = search_priced_stages(_stage_problem(insides, count), STAGE_SHARE * limit)
