@@ -1,8 +1,9 @@
 """Nets of the zoo at their published size have the parameters and multiply-adds that are published.
 
 torchvision publishes both for its models (the weights' num_params and GFLOPS, multiply-adds of products and
-convolutions). GPT-2: parameters of the checkpoint gpt2 at Hugging Face. U-Net: parameters of the net of Ronneberger et
-al. as its figure 1 has it, which several implementations count alike. 3-D U-Net: Çiçek et al., section 2.
+convolutions). GPT-2: parameters of the checkpoint gpt2 at Hugging Face. GPT-3: the sizes of table 2.1 of Brown et al.,
+2020, in equation 2 of Narayanan et al., 2021, and its last norm. U-Net: parameters of the net of Ronneberger et al. as
+its figure 1 has it, which several implementations count alike. 3-D U-Net: Çiçek et al., section 2.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ FIGURES = {
     "alexnet/alexnet": (61_100_840, 0.714),
     "densenet/densenet121": (7_978_856, 2.834),
     "gpt/gpt2": (124_439_808, None),
+    "gpt/gpt3": (174_604_259_328, None),
     "mobilenet/mobilenetv2": (3_504_872, 0.301),
     "resnet/resnet18": (11_689_512, 1.814),
     "resnet/resnet34": (21_797_672, 3.664),
