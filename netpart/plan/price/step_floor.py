@@ -50,16 +50,30 @@ class FloorModel:
 
     @cached_property
     def works(self) -> dict[tuple[int, int], PartWork]:
-        """The least work of each node on each worker. Shards of equal extents take the same."""
+        """The least work of each node on each worker. Shards of equal extents take the same; of addends, one has the
+        bias."""
         found: dict[tuple[int, int], PartWork] = {}
         known: dict[tuple[object, ...], PartWork] = {}
         for node, placement in zip(self.net.nodes, self.placements, strict=True):
             for shard in placement.shards:
-                key = node.index, extent(shard.region), shard.term and extent(shard.term)
+                key = node.index, extent(shard.region), shard.term
                 if key not in known:
-                    known[key] = self.prices.least_work(self.net, node, shard, placement.has_no_replicas)
+                    known[key] = self.prices.least_work(self.net, node, shard, node.index in self.returning)
                 at = node.index, shard.worker
                 found[at] = _add_work(found[at], known[key]) if at in found else known[key]
+        return found
+
+    @cached_property
+    def returning(self) -> set[int]:
+        """The nodes of which every shard returns gradients: neither they nor what follows them has replicas, of which
+        only some return any."""
+        found: set[int] = set()
+        replicated = {n for n, placement in enumerate(self.placements) if not placement.has_no_replicas}
+        for node in reversed(self.net.nodes):
+            if node.index in replicated:
+                replicated |= {source.node for source in node.sources}
+            else:
+                found.add(node.index)
         return found
 
     @cached_property
