@@ -59,7 +59,7 @@ def worker_number(workers: int | None) -> int | None:
 
 
 def check_choice(name: str, value: str | None, choices: Sequence[str | None]) -> None:
-    """Raise ConfigError if ``value``, passed as ``name``, is none of ``choices``."""
+    """Check the argument ``name``: raise ConfigError unless its ``value`` is one of ``choices``."""
     if value not in choices:
         known = " or ".join(choice for choice in choices if choice)
         raise ConfigError(name, known, repr(value), "pass one of them")

@@ -106,7 +106,10 @@ class NetBuilder(LayerList):
         return next(name for name in tried if not _use_names(name, times) & self.names)
 
     def _keep_block(self, made: LayerBlockProto, places: list[CallerPosition]) -> str:
-        """The name of a block like ``made``, which is added if there is none: that of the function, perhaps counted."""
+        """Return the name of a block equal to ``made``, and add ``made`` if there is none.
+
+        A block is named after its function; a number is appended if another block has that name.
+        """
         stem, number = made.name, 1
         for known in self._blocks:
             if known.name == made.name:

@@ -147,7 +147,7 @@ class Override:
         raise self.unknown_target(first, layers, job)
 
     def pattern(self, layers: Iterable[str]) -> str:
-        """The longest beginning of the target that is a pattern of names of ``layers``; "" if there is none."""
+        """The longest prefix of the target that matches the name of one of ``layers``, or "" if no prefix does."""
         ends = [k for k, character in enumerate(self.target) if character == "."]
         beginnings = (self.target[:end] for end in reversed(ends))
         return next((text for text in beginnings if is_name_pattern(text) and matching_names(text, layers)), "")

@@ -68,7 +68,7 @@ def search_staged_plans(priced: PricedJob, counts: Sequence[int], limit: float =
 
 
 def _next_count(counts: Sequence[int], found: Mapping[int, StagedPlan], first: int) -> int | None:
-    """The number of micro-batches to try next, one beside the best so far; None if there is none."""
+    """The next number of micro-batches to try: a neighbour of the best one so far. None if both were tried."""
     if not found:
         return min(counts, key=lambda count: abs(log2(count / first)), default=None)
     best = counts.index(min(found, key=lambda count: found[count].seconds))

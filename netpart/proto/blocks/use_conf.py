@@ -26,7 +26,7 @@ def used_block(template: Template[LayerProto], layer: LayerProto, library: Libra
 
 
 def instance_names(use: UseItem) -> Iterator[str]:
-    """The names of the instances in the net. Raises ConfigError for a number of them that is none."""
+    """The names of the instances in the net. Raises ConfigError if ``times`` or ``first`` is out of range."""
     conf = use.layer.block_conf
     if not conf.HasField("times"):
         yield use.name
