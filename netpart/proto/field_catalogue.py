@@ -10,7 +10,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 
 from netpart.errors import ConfigError
 from netpart.proto.declarations import Declaration, find_declaration
-from netpart.proto.fields import is_repeated, message_descriptor, nearest_field_hint
+from netpart.proto.fields import is_repeated, is_required, message_descriptor, nearest_field_hint
 from netpart.proto.job_pb2 import JobProto
 
 _NUMBER_TYPES = {
@@ -97,7 +97,7 @@ def _describe_field(field: FieldDescriptor) -> FieldDescription:
     declared = _declared(block, field.full_name)
     return FieldDescription(
         block=_short_name(block), name=field.name, number=field.number, type=_value_type(field),
-        repeated=is_repeated(field), required=bool(cast(Any, field).is_required), default=_default_text(field),
+        repeated=is_repeated(field), required=is_required(field), default=_default_text(field),
         meaning=declared.comment, file=block.file.name.rpartition("/")[2] if declared.line else "", line=declared.line,
         values=_enum_values(field.enum_type) if field.enum_type else (),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto
 from google.protobuf.message import Message
 
 from netpart.proto.declarations import find_declaration
@@ -45,6 +46,14 @@ def message_fields(message: type[Message] | Message) -> Mapping[str, FieldDescri
 def is_repeated(field: FieldDescriptor) -> bool:
     """True for a repeated field. Its default is a list in every release of protobuf; 7 has removed ``label``."""
     return isinstance(field.default_value, list)
+
+
+def is_required(field: FieldDescriptor) -> bool:
+    """True for a required field. Asked of its declaration: releases of protobuf before 6 have no ``is_required``, and
+    7 has removed ``label``."""
+    declared = DescriptorProto()
+    cast(Descriptor, field.containing_type).CopyToProto(declared)
+    return any(each.label == each.LABEL_REQUIRED for each in declared.field if each.name == field.name)
 
 
 def value_kind(field: FieldDescriptor) -> str:
