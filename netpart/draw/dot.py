@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netpart.draw.dot_text import (
-    BRIDGE, CLASSES, NO_GRADIENT, SPACE, box_size, dot_opening, field_margin, quote_dot, wrap_name,
+    BRIDGE, CLASSES, NAME, NO_GRADIENT, SPACE, box_size, dot_opening, field_margin, quote_dot, wrap_name,
 )  # fmt: skip
+from netpart.draw.font_metrics import widest_text
 from netpart.draw.graph_picture import make_picture
 from netpart.draw.look import PLAIN, DrawingLook, fold_picture
 from netpart.draw.picture import Arrow, CollectiveFrame, PartBox, Picture, ways_text
@@ -53,7 +54,8 @@ def dot_lines(shown: Picture, rankdir: str = "TB") -> Iterator[str]:
 def _worker_field(worker: int, boxes: list[PartBox], shown: Picture) -> Iterator[str]:
     """The DOT cluster of one worker, with an inner cluster for each collective in which it takes part."""
     own = boxes[0].colour
-    margin = field_margin(f"worker {worker}", (box.name for box in boxes))
+    widest = widest_text([line for box in boxes for line in wrap_name(box.name)], NAME, bold=True)
+    margin = field_margin(f"worker {worker}", widest)
     yield f"  subgraph cluster_worker_{worker} {{"
     yield f'    label="worker {worker}" labeljust=l margin={margin}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import sqrt
 
 from netpart.draw.font_metrics import MEASURED, text_width
@@ -42,25 +42,34 @@ def dot_heading(shown: Picture, *notes: str) -> str:
     return "\n".join([shown.title, *filter(None, shown.traffic.split("; ")), *notes, " "])
 
 
-def field_margin(title: str, names: Iterable[str]) -> int:
-    """Points around the boxes ``names`` of a field: its title fits next to an arrow into the middle of the widest."""
-    widest = max(text_width(line, NAME, bold=True) for name in names for line in wrap_name(name)) + 2 * ASIDE
-    return max(12, round(text_width(title, HEADING) + BESIDE - widest / 2))
+def field_margin(title: str, widest: float) -> int:
+    """Points around the boxes of a field: its title fits next to an arrow into the middle of the ``widest`` text."""
+    return max(12, round(text_width(title, HEADING) + BESIDE - widest / 2 - ASIDE))
 
 
 def box_size(names: list[str], small: list[str], last: str, round: bool) -> str:
     """Width and height, as DOT attributes, of a rectangle or ellipse (``round``) that holds these lines."""
-    widths = [*(text_width(name, NAME, bold=True) for name in names), *(text_width(each, SMALL) for each in small)]
-    widths.append(text_width(last, NAME))
+    widths = line_widths(names, small, last)
     high: float = LEADING * len(widths) + 2 * ABOVE
     if not round:
-        return f"width={(max(widths) + 2 * ASIDE) / INCH:.3f} height={high / INCH:.3f}"
+        return size_attributes(max(widths) + 2 * ASIDE, high)
     high *= ROUND
     # The ellipse must hold every line: at the height y of a line's farther edge, its half width is
     # wide / 2 * sqrt(1 - (2 y / high)^2).
     tops = [LEADING * max(abs(i - len(widths) / 2), abs(i + 1 - len(widths) / 2)) for i in range(len(widths))]
     wide = max(text / sqrt(1 - (2 * top / high) ** 2) for text, top in zip(widths, tops, strict=True))
-    return f"width={(wide + ASIDE) / INCH:.3f} height={high / INCH:.3f}"
+    return size_attributes(wide + ASIDE, high)
+
+
+def line_widths(names: list[str], small: list[str], last: str) -> list[float]:
+    """Widths in points of the lines of a box: its name, the small lines, the last one."""
+    widths = [*(text_width(name, NAME, bold=True) for name in names), *(text_width(each, SMALL) for each in small)]
+    return [*widths, text_width(last, NAME)]
+
+
+def size_attributes(wide: float, high: float) -> str:
+    """A size in points as DOT attributes."""
+    return f"width={wide / INCH:.3f} height={high / INCH:.3f}"
 
 
 def wrap_name(name: str, widest: int = WIDEST) -> list[str]:

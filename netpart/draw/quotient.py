@@ -10,7 +10,7 @@ connect. The bytes of each arrow between workers count at one place: inside of a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -69,6 +69,24 @@ class BoxGroup:
     def layers(self) -> dict[str, str]:
         """The type of each of its layers, by name, in order."""
         return {box.layer: box.type for box in self.boxes}
+
+    @property
+    def kind(self) -> str:
+        """The type of its only layer, or the number of its layers: ``"20 layers each"`` of several instances."""
+        if len(self.layers) == 1:
+            return self.boxes[0].type
+        return f"{plural_text(len(self.layers) // self.times, 'layer')}{' each' * (self.times > 1)}"
+
+    @property
+    def types(self) -> str:
+        """The types of several layers, with their numbers in one instance; "" for one layer."""
+        counts = {kind: n // self.times for kind, n in Counter(self.layers.values()).items()}
+        return ", ".join(f"{n}×{kind}" if n > 1 else kind for kind, n in counts.items()) * (len(self.layers) > 1)
+
+    @property
+    def times(self) -> int:
+        """The number of instances, 1 for none."""
+        return max(1, len(self.instances))
 
     @property
     def extent(self) -> str:
@@ -161,39 +179,38 @@ def _group_traffic(shown: Picture, group_of: Mapping[str, int]) -> dict[tuple[in
 
 
 def _group_sums(shown: Picture, groups: Sequence[BoxGroup], group_of: Mapping[str, int]) -> tuple[int, ...]:
-    """The bytes of the all-reduces of gradients in each group."""
-    of_layer = {box.layer: number for number, group in reversed([*enumerate(groups)]) for box in group.boxes}
+    """The bytes of the all-reduces of gradients in each group: replicas in several groups have equal parts of them."""
     found = Counter[int]()
-    for each in shown.reductions:
-        if each.boxes:
-            found[group_of[each.boxes[0]]] += each.nbytes
-        for cell, nbytes in zip(each.parameters, each.cell_bytes, strict=True):
-            found[of_layer[cell.split("[")[0].rpartition("/")[0]]] += nbytes
+    for boxes, nbytes in _summed_boxes(shown):
+        for place, box in enumerate(boxes):
+            # Differences of rounded-down running sums: they add up to the total exactly.
+            found[group_of[box]] += nbytes * (place + 1) // len(boxes) - nbytes * place // len(boxes)
     return tuple(found[number] for number in range(len(groups)))
 
 
-def describe_group(folded: Quotient, number: int) -> list[str]:
-    """Lines about a group between its title and its shape: its layers, what moves inside, the sums of gradients."""
-    group = folded.groups[number]
-    inside = folded.inside[number].lines
-    sums = folded.sums[number]
-    return [
-        *_layer_lines(group),
-        *([f"inside: {inside[0]}", " ".join(inside[1:])] if inside else []),
-        *([f"Σ gradients {ways_text(0, sums)}"] if sums else []),
-    ]
+def _summed_boxes(shown: Picture) -> Iterator[tuple[Sequence[str], int]]:
+    """The boxes that take part in each all-reduce of a gradient, and its bytes."""
+    of_layer: dict[str, list[PartBox]] = {}
+    for box in shown.boxes:
+        if not box.is_helper:
+            of_layer.setdefault(box.layer, []).append(box)
+    for each in shown.reductions:
+        if each.boxes:
+            yield each.boxes, each.nbytes
+        for cell, nbytes in zip(each.parameters, each.cell_bytes, strict=True):
+            owners = of_layer[cell.split("[")[0].rpartition("/")[0]]
+            # A parameter may also be of a layer on another worker, which shares it.
+            members = [box.name for box in owners if box.worker in each.members]
+            yield members or [box.name for box in owners], nbytes
 
 
-def _layer_lines(group: BoxGroup) -> Iterable[str]:
-    """The type of the only layer, or the number of layers and their types."""
-    types = Counter(group.layers.values())
-    times = max(1, len(group.instances))
-    if len(group.layers) == 1:
-        return types
-    each = f"{plural_text(len(group.layers) // times, 'layer')}{' each' * (times > 1)}"
-    return [each, ", ".join(kind if n // times < 2 else f"{n // times} {kind}" for kind, n in types.items())]
+def traffic_lines(folded: Quotient, number: int) -> list[str]:
+    """Lines about what the workers of a group send each other: inside of it, and to sum gradients."""
+    inside, sums = folded.inside[number].lines, folded.sums[number]
+    texts = f"inside: {' '.join(inside)}" * bool(inside), f"Σ gradients {ways_text(0, sums)}" * bool(sums)
+    return list(filter(None, texts))
 
 
 def workers_text(workers: Sequence[int]) -> str:
-    """A set of workers as text: ``"worker 3"``, ``"workers 0–3"``, or their list if some are left out."""
+    """A set of workers as text: ``"worker 3"``, ``"workers 0 to 3"``."""
     return f"worker{'s' * (len(workers) > 1)} {ranges_text(workers)}"

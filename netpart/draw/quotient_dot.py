@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netpart.draw.dot_text import (
-    BRIDGE, CLASSES, NO_GRADIENT, SMALL, SPACE, box_size, dot_opening, field_margin, quote_dot, wrap_name,
+    ABOVE, ASIDE, BRIDGE, CLASSES, LEADING, NO_GRADIENT, SMALL, SPACE, dot_opening, field_margin, line_widths,
+    quote_dot, size_attributes, wrap_name,
 )  # fmt: skip
 from netpart.draw.font_metrics import wrap_text
 from netpart.draw.palette import WorkerColour, worker_colour
-from netpart.draw.quotient import GroupArrow, Quotient, describe_group, workers_text
+from netpart.draw.quotient import GroupArrow, Quotient, traffic_lines, workers_text
 
-SHARED = WorkerColour(line="#555555", fill="#eeeeee", field="#f8f8f8")
-"""Colours of what several workers share, or what so many do that their stripes could not be told apart."""
-STRIPES = 16
-ROOM = 150
+SHARED = WorkerColour(line="#555555", fill="#ffffff", field="#f6f6f6")
+"""Colours of what several workers share."""
+STRIPES, STRIPE, SIDE = 16, 6, 24
+"""Up to so many workers have stripes; points: width of a stripe, and of all of them, at each side of a box."""
+ROOM = 250
 """Points: width of the small lines of a box."""
 
 
 def quotient_lines(folded: Quotient, rankdir: str) -> Iterator[str]:
     """The lines of the DOT file; ``rankdir`` is the direction of its arrows, TB or LR."""
     several = any(1 < len(workers) <= STRIPES for workers in folded.fields)
-    note = ["helpers are arrows" + "; a stripe per worker, the lowest at the left" * several]
+    note = ["helpers are arrows" + "; a box has the colours of its workers at both sides" * several]
     yield from dot_opening(folded.picture, rankdir, *note)
     for place, workers in enumerate(folded.fields):
         yield from _team_field(place, workers, folded)
@@ -32,14 +34,14 @@ def quotient_lines(folded: Quotient, rankdir: str) -> Iterator[str]:
 
 def _team_field(place: int, workers: tuple[int, ...], folded: Quotient) -> Iterator[str]:
     """The DOT cluster of the groups that ``workers`` compute together."""
-    numbers = folded.fields[workers]
+    boxes = [_GroupBox(number, folded) for number in folded.fields[workers]]
     title = workers_text(workers)
     own = _team_colour(workers)
-    margin = field_margin(title, (folded.groups[number].name for number in numbers))
+    margin = field_margin(title, max(box.wide for box in boxes))
     yield f"  subgraph cluster_worker_{place} {{"
     yield f'    label="{title}" labeljust=l margin={margin}'
     yield f'    style="filled,rounded" color="{own.line}" fillcolor="{own.field}"'
-    yield from (f"    {_group_node(number, folded)}" for number in numbers)
+    yield from (f"    {box.node}" for box in boxes)
     yield "  }"
 
 
@@ -48,24 +50,38 @@ def _team_colour(workers: Sequence[int]) -> WorkerColour:
     return worker_colour(workers[0]) if len(workers) == 1 else SHARED
 
 
-def _group_node(number: int, folded: Quotient) -> str:
-    """The box of one group."""
-    group = folded.groups[number]
-    names = wrap_name(group.name)
-    small = [line for text in describe_group(folded, number) for line in wrap_text(text, SMALL, ROOM)][: len(CLASSES)]
-    label = "\n".join([*names, *small, group.extent])
-    extent = box_size(names, small, group.extent, False)
-    look = f"class={CLASSES[len(small) - 1]} {_fill_attributes(group.workers)}"
-    return f"{quote_dot(group.name)} [label={quote_dot(label)} tooltip={quote_dot(', '.join(group.layers))} {extent} {look}]"
+class _GroupBox:
+    """The box of group ``number``: its lines, and ``wide``, the points that they need."""
 
+    def __init__(self, number: int, folded: Quotient) -> None:
+        self.group = folded.groups[number]
+        self.names = wrap_name(self.group.name)
+        about = [": ".join(filter(None, (self.group.kind, self.group.types))), *traffic_lines(folded, number)]
+        self.small = [line for text in about for line in wrap_text(text, SMALL, ROOM)][: len(CLASSES)]
+        self.widths = line_widths(self.names, self.small, self.group.extent)
+        self.wide = max(self.widths) + 2 * ASIDE
 
-def _fill_attributes(workers: Sequence[int]) -> str:
-    """The fill of a box: the colour of its worker, or a stripe for each."""
-    own = _team_colour(workers)
-    if not 1 < len(workers) <= STRIPES:
-        return f'fillcolor="{own.fill}" color="{own.line}"'
-    fills = ":".join(worker_colour(worker).fill for worker in workers)
-    return f'style=striped fillcolor="{fills}" color="{own.line}"'
+    @property
+    def node(self) -> str:
+        """The DOT of the box."""
+        label = quote_dot("\n".join([*self.names, *self.small, self.group.extent]))
+        tooltip = quote_dot(", ".join(self.group.layers))
+        look = f"class={CLASSES[len(self.small) - 1]}{' peripheries=2' * (len(self.group.instances) > 1)}"
+        return f"{quote_dot(self.group.name)} [label={label} tooltip={tooltip} {look} {self._fill}]"
+
+    @property
+    def _fill(self) -> str:
+        """Size and fill: the colour of its worker, or at both sides a stripe for each."""
+        workers = self.group.workers
+        own = _team_colour(workers)
+        striped = 1 < len(workers) <= STRIPES
+        wide = self.wide + 2 * SIDE * striped
+        size = size_attributes(wide, LEADING * len(self.widths) + 2 * ABOVE)
+        if not striped:
+            return f'{size} fillcolor="{own.fill}" color="{own.line}"'
+        share = min(STRIPE, SIDE / len(workers)) / wide
+        side = [f"{worker_colour(worker).fill};{share:.4f}" for worker in workers]
+        return f'{size} style=striped fillcolor="{":".join([*side, own.fill, *side])}" color="{own.line}"'
 
 
 def _group_edge(arrow: GroupArrow, folded: Quotient) -> str:
