@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netpart.draw.dot_text import (
-    ABOVE, ASIDE, BRIDGE, CLASSES, LEADING, NO_GRADIENT, SMALL, SPACE, dot_opening, field_margin, line_widths,
-    quote_dot, size_attributes, wrap_name,
+    ABOVE,
+    ASIDE,
+    BRIDGE,
+    CLASSES,
+    LEADING,
+    NO_GRADIENT,
+    SMALL,
+    SPACE,
+    dot_opening,
+    field_margin,
+    line_widths,
+    quote_dot,
+    size_attributes,
+    wrap_name,
 )  # fmt: skip
 from netpart.draw.font_metrics import wrap_text
 from netpart.draw.palette import WorkerColour, worker_colour

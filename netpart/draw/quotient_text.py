@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from netpart.draw.quotient import Quotient, traffic_lines, workers_text
 
+
 def quotient_text(folded: Quotient) -> Iterator[str]:
     """The lines of the drawing."""
     shown = folded.picture
