@@ -135,6 +135,6 @@ def traffic_lines(folded: Quotient, number: int) -> list[str]:
     return list(filter(None, texts))
 
 
-def workers_text(workers: Sequence[int]) -> str:
+def group_workers_text(workers: Sequence[int]) -> str:
     """A set of workers as text: ``"worker 3"``, ``"workers 0 to 3"``."""
     return f"worker{'s' * (len(workers) > 1)} {ranges_text(workers)}"
