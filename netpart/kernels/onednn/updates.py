@@ -51,7 +51,8 @@ class _RuleCalls:
     """
 
     def __init__(self, calls: Calls, updater: Any, scale: Any, clock: Clock, norm: Array) -> None:
-        name, self.first, self.second = updater.formula or UpdateFormula("")
+        formula: UpdateFormula = updater.formula or UpdateFormula("")
+        name, self.first, self.second = formula
         if name not in RULES or updater.clip[0] < updater.clip[1]:
             raise OneDnnRefused(f"oneDNN: expected one of {', '.join(RULES)} without clip_low, got {updater}")
         self.rule = RULES[name]
