@@ -42,7 +42,7 @@ from netpart.graph.invariants import check_graph, check_norm, check_parameters, 
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
 from netpart.plan.price.ledger import compute_ledger
-from netpart.program.give_take import GIVE, TAKE, insert_give_take
+from netpart.program.give_take import insert_give_take
 from netpart.program.instructions import Way
 from netpart.worker.ensemble import Ensemble
 from tests.laws.drawn import Drawn
