@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netpart.collectives.kinds import REDUCE
-from netpart.graph.graph import BRIDGE_SRC, LAYER, Collective, Part, PartInput
+from netpart.graph.graph import BRIDGE_SRC, GIVE, LAYER, Collective, Part, PartInput
 from netpart.program.give_take import insert_give_take
 from netpart.spec import FLOAT, Region
 

@@ -1,7 +1,8 @@
 """Pass: finds the bridges that together form a collective (all-gather, all-reduce, …) and marks them.
 
-It adds and removes no parts. A complete sum of a compact graph is an all-reduce by its nature, and is only marked. The marks let a Program execute the collective as one exchange, the ledger count it as one
-and a drawing frame it. Bridges that match none of the ``patterns`` stay single bridges.
+It adds and removes no parts. The marks let a Program execute the collective as one exchange, the ledger count it as one
+and a drawing frame it. Bridges that match none of the ``patterns`` stay single bridges. A complete sum of a compact
+graph is an all-reduce already, and is only marked.
 """
 
 from __future__ import annotations

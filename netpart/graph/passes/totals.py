@@ -97,7 +97,9 @@ def _crossing_elements(found: PlacedNet, index: int) -> int:
 
 def _all_reduced_transfers(found: PlacedNet, index: int) -> bool:
     """True if the addends of a node are all-reduced as they are."""
-    return index in found.answers.sums or _is_all_reduce(found.placements[index], list(_crossing_transfers(found, index)))
+    return index in found.answers.sums or _is_all_reduce(
+        found.placements[index], list(_crossing_transfers(found, index))
+    )
 
 
 CrossingTransfer = tuple[int, int, Region, bool]
