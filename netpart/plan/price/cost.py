@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, TAKE, Graph, Part
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
@@ -57,7 +57,7 @@ def share_channel_bytes(partition: Partition, bytes_of: Mapping[Channel, int]) -
             found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += nbytes
         else:
             graph = partition.phases["train"][channel.micro].graph
-            found[graph.net.nodes[graph.parts[channel.edge].node].name] += nbytes
+            found[graph.net.nodes[graph.part_at(channel.edge).node].name] += nbytes
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:
@@ -85,7 +85,7 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     Helpers that only forward a tensor keep nothing.
     """
     layer = graph.net.nodes[part.node].layer
-    if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
+    if part.kind not in (LAYER, BRIDGE_DST, TAKE, CONCATE, SUM):
         return 0
     element = graph.net.element(part.node, part.output)
     held: list[tuple[Shape, Any]] = [(extent(part.region), element)]
@@ -98,4 +98,4 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     # A loss is the start of backward, so no gradient of its output is stored.
     if part.live and not layer.is_loss:
         held.append((extent(part.region), element))
-    return sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)
+    return part.arrivals * sum(prod(shape) * item_size(dtype, itemsize) for shape, dtype in held)
