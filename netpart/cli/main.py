@@ -17,7 +17,7 @@ from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
     "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate",
-    "partition", "plan", "diff", "explain", "expand", "fmt", "fields", "data", "zoo",
+    "partition", "plan", "plot", "diff", "explain", "expand", "fmt", "fields", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs
 it.

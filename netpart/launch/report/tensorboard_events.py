@@ -5,6 +5,7 @@ Uses tensorboardX, for the format alone: its own writer has a thread and pickles
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,7 +78,9 @@ class EventFile:
         if len(graph.parts) > DRAWN:
             return
         with suppress(NetpartError):  # without Graphviz: the drawing is extra
-            image = self.proto.summary_pb2.Summary.Image(encoded_image_string=draw_graph_png(graph))
+            png = draw_graph_png(graph)
+            width, height = struct.unpack(">II", png[16:24])  # the first chunk of a PNG file begins with them
+            image = self.proto.summary_pb2.Summary.Image(width=width, height=height, encoded_image_string=png)
             value = self.proto.summary_pb2.Summary.Value(tag="graph", image=image)
             self.write(step, summary=self.proto.summary_pb2.Summary(value=[value]))
 
