@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from signal import SIGINT
 from typing import Any, NoReturn, TextIO
 
+from netpart.cli.completion import SHELLS, CompletionAction
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
@@ -233,6 +234,10 @@ def make_parser() -> argparse.ArgumentParser:
 
     parser = CommandParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
     parser.add_argument("--version", action=VersionAction, nargs=0, help="show the version and exit")
+    parser.add_argument(
+        "--completion", action=CompletionAction, choices=SHELLS, help="print a script that completes command lines of"
+        " netpart in a shell, and exit: eval \"$(netpart --completion bash)\" (needs netpart[completion])",
+    )  # fmt: skip
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")
