@@ -13,7 +13,7 @@ from typing import Any
 SHELLS = "bash", "zsh", "fish"
 JOBS = {
     "bash": "_netpart_jobs", "zsh": "_files -g '*.(conf|textproto|pbtxt)'",
-    "fish": "(__fish_complete_suffix .conf .textproto .pbtxt)",
+    "fish": "(__fish_complete_suffix .conf)",
 }  # fmt: skip
 """What completes a job in each shell: files with its endings, and folders on the way to them."""
 PREAMBLE = {
