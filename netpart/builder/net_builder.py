@@ -80,7 +80,9 @@ class NetBuilder(NestedLayers):
         instances = self._instance_names()
         with located_errors(place):
             for k, layer in enumerate(self.layers):
-                fill_message(layer, first_cut(layer.name, fields) if k not in instances else {}, layer.name, TextNotes())
+                fill_message(
+                    layer, first_cut(layer.name, fields) if k not in instances else {}, layer.name, TextNotes()
+                )
                 for pattern, change in block_changes(layer.name, instances.get(k, ()), fields):
                     made = layer.block_conf.change.add()
                     fill_message(made, {"name": pattern, **change}, layer.name, TextNotes())

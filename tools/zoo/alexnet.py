@@ -19,7 +19,9 @@ def jobs() -> Iterator[netpart.Net]:
     yield alexnet(zoo_net("alexnet", "alexnet-small", about, 100, 0.01), 8, 128, 64, 10, 16, 0.2)
 
 
-def alexnet(net: netpart.Net, width: int, neurons: int, side: int, classes: int, batch: int, drop: float) -> netpart.Net:
+def alexnet(
+    net: netpart.Net, width: int, neurons: int, side: int, classes: int, batch: int, drop: float
+) -> netpart.Net:
     """Five convolutions and three inner products; ``width`` filters in the first."""
     x = data = images(net, batch, (3, side, side), classes)
     for i, (times, kernel) in enumerate(((1, 11), (3, 5), (6, 3), (4, 3), (4, 3)), start=1):

@@ -24,9 +24,7 @@ def jobs() -> Iterator[netpart.Net]:
     yield densenet(zoo_net("densenet", "densenet121-small", about, 80, 0.05, base=base), (2, 2), 4, 32, 10, 16)
 
 
-def densenet(
-    net: netpart.Net, blocks: Sequence[int], growth: int, side: int, classes: int, batch: int
-) -> netpart.Net:
+def densenet(net: netpart.Net, blocks: Sequence[int], growth: int, side: int, classes: int, batch: int) -> netpart.Net:
     """A stem, dense blocks with transitions between them, a classifier. A layer adds ``growth`` channels."""
     dense_layer = partial(dense, growth=net.let("growth", growth), wide=net.let("wide", 4 * growth))
     data, width = images(net, batch, (3, side, side), classes), 2 * growth
@@ -55,7 +53,9 @@ def transition(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value
     return net.pooling(activated(net, "", x, filters, 1), pool="AVG", kernel=2, stride=2, name="pool")
 
 
-def activated(net: netpart.NestedLayers, prefix: str, x: netpart.LayerHandle, filters: Value, kernel: int) -> netpart.LayerHandle:
+def activated(
+    net: netpart.NestedLayers, prefix: str, x: netpart.LayerHandle, filters: Value, kernel: int
+) -> netpart.LayerHandle:
     """Batch normalisation and ReLU, then the convolution."""
     at = net.relu(batch_norm(net, f"{prefix}norm", x), name=f"{prefix}relu")
     return convolution(net, f"{prefix}conv", at, filters, kernel)

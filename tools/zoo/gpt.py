@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import netpart
-from tools.zoo.job import NORMAL, SPACE, zoo_net
+from tools.zoo.job import NORMAL, SPACE, Cuts, zoo_net
 from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
@@ -24,7 +24,7 @@ def jobs() -> Iterator[netpart.Net]:
     )
     net = zoo_net("gpt", "gpt3", about, 1000, 0.00006, momentum=0, workers=8, base=base)
     yield gpt(net, 96, (2048, 12288, 96), 50257, 32)
-    cuts = {
+    cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         # Each worker computes the loss of its share of the vocabulary.
         "-layers": ("attention cut on its heads, the rest on neurons, inputs and words", {**LAYERS, "loss": SPACE}),

@@ -13,14 +13,15 @@ WIDTH = 117
 HERE = "${instance}"
 """In the name of a layer of a block: the name of the instance, which the name then does not begin with."""
 MADE = "Made by tools/make_zoo.py: a change belongs there."
-HE = {"init": {"type": "kGaussianSqrtFanIn", "value": 1.4142135}}
+HE: dict[str, Any] = {"init": {"type": "kGaussianSqrtFanIn", "value": 1.4142135}}
 """Normal with variance 2 / fan-in: keeps the variance through ReLUs (He et al., 2015)."""
 ONE, ZERO = ({"init": {"type": "kConstant", "value": value}} for value in (1, 0))
-NORMAL = {"init": {"type": "kGaussian", "std": 0.02}}
+NORMAL: dict[str, Any] = {"init": {"type": "kGaussian", "std": 0.02}}
 WHOLE, BATCH, CHANNELS, SPACE = ({"partition_dim": axis} for axis in (-1, 0, 1, 2))
 """Cuts: none, on the batch, on channels (or the first axis of a row), on the first spatial axis (or the second)."""
 INPUT, REPLICA = ({"cut": {"over": over}} for over in ("INPUT", "REPLICA"))
 Value = int | netpart.NamedValue
+Cuts = Mapping[str, Mapping[str, Any]]
 
 
 def zoo_net(
@@ -70,7 +71,12 @@ def batch_norm(net: netpart.NestedLayers, name: str, x: netpart.LayerHandle) -> 
 
 
 def product(
-    net: netpart.NestedLayers, name: str, x: netpart.LayerHandle, outputs: Value, init: Mapping[str, Any] = NORMAL, **more: Any
+    net: netpart.NestedLayers,
+    name: str,
+    x: netpart.LayerHandle,
+    outputs: Value,
+    init: Mapping[str, Any] = NORMAL,
+    **more: Any,
 ) -> netpart.LayerHandle:
     """An inner product with a bias."""
     return net.inner_product(x, outputs, name=name, params=[init, ZERO], **more)

@@ -16,7 +16,7 @@ from typing import Any
 
 import netpart
 from tools.zoo.job import (
-    CHANNELS, HERE, INPUT, REPLICA, SPACE, WHOLE, ZERO, Value, batch_norm, classifier, convolution, images, normalised,
+    CHANNELS, HERE, INPUT, REPLICA, SPACE, WHOLE, ZERO, Cuts, Value, batch_norm, classifier, convolution, images, normalised,
     zoo_net,
 )  # fmt: skip
 from tools.zoo.job import product as inner_product
@@ -119,26 +119,32 @@ def small(base: netpart.Net) -> Iterator[netpart.Net]:
     """Nets that learn within a minute, on volumes that are made up."""
     tiny, space = "Two stages, an eighth of the width, volumes of 32 x 16 x 16. Learns within a minute.", (32, 16, 16)
     made = "3D-ResAttNet18 made small"
-    for name, about, blocks, cuts in (
+    nets: list[tuple[str, str, Sequence[int], Cuts]] = [
         ("resattnet18-small", f"{made}, every layer cut on the batch", (1, 1), {}),
         ("resattnet18-small-layers", f"{made}, every layer cut on its channels", (1, 1), layer_cuts()),
-        ("resattnet18-small-mixed", f"{made}, the first stage cut on space, the second on channels", (1, 1), hybrid_cuts()),
+        (
+            "resattnet18-small-mixed",
+            f"{made}, the first stage cut on space, the second on channels",
+            (1, 1),
+            hybrid_cuts(),
+        ),
         ("resattnet34-small", "3D-ResAttNet34 made small, more blocks", (2, 2), {}),
         ("resnet3d18-small", "ResNet3D-18 made small", (1, 1), {}),
-    ):
+    ]
+    for name, about, blocks, cuts in nets:
         net = zoo_net("resattnet", name, f"{about}. {tiny}", 60, 0.05, base=base)
         data, attention = images(net, 8, (1, *space), 2), name.startswith("resatt")
         resattnet(net, data, blocks, 8, space, attention).cut(cuts)
         yield net
 
 
-def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
+def hybrid_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
     """What comes before the third stage on the first spatial axis, what follows on channels."""
     rows = dict.fromkeys(("s2-*-rows", "s2-attention"), CHANNELS)
     return {**rows, **dict.fromkeys(("*1", "s2b*", "s2-*"), SPACE), **layer_cuts(data)}
 
 
-def layer_cuts(data: Mapping[str, Any] = WHOLE) -> dict[str, Mapping[str, Any]]:
+def layer_cuts(data: Mapping[str, Any] = WHOLE) -> Cuts:
     """Everything on channels. Queries and keys, which have few, are copies; class scores are sums over channels."""
     copies = dict.fromkeys(("*-query*", "*-key*"), REPLICA)
     last = dict.fromkeys(("*-value-rows", "*-attention"), SPACE)
@@ -192,14 +198,23 @@ def add_stage(net: netpart.Net, stage: int, count: int, filters: int, x: netpart
     return net.repeat(count + 1 - first, residual, x, name=name, first=first, filters=filters)
 
 
-def residual(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> netpart.LayerHandle:
+def residual(
+    net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False
+) -> netpart.LayerHandle:
     """Two convolutions of 3 x 3 x 3 with a shortcut."""
     at = net.relu(normalised3d(net, "1", x, filters, 3, stride), name="1-relu")
     return shortcut(net, normalised3d(net, "2", at, filters, 3), x, filters, stride, project, spatial_axes=3)
 
 
 def attend(
-    net: netpart.NestedLayers, at: netpart.LayerHandle, filters: Value, narrow: Value, places: Value, x: Value, y: Value, z: Value
+    net: netpart.NestedLayers,
+    at: netpart.LayerHandle,
+    filters: Value,
+    narrow: Value,
+    places: Value,
+    x: Value,
+    y: Value,
+    z: Value,
 ) -> netpart.LayerHandle:
     """Attention of every position to all others, through a gate that is closed at first, with a shortcut."""
     widths = {"query": narrow, "key": narrow, "value": filters}

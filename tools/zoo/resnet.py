@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import netpart
 from tools.zoo.job import Value, batch_norm, classifier, convolution, images, normalised, zoo_net
@@ -48,9 +49,12 @@ def resnet(
     return net
 
 
-def add_stage(net: netpart.Net, block: Block, stage: int, count: int, filters: int, x: netpart.LayerHandle) -> netpart.LayerHandle:
+def add_stage(
+    net: netpart.Net, block: Block, stage: int, count: int, filters: int, x: netpart.LayerHandle
+) -> netpart.LayerHandle:
     """``count`` blocks, of which the first halves the image or projects its source where that changes its shape."""
-    values, name, kind, first = {"filters": filters}, f"s{stage}b", block.__name__, 1
+    values: dict[str, Any] = {"filters": filters}
+    name, kind, first = f"s{stage}b", block.__name__, 1
     if block is bottleneck:
         values["wide"] = 4 * filters
     if stage > 2 or block is bottleneck:
@@ -60,14 +64,21 @@ def add_stage(net: netpart.Net, block: Block, stage: int, count: int, filters: i
     return net.repeat(count + 1 - first, block, x, name=name, first=first, **values)
 
 
-def basic(net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False) -> netpart.LayerHandle:
+def basic(
+    net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, stride: int = 1, project: bool = False
+) -> netpart.LayerHandle:
     """Two convolutions of 3 x 3 with a shortcut."""
     at = net.relu(normalised(net, "1", x, filters, 3, stride), name="1-relu")
     return shortcut(net, normalised(net, "2", at, filters, 3), x, filters, stride, project)
 
 
 def bottleneck(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, filters: Value, wide: Value, stride: int = 1, project: bool = False
+    net: netpart.NestedLayers,
+    x: netpart.LayerHandle,
+    filters: Value,
+    wide: Value,
+    stride: int = 1,
+    project: bool = False,
 ) -> netpart.LayerHandle:
     """Convolutions of 1 x 1, 3 x 3 and 1 x 1, the last with four times the filters, with a shortcut."""
     at = net.relu(normalised(net, "1", x, filters, 1), name="1-relu")

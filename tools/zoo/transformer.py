@@ -46,7 +46,7 @@ def transformer(
     at = net.reshape(net.transpose(at, [2, 1, 3], name="back"), [size.positions, size.width], name="joined")
     added = net.add(product(net, "out", at, size.width, axis=2), x, name="add1")
     at = product(net, "fc1", layer_norm(net, "norm2", added, epsilon), size.hidden, axis=2)
-    at = net.activation(at, gelu, name="gelu")
+    at = net.add_layer("kActivation", at, gelu, name="gelu")
     return net.add(product(net, "fc2", at, size.width, axis=2), added, name="add2")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import netpart
-from tools.zoo.job import ZERO, classifier, convolution, images, zoo_net
+from tools.zoo.job import ZERO, Cuts, classifier, convolution, images, zoo_net
 from tools.zoo.transformer import LAYERS, MIXED, layer_norm, name_extents, positions, transformer
 
 
@@ -18,7 +18,7 @@ def jobs() -> Iterator[netpart.Net]:
     )
     base = vit(zoo_net("vit", "vit-b16", about, 1000, 0.0003, momentum=0), 12, (768, 12), 16, 224, 1000, 64)
     yield base
-    cuts = {
+    cuts: dict[str, tuple[str, Cuts]] = {
         "": ("every layer cut on the batch", {}),
         "-layers": ("attention cut on its heads, the rest on neurons and on inputs", LAYERS),
         "-mixed": ("products cut on heads, neurons and inputs, what lies between them on the batch", MIXED),
