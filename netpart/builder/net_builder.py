@@ -53,7 +53,7 @@ class NetBuilder(NestedLayers):
         if about:
             self._job_notes.comments["name",] = [*(f"# {line}".rstrip() for line in about.split("\n")), ""]
         # The net stands between the fields of training and the cluster.
-        last = {key: fields.pop(key) for key in ("neuralnet", "cluster") if key in fields}
+        last: dict[str, Any] = {key: fields.pop(key) for key in ("neuralnet", "cluster") if key in fields}
         with located_errors(self._place):
             fill_message(self._job, {"name": name, **fields, "neuralnet": {}, **last}, name, self._job_notes)
 

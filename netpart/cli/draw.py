@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from netpart.choices import DRAWING_FORMATS, PHASES
-
-if TYPE_CHECKING:
-    from netpart.graph.graph import Graph
-    from netpart.proto.reader import Job
 
 HELP = "draw the partitioned net: one colour per worker, with helpers, and bytes at each bridge"
 SUFFIXES = {".gv": "dot", ".text": "txt", **{f".{name}": name for name in DRAWING_FORMATS}}
@@ -40,9 +36,9 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run_verb(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
-    from netpart.cli.common import job_float_size, load_job
+    from netpart.cli.common import load_job
     from netpart.cli.print_note import print_note
-    from netpart.draw import render
+    from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
     from netpart.errors import ConfigError
 
     # The format is checked before the job is read: partitioning a large job takes seconds.
@@ -51,13 +47,12 @@ def run_verb(args: argparse.Namespace) -> int:
     if asked and chosen != "svg":
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or add --format svg")
     job = load_job(args, provide=False)
-    workers = job.worker_count
     if args.turns:
-        drawing = _draw_schedule(job, workers)
+        drawing = draw_job_schedule(job)
     elif args.groups:
-        drawing = _draw_groups(job, workers)
+        drawing = draw_job_groups(job)
     else:
-        drawing = render(_cut_phase(job, workers, args.phase), chosen, job_float_size(job))
+        drawing = draw_job_net(job, chosen, args.phase)
     if args.output is None:
         print(drawing, end="")
         return 0
@@ -87,38 +82,3 @@ def _format_hint(output: Path) -> str:
         svg = output.with_suffix(".svg")
         return f"write {svg}, and make that a {kind.upper()}: rsvg-convert -f {kind} {svg} -o {output}, or any browser"
     return "or add --format"
-
-
-def _draw_groups(job: Job, workers: int) -> str:
-    """The SVG of the worker groups and their servers. Raises ConfigError as the partition does."""
-    from netpart.draw.cluster import groups_svg
-    from netpart.graph.server_pieces import add_job_servers
-    from netpart.plan.partition import partition_by_scheme
-
-    with job.explaining():
-        return groups_svg(add_job_servers(partition_by_scheme(job.proto, workers, job.folder, phases=("train",))))
-
-
-def _draw_schedule(job: Job, workers: int) -> str:
-    """The SVG of the training schedule. Raises ConfigError as the partition does."""
-    from netpart.choices import DELAYED, GPIPE
-    from netpart.draw.schedule import schedule_svg
-    from netpart.plan.partition import partition_by_scheme
-    from netpart.program.schedules.delayed_pipeline import simulate_schedule
-    from netpart.program.schedules.schedule import schedule_order
-
-    with job.explaining():
-        cut = partition_by_scheme(job.proto, workers, job.folder, phases=("train",))
-    order = schedule_order(cut.job)
-    played = simulate_schedule(cut)
-    named = {GPIPE: "GPipe", DELAYED: "delayed gradients"}.get(order, "1F1B")
-    last = 1 + max((each.turn.micro for each in played), default=0)
-    title = f"{cut.graph.net.name}: {named} of {last} micro-batches"
-    return schedule_svg(played, cut.graph.teams.members, title)
-
-
-def _cut_phase(job: Job, workers: int, phase: str) -> Graph:
-    """The partitioned graph of one phase. Raises ConfigError as the partition does."""
-    from netpart.plan.partition import partition_phase
-
-    return partition_phase(job.proto, workers, phase, job.folder)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 
-import netpart
+from netpart import LayerHandle, NestedLayers, Net
 from tools.zoo.job import CHANNELS, HE, SPACE, WHOLE, ZERO, Cuts, Value, convolution, zoo_net
 
 Widths = Sequence[tuple[int, int]]
 """Filters of the two convolutions of each level on the way down, the finest first."""
 
 
-def jobs() -> Iterator[netpart.Net]:
+def jobs() -> Iterator[Net]:
     """Both as published, and small ones."""
     about = "U-Net for images of 512 x 512, five levels, a class for every pixel, cut on rows and, at the lowest "
     flat = zoo_net("unet", "unet2d", f"{about}level, channels. 31,030,658 parameters.", 1000, 0.01, momentum=0.99)
@@ -43,15 +43,13 @@ def mixed(levels: int) -> Cuts:
     return {"data": WHOLE, **dict.fromkeys(("places", "loss", f"d{levels}-*"), CHANNELS), "*": SPACE}
 
 
-def unet(
-    net: netpart.Net, widths: Widths, channels: int, space: Sequence[int], classes: int, batch: int
-) -> netpart.Net:
+def unet(net: Net, widths: Widths, channels: int, space: Sequence[int], classes: int, batch: int) -> Net:
     """Down and up again; every level of the way up also reads the output of the same level of the way down.
 
     In three dimensions batch normalisation follows the convolutions.
     """
     x = data = net.synthetic_masks(name="data", batchsize=batch, shape=[channels, *space], classes=classes)
-    skips, axes = list[netpart.LayerHandle](), len(space)
+    skips, axes = list[LayerHandle](), len(space)
     for level, (narrow, wide) in enumerate(widths, start=1):
         block = partial(down, axes=axes, pools=level > 1)
         x = net.use(block, x, name=f"d{level}", of="down" if level > 1 else "top", narrow=narrow, wide=wide)
@@ -67,17 +65,13 @@ def unet(
     return net
 
 
-def down(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, narrow: Value, wide: Value, axes: int, pools: bool
-) -> netpart.LayerHandle:
+def down(net: NestedLayers, x: LayerHandle, narrow: Value, wide: Value, axes: int, pools: bool) -> LayerHandle:
     """A level of the way down; half the extent along each axis, but in the first."""
     x = net.pooling(x, 2, stride=2, spatial_axes=spatial(axes), name="pool") if pools else x
     return activated(net, "2", activated(net, "1", x, narrow, axes), wide, axes)
 
 
-def up(
-    net: netpart.NestedLayers, x: netpart.LayerHandle, skip: netpart.LayerHandle, wide: Value, filters: Value, axes: int
-) -> netpart.LayerHandle:
+def up(net: NestedLayers, x: LayerHandle, skip: LayerHandle, wide: Value, filters: Value, axes: int) -> LayerHandle:
     """A level of the way up: twice the extent along each axis. With batch normalisation it has no bias."""
     params = [HE] if axes == 3 else [HE, ZERO]
     x = net.transposed_convolution(x, wide, 2, stride=2, spatial_axes=spatial(axes), name="up", params=params)
@@ -85,9 +79,7 @@ def up(
     return activated(net, "2", activated(net, "1", x, filters, axes), filters, axes)
 
 
-def activated(
-    net: netpart.NestedLayers, name: str, x: netpart.LayerHandle, filters: Value, axes: int
-) -> netpart.LayerHandle:
+def activated(net: NestedLayers, name: str, x: LayerHandle, filters: Value, axes: int) -> LayerHandle:
     """A convolution of 3 along each axis; its batch normalisation, if there is one, has no scale of its own; ReLU."""
     x = convolution(net, f"{name}-conv", x, filters, 3, bias=True, spatial_axes=spatial(axes))
     return net.relu(net.bm(x, name=f"{name}-norm") if axes == 3 else x, name=f"{name}-relu")

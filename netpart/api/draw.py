@@ -1,0 +1,28 @@
+"""netpart.draw: the drawing of a cut net."""
+
+from __future__ import annotations
+
+from netpart.api.job_argument import JobOrPath, check_choice, place_job
+from netpart.choices import DRAWING_FORMATS, PHASES
+from netpart.draw.job_drawings import draw_job_groups, draw_job_net, draw_job_schedule
+
+SUBJECTS = ("net", "turns", "groups")
+
+
+def draw(
+    job: JobOrPath, workers: int | None = None, *, what: str = "net", format: str = "svg", phase: str = "train",
+    scheme: str | None = None, override: bool = False,
+) -> str:  # fmt: skip
+    """The text of a drawing of ``job``, cut over ``workers``.
+
+    ``what`` is "net", the partitioned net of ``phase`` in ``format`` ("svg", "dot", "txt", "json"); or as SVG "turns",
+    the schedule of the workers over time, or "groups", the worker groups and their servers. The other arguments are
+    those of ``partition``. Raises what that raises, and ConfigError for an unknown choice.
+    """
+    check_choice("what", what, SUBJECTS)
+    check_choice("format", format, DRAWING_FORMATS if what == "net" else ("svg",))
+    check_choice("phase", phase, PHASES)
+    job = place_job(job, workers, scheme, override)
+    if what == "net":
+        return draw_job_net(job, format, phase)
+    return draw_job_schedule(job) if what == "turns" else draw_job_groups(job)
