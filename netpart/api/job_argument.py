@@ -23,7 +23,7 @@ ARGUMENTS = {"--class": "target"}
 
 @contextmanager
 def named_arguments() -> Iterator[None]:
-    """Errors about an option of the command line, "--top-k", are about the argument "top_k" when they leave the block."""
+    """Errors about an option of the command line, "--top-k", leave the block as those about an argument, "top_k"."""
     try:
         yield
     except ConfigError as error:

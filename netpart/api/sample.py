@@ -15,9 +15,9 @@ def sample(
     job: JobOrPath, checkpoint: str | PathLike[str] | None = None, prompt: bytes = b"\n", *, size: int = 500,
     temperature: float = 0.8, top_k: int = 0,
 ) -> bytes:  # fmt: skip
-    """The ``size`` bytes with which the net of ``checkpoint`` (default: the newest of the workspace) continues a text.
+    """The ``size`` bytes with which the net of ``checkpoint`` (default: the newest of the workspace) goes on.
 
-    ``prompt`` is its beginning, one byte or more. Logits are divided by ``temperature``; 0 takes the most probable byte.
+    ``prompt`` is its beginning, of one byte or more. Logits are divided by ``temperature``; 0 takes the likeliest byte.
     ``top_k`` chooses among so many (0: all). The random numbers are those of the job's seed. Raises ConfigError for an
     argument, and for a net that does not predict bytes; DataError for a checkpoint that does not fit.
     """

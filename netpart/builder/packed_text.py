@@ -61,7 +61,7 @@ class _PackedWriter(JobWriter):
         return [*lines, f"{last} }}"]
 
     def _filled(self, title: str, entries: Sequence[FieldEntry]) -> list[str]:
-        """The block ``title`` without its end: as many fields in a line as there is room for, but each change in one."""
+        """The block ``title`` without its end, as many fields in a line as there is room for; changes begin lines."""
         lines = [f"{title} {{"]
         for entry in entries:
             for k, text in enumerate(self._atoms(entry)):

@@ -1,9 +1,9 @@
 """3D-ResAttNet: Zhang et al., An Explainable 3D Residual Self-Attention Deep Neural Network, 2020; trained as in
 Akintoye et al., A Hybrid Parallelization Approach, section 4. The same without attention is ResNet3D.
 
-The papers leave open how large the scans are: here they are of 128 x 128 x 128 voxels. Nor do they specify the places of
-attention or the first layers. Here attention follows every stage of 4096 positions or fewer, and the first layers are
-ResNet's.
+The papers leave open how large the scans are: here they are of 128 x 128 x 128 voxels. Nor do they specify the places
+of attention or the first layers. Here attention follows every stage of 4096 positions or fewer, and the first layers
+are ResNet's.
 """
 
 from __future__ import annotations

@@ -21,13 +21,8 @@ class ParameterScope:
     body: Body
 
     @cached_property
-    def layers(self) -> Mapping[str, str]:
-        """The layers of the body by their names in it."""
-        return {item.layer.name: item.name for item in self.body.items if isinstance(item, LayerItem)}
-
-    @cached_property
     def parameters(self) -> set[str]:
-        """The names of the parameters of these layers."""
+        """The names of the parameters of its layers, as they are written in it."""
         return {param.name for item in self.body.items for param in item.template.message.param if param.name}
 
     def full_name(self, name: str) -> str | None:
@@ -35,7 +30,8 @@ class ParameterScope:
         owner, slash, rest = name.partition("/")
         if name in self.parameters or self.body.instance_of(name):
             return self.body.prefix + name
-        return f"{self.layers[owner]}/{rest}" if slash and owner in self.layers else None
+        layer = self.body.members.get(owner) if slash else None
+        return f"{layer}/{rest}" if isinstance(layer, str) else None
 
 
 class Surroundings(NamedTuple):
