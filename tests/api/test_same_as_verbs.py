@@ -114,6 +114,18 @@ def test_look(printed: Any) -> None:
     assert [each["first"] for each in found] == [each["first"] for each in told]
 
 
+def test_gradcam(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = netpart.run(HALO, 1, steps=1, launcher="threads", workspace=tmp_path).checkpoint
+    found = netpart.gradcam(HALO, checkpoint, 3, layer="conv2")
+    picture = tmp_path / "map.png"
+    words = ["--checkpoint", str(checkpoint), "--sample", "3", "--layer", "conv2", "-o", str(picture)]
+    assert main(["gradcam", str(HALO), *words]) == 0
+    shown = ", ".join(f"{p:.3f}" for p in found.probabilities)
+    assert f"sample 3: class {found.label}, probabilities {shown}" in capsys.readouterr().out
+    with pytest.raises(netpart.ConfigError, match="layer: expected"):
+        netpart.gradcam(HALO, checkpoint, layer="conv9")
+
+
 def test_errors_name_arguments() -> None:
     with pytest.raises(netpart.ConfigError, match=r"^take: expected a plan of the table"):
         netpart.plan(FIVE, 2, devices=DEVICES, limit=0.1, take="fastest")
