@@ -101,12 +101,14 @@ _BUILDER = {
 
 
 def _draw(shown: UncutNet | Partition) -> str | None:
+    from netpart.choices import AUTO
     from netpart.draw import render
+    from netpart.draw.look import DrawingLook
     from netpart.errors import NetpartError
     from netpart.graph.partition import Partition
 
     with suppress(NetpartError):  # without Graphviz the notebook falls back to the object's repr
-        return render(shown.graph if isinstance(shown, Partition) else shown, "svg")
+        return render(shown.graph if isinstance(shown, Partition) else shown, "svg", look=DrawingLook(fold=AUTO))
     return None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from netpart.choices import DELAYED, GPIPE
+from netpart.choices import AUTO, DELAYED, DOWN, GPIPE
 from netpart.draw import render
 from netpart.draw.cluster import groups_svg
+from netpart.draw.look import DrawingLook
 from netpart.draw.schedule import schedule_svg
 from netpart.graph.server_pieces import add_job_servers
 from netpart.plan.partition import partition_by_scheme, partition_phase
@@ -14,11 +15,19 @@ from netpart.proto.element import float_size
 from netpart.proto.reader import Job
 
 
-def draw_job_net(job: Job, format: str, phase: str) -> str:
-    """The partitioned net of ``phase`` in one of DRAWING_FORMATS. Raises ConfigError as the partition does."""
+def draw_job_net(
+    job: Job, format: str, phase: str, fold: str = AUTO, helpers: bool = True, direction: str = DOWN
+) -> str:
+    """The partitioned net of ``phase`` in one of DRAWING_FORMATS. Raises ConfigError as the partition does.
+
+    ``fold``, ``helpers`` and ``direction`` are those of DrawingLook; what is folded are the blocks of the job's text,
+    if it has any.
+    """
     with job.explaining():
         graph = partition_phase(job.proto, job.worker_count, phase, job.folder)
-        return render(graph, format, float_size(job.proto))
+    around = {node.name: job.blocks_around(node.at) for node in graph.net.nodes}
+    nesting = {name: blocks for name, blocks in around.items() if blocks}
+    return render(graph, format, float_size(job.proto), DrawingLook(fold, helpers, direction, nesting))
 
 
 def draw_job_groups(job: Job) -> str:
