@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from netpart.draw.quotient import Quotient, group_workers_text, traffic_lines
 
 
+
 def quotient_text(folded: Quotient) -> Iterator[str]:
     """The lines of the drawing."""
     shown = folded.picture
