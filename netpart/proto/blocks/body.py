@@ -67,6 +67,13 @@ class Body:
         dashes = (k for k, character in enumerate(name, 1) if character == "-")
         return next((self.instances[name[:k]] for k in dashes if name[:k] in self.instances), None)
 
+    def use_of(self, name: str) -> UseItem | None:
+        """The layer kBlock whose name, with a number or not, is ``name`` or precedes the first dash of it."""
+        stems = {name, name.partition("-")[0]}
+        numberless = {stem.rstrip("0123456789") for stem in stems}
+        uses = (item for item in self.items if isinstance(item, UseItem))
+        return next((use for use in uses if use.layer.name in stems | numberless), None)
+
     def full_name(self, name: str, written: str) -> str:
         """The name in the net of a layer ``name``; one ``written`` with ${instance} has it already."""
         return name if f"${{{INSTANCE}}}" in written else self.prefix + name
@@ -86,12 +93,16 @@ class Body:
 
 def unknown_name(body: Body, template: Template[Any], path: FieldPath, name: str, expected: str) -> ConfigError:
     """The error for ``name``, which no layer that may be read in ``body`` has."""
-    found, owner = body.members.get(name), body.instance_of(name)
+    found, owner, use = body.members.get(name), body.instance_of(name), body.use_of(name)
     if isinstance(found, Outputs):
         outputs = " or ".join(map(body.local_name, found.names)) or "no layer: its block has no output"
         hint = f"{name} has {len(found.names)} outputs: name {outputs}"
     elif owner:
         hint = _inner_name_hint(owner[0].definition, name.removeprefix(body.local_name(owner[1].prefix)))
+    elif use and not use.bodies:
+        hint = f"{use.layer.name} has no instance, as its times are 0"
+    elif name in body.inputs:
+        hint = "it is an input of the block: read what is outside there, or add a layer kSplit"
     else:
         hint = nearest_hint(name, [*body.inputs, *body.members])
     return template.error(path, expected, repr(name), hint, body.instance)
