@@ -37,12 +37,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netpart.graph.graph import Graph
+from netpart.graph.graph import GIVE, TAKE, Graph
 from netpart.graph.invariants import check_graph, check_norm, check_parameters, check_uncut
 from netpart.graph.partition import Partition, partition_job
 from netpart.kernels.reference import Kernels
 from netpart.plan.price.ledger import compute_ledger
-from netpart.program.give_take import GIVE, TAKE, insert_give_take
+from netpart.program.give_take import insert_give_take
 from netpart.program.instructions import Way
 from netpart.worker.ensemble import Ensemble
 from tests.laws.drawn import Drawn
