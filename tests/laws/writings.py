@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from google.protobuf import text_format
@@ -11,8 +12,9 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 
-from netpart.builder.layer_list import LayerHandle, LayerList
-from netpart.builder.net_builder import BlockFunction, NetBuilder
+from netpart.builder.layer_list import LayerHandle
+from netpart.builder.nested_layers import NestedLayers
+from netpart.builder.net_builder import NetBuilder
 from netpart.layers import layer_class
 from netpart.proto.fields import is_repeated
 from netpart.proto.job_pb2 import BlockUseProto, JobProto, LayerBlockProto, LayerProto, LayerType, NetProto
@@ -103,7 +105,8 @@ def body_layers(
 def text_with_values(job: JobProto, draw: st.DrawFn) -> str:
     """The text of ``job`` with placeholders in place of some numbers, whose values are those of a net or a block."""
     net, values = job.neuralnet, list[int]()
-    for owner in (net, *net.block):
+    owners: list[NetProto | LayerBlockProto] = [net, *net.block]
+    for owner in owners:
         for conf, name in (number for layer in owner.layer for number in whole_numbers(layer)):
             way = draw(st.sampled_from([None, net, owner, *uses_of(owner, net)]))
             if way is not None:
@@ -127,8 +130,9 @@ def whole_numbers(layer: LayerProto) -> Iterator[tuple[Any, str]]:
 
 def uses_of(owner: NetProto | LayerBlockProto, net: NetProto) -> list[BlockUseProto]:
     """What repeats the block ``owner``."""
-    layers = (layer for body in (net, *net.block) for layer in body.layer if layer.HasField("block_conf"))
-    return [layer.block_conf for layer in layers if layer.block_conf.of == getattr(owner, "name", "")]
+    layers = [*net.layer, *(layer for block in net.block for layer in block.layer)]
+    name = owner.name if isinstance(owner, LayerBlockProto) else ""
+    return [layer.block_conf for layer in layers if layer.HasField("block_conf") and layer.block_conf.of == name]
 
 
 def declare(owner: Any, way: Any, name: str, value: str) -> None:
@@ -139,46 +143,56 @@ def declare(owner: Any, way: Any, name: str, value: str) -> None:
 
 
 def built_net(net: SectionedNet) -> NetBuilder:
-    """The program that builds the job: what has one output is repeated, and other sections are written out."""
-    made = NetBuilder(**field_values(net.job))
-    names, handles = dict[str, str](), dict[str, LayerHandle]()
-    for item in net.items:
-        if isinstance(item, Section) and len(item.outputs) == 1:
-            sources = [handles[names[name]] for name in item.inputs]
-            handle = made.repeat(item.times, block_function(item, names), *sources, name=item.name)
-            names |= local_names([item])
-            handles[names[item.outputs[0]]] = handle
-        else:
-            add_layers(made, flat_layers([item], "", names), handles)
+    """The program that builds the job, each section by a function that is used or repeated."""
+    made, names = NetBuilder(**field_values(net.job)), local_names(net.items)
+    add_items(made, net.items, names, names, {})
     return made
 
 
-def block_function(section: Section, net_names: Mapping[str, str]) -> BlockFunction:
+def add_items(
+    made: NestedLayers, items: Items, names: Mapping[str, str], net_names: Mapping[str, str],
+    handles: dict[str, LayerHandle],
+) -> None:  # fmt: skip
+    """Add ``items`` to a net or a block, in which parameters are called by ``names``.
+
+    ``handles`` are those of what was added before, by the drawn names, and get those of ``items``.
+    """
+    for item in items:
+        if isinstance(item, Section):
+            add = made.use if item.times == 1 else partial(made.repeat, item.times)
+            sources = [handles[name] for name in item.inputs]
+            found = add(block_function(item, net_names), *sources, name=item.name, of=f"block {item.name}")
+            handles |= zip(item.outputs, found if isinstance(found, tuple) else [found], strict=True)
+        else:
+            handles[item.name] = add_layer(made, item, names, handles)
+
+
+def block_function(section: Section, net_names: Mapping[str, str]) -> Callable[..., tuple[LayerHandle, ...]]:
     """The function that adds the layers of ``section``, with an argument for each input."""
 
-    def block(inside: LayerList, *inputs: LayerHandle) -> LayerHandle:
-        names = {**net_names, **{name: handle.name for name, handle in zip(section.inputs, inputs, strict=True)}}
-        handles = {handle.name: handle for handle in inputs}
-        add_layers(inside, flat_layers(section.items, "", names), handles)
-        return handles[names[section.outputs[0]]]
+    def block(inside: NestedLayers, *inputs: LayerHandle) -> tuple[LayerHandle, ...]:
+        handles = dict(zip(section.inputs, inputs, strict=True))
+        add_items(inside, section.items, {**net_names, **local_names(section.items)}, net_names, handles)
+        return tuple(handles[name] for name in section.outputs)
 
     names = ["inside", *(f"in{k}" for k in range(len(section.inputs)))]
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
-    block.__name__, block.__signature__ = f"block_{section.name}", inspect.Signature(parameters)  # type: ignore[attr-defined]
+    block.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return block
 
 
-def add_layers(made: LayerList, layers: Iterator[LayerProto], handles: dict[str, LayerHandle]) -> None:
-    """Add ``layers`` as a program does: the fields of the first conf of their type by their own names."""
-    for layer in layers:
-        values = field_values(layer)
-        kind, name, sources = values.pop("type"), values.pop("name"), values.pop("srclayers", [])
-        first = next(iter(layer_class(kind).confs), "")
-        values |= values.pop(first) if values.get(first) else {}
-        parameters = values.pop("param", [])
-        handles[name] = made.add_layer(
-            kind, *(handles[source] for source in sources), name=name, params=parameters, **values
-        )
+def add_layer(
+    made: NestedLayers, item: LayerProto, names: Mapping[str, str], handles: Mapping[str, LayerHandle]
+) -> LayerHandle:
+    """Add one layer as a program does: the fields of the first conf of its type by their own names."""
+    values = field_values(item)
+    kind, sources, parameters = values.pop("type"), values.pop("srclayers", []), values.pop("param", [])
+    for parameter in parameters:
+        if "share_from" in parameter:
+            parameter["share_from"] = names[parameter["share_from"]]
+    first = next(iter(layer_class(kind).confs), "")
+    values |= values.pop(first) if values.get(first) else {}
+    return made.add_layer(kind, *(handles[source] for source in sources), params=parameters, **values)
 
 
 def field_values(message: Message) -> dict[str, Any]:

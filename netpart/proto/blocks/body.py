@@ -56,6 +56,15 @@ class Body:
     members: dict[str, str | Outputs] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
 
+    @property
+    def output_names(self) -> Mapping[str, str]:
+        """The outputs by the names in the net that they are read by: their own, and that of an inner layer kBlock."""
+        found = {name: name for name in self.outputs}
+        for name, inner in self.members.items():
+            if isinstance(inner, Outputs) and len(inner.names) == 1 and inner.names[0] in self.outputs:
+                found[self.prefix + name] = inner.names[0]
+        return found
+
     @cached_property
     def instances(self) -> Mapping[str, tuple[UseItem, Body]]:
         """The instances in this body by the beginning of the names of their layers, "b7-"."""
