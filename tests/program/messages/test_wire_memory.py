@@ -15,7 +15,7 @@ from netpart.graph.partition import Partition
 from netpart.program.arena import owning_buffer
 from netpart.program.buffers import FIXED
 from netpart.program.compile import compile_worker
-from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Way
+from netpart.program.instructions import AddSquares, Channel, CollectiveStart, CollectiveWait, Instruction, Update, Way
 from netpart.program.messages.wire_memory import (
     peer_read_buffers,
     peer_read_messages,
