@@ -212,4 +212,4 @@ def profile_simulation(simulation: Simulation, steps: int) -> ProfiledRun:
     timeline = replace(found, events=tuple(mark_reads(cut, counted)))
     memory = {player.program.worker: player_memory_plan(player) for player in simulation.players}
     everyone = (replace(memory[found.model(worker)], worker=worker) for worker in range(cut.workers))
-    return ProfiledRun(StepProfiler(cut, timeline).profile(everyone), timeline)
+    return ProfiledRun(StepProfiler(cut, timeline).profile(everyone), timeline, cut)

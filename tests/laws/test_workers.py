@@ -64,7 +64,7 @@ orders = st.integers(0, 2**16)
 kernel_sets = st.sampled_from([Kernels, ChannelsLast])
 
 
-@pytest.mark.parametrize("kind", sampled(TABLES, 3))
+@pytest.mark.parametrize("kind", sampled(TABLES, 4))
 def test_n_workers_are_one_worker_in_every_job(kind: str) -> None:
     """For each line of the table, as many nets as draw all that it has, held to the law; nothing may be left out."""
     drawn = Drawn(kind)
