@@ -18,8 +18,8 @@ MOST_VARIABLES = 3
 
 @dataclass(frozen=True)
 class JointSums:
-    """The sums of gradients of a parameter that the layers of the variables in ``scope`` share: seconds and bytes. ``last``: no
-    backward pass hides them."""
+    """The sums of gradients of a parameter that the layers of the variables in ``scope`` share: seconds and bytes.
+    ``last``: no backward pass hides them."""
 
     scope: Scope
     seconds: Array

@@ -53,9 +53,7 @@ def parameter_uses(arrays: ChoiceArrays, n: int, slot: int) -> list[LayerUses]:
     return found
 
 
-def joint_table(
-    uses: Sequence[Sequence[LayerUses]], price: Callable[[list[SummedCell]], tuple[float, float]]
-) -> Array:
+def joint_table(uses: Sequence[Sequence[LayerUses]], price: Callable[[list[SummedCell]], tuple[float, float]]) -> Array:
     """[c, d, ..., figure]: ``price`` of the cells that are summed, for each combination of choices. ``uses[v][c]`` are
     the uses by all layers that follow variable v, in its choice c."""
     # Few choices differ in how they use the parameter.

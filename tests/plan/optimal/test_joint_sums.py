@@ -15,12 +15,17 @@ from netpart.proto.job_pb2 import JobProto
 from netpart.proto.reader import read_job_text
 
 CHAIN = """
+  name: "shared"
+  train_one_batch {{ alg: kBP }}
+  updater {{ type: kSGD learning_rate {{ type: kFixed base_lr: 0.1 }} }}
+  neuralnet {{
   layer {{ name: "data" type: kSyntheticInput store_conf {{ batchsize: 4 shape: 8 }} }}
   {products}
-  layer {{ name: "loss" type: kSoftmaxLoss srclayers: "{last}" srclayers: "data" }}
+  layer {{ name: "loss" type: kSoftmaxLoss srclayers: "{last}" srclayers: "data" }} }}
 """
 PRODUCT = """
-  layer {{ name: "fc{n}" type: kInnerProduct srclayers: "{source}" innerproduct_conf {{ num_output: 8 bias_term: false }}
+  layer {{ name: "fc{n}" type: kInnerProduct srclayers: "{source}"
+    innerproduct_conf {{ num_output: 8 bias_term: false }}
     param {{ {param} }} }}
 """
 
@@ -32,9 +37,7 @@ def shared_chain(count: int) -> JobProto:
         PRODUCT.format(n=n, source=f"fc{n - 1}" if n else "data", param='share_from: "w"' if n else own)
         for n in range(count)
     )
-    net = CHAIN.format(products=products, last=f"fc{count - 1}")
-    job = read_job_text(f'name: "shared" train_one_batch {{ alg: kBP }} updater {{ type: kSGD learning_rate {{ type: kFixed base_lr: 0.1 }} }} neuralnet {{ {net} }}')
-    return job.proto
+    return read_job_text(CHAIN.format(products=products, last=f"fc{count - 1}")).proto
 
 
 def space_of(count: int) -> tuple[PricedJob, PlanSpace]:
