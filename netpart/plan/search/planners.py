@@ -157,8 +157,12 @@ def _plan_optimal_stages(task: PlanningTask) -> PlannedLayout:
         got = str(len(task.devices))
         raise NetpartError(f"optimal stages: expected at most {MOST_WORKERS} workers, got {got}; plan for fewer")
     found = search_staged_plans(_priced_job(task), task.micro_batches, task.limit)[:FEW_PLANS]
-    if not found:
+    if not found and max(task.micro_batches, default=1) == 1:
         raise NetpartError("optimal stages: expected several micro-batches, got 1; give --micro-batches")
+    if not found:
+        raise NetpartError(
+            "optimal stages: expected a pipeline that is faster than one stage, found none; take optimal"
+        )
     schemes = [scheme_from_choices(plan.choices) for plan in found]
     counts = tuple(plan.micro_batches for plan in found)
     return PlannedLayout(schemes[0], True, variants=tuple(schemes[1:]), counts=counts)
