@@ -118,6 +118,11 @@ LAUNCHERS: Registry[TeamMaker] = Registry(
 """Launchers, which start the workers, by the name that ``--launcher`` takes."""
 
 LISTENERS: Registry[ListenerMaker] = Registry(
-    "listener", "netpart.listeners", {"events": "netpart.launch.report.event_lines:event_lines"}
+    "listener",
+    "netpart.listeners",
+    {
+        "events": "netpart.launch.report.event_lines:event_lines",
+        "tensorboard": "netpart.launch.report.tensorboard_events:tensorboard_events",
+    },
 )
 """Listeners, which receive the events of a run, by the name that ``--listener`` takes."""

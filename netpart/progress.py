@@ -1,4 +1,4 @@
-"""Progress of long work: what it is at, for a listener, if there is one.
+"""Progress of long work: what it is at, and how much of it is done, for a listener, if there is one.
 
 Work reports where it is; it does not know who listens. A verb of the command line listens on a terminal
 (``cli/progress_line.py``). Otherwise a report costs a comparison.
@@ -6,26 +6,33 @@ Work reports where it is; it does not know who listens. A verb of the command li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
-ProgressListener = Callable[[str], None]
+ProgressListener = Callable[[str, float | None], None]
+"""Takes what the work is at, and the share of it that is done, 0..1, or None if that is not known."""
 _listeners: list[ProgressListener] = []
 
 
-def report_progress(text: str) -> None:
-    """Report what the work is at, for example "worker 3 of 64"."""
+def report_progress(text: str, done: float | None = None) -> None:
+    """Report what the work is at, for example "worker 3 of 64", and the share ``done`` of all such work."""
     for listener in _listeners:
-        listener(text)
+        listener(text, done)
 
 
-def track_items(items: Iterable[T], what: str, count: int) -> Iterator[T]:
-    """``items``, of which there are ``count``; reports the number of each before it is made, and until the next."""
+def track_items(items: Iterable[T], what: str, count: int | None = None) -> Iterator[T]:
+    """``items``, of which there are ``count``; reports the number of each before it is made, and until the next.
+
+    ``count`` is that of ``items`` by default; of those that do not know it, only the number is reported.
+    """
+    total = len(items) if count is None and isinstance(items, Sized) else count
     found = iter(items)
-    for number in range(1, count + 1):
-        report_progress(f"{what} {number} of {count}")
+    number = 0
+    while total is None or number < total:
+        number += 1
+        report_progress(f"{what} {number}" + (f" of {total}" if total else ""), (number - 1) / total if total else None)
         try:
             yield next(found)
         except StopIteration:

@@ -11,7 +11,7 @@ from netpart.choices import ENV_LAUNCHER, TEST, VALIDATION
 
 if TYPE_CHECKING:
     from netpart.cli.run_setting import RunSetting
-    from netpart.launch.report.events import Event, Summary
+    from netpart.launch.report.events import Summary
     from netpart.proto.reader import Job
 
 HELP = "test or validate a job from a checkpoint, on any number of workers; trains nothing and writes no checkpoint"
@@ -36,6 +36,7 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of playing a job from a checkpoint, which evaluate and predict share."""
     from netpart.cli.common import add_job_options
     from netpart.cli.launch_options import add_launch_options
+    from netpart.cli.listener_options import add_listener_options
 
     add_job_options(parser)
     parser.add_argument(
@@ -43,10 +44,7 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
         help="checkpoint with the parameters (default: the newest of the workspace)",
     )  # fmt: skip
     add_launch_options(parser)
-    parser.add_argument(
-        "--listener", action="append", default=[], metavar="NAME",
-        help="also send the events to this listener, as in netpart run; may be repeated",
-    )  # fmt: skip
+    add_listener_options(parser)
     parser.add_argument(
         "--workspace", type=Path, metavar="DIR",
         help="folder of logs and metrics (default: a folder with the verb's name in the job's workspace)",
@@ -100,16 +98,10 @@ def prepare_evaluation(args: argparse.Namespace, provide: bool = True) -> tuple[
 def _evaluate(args: argparse.Namespace, job: Job, setting: RunSetting) -> Summary:
     """Play the phase, print its events, and return its summary."""
     from netpart.cli.launch_options import launch_choice
+    from netpart.cli.run_output import print_event
     from netpart.launch.evaluate import EvaluatedPhase, evaluate_job
     from netpart.launch.report.workspace import newest_checkpoint
 
     played = EvaluatedPhase(args.phase, args.steps, workspace=args.workspace)
     checkpoint = args.checkpoint or newest_checkpoint(job.proto)
     return evaluate_job(job, checkpoint, played, choice=launch_choice(args, setting), listener=print_event)
-
-
-def print_event(event: Event) -> None:
-    """Print the line of an event."""
-    from netpart.cli.run_output import event_line
-
-    print(event_line(event), flush=True)

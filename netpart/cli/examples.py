@@ -35,6 +35,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "netpart verify graphs/mlp/column-row.conf --set fc2.partition_dim=0",
     ),
     "profile": ("netpart profile graphs/mnist/conv.conf --workers 2 -o out/trace.svg",),
+    "plot": (
+        "netpart plot out/conv -o out/curves.svg",
+        "netpart plot out/one out/two --metric '*/loss' -o out/loss.svg",
+    ),
     "simulate": ("netpart simulate graphs/mlp/column-row.conf --workers 8",),
     "partition": ("netpart partition graphs/mnist/conv.conf --workers 3 -o out/plan.conf",),
     "plan": (

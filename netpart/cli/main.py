@@ -13,11 +13,12 @@ from io import TextIOWrapper
 from signal import SIGINT
 from typing import Any, NoReturn, TextIO
 
+from netpart.cli.completion import SHELLS, CompletionAction
 from netpart.cli.exit_codes import REFUSED, SIGNALLED, WRONG
 
 VERBS = (
     "run", "evaluate", "predict", "sample", "gradcam", "worker", "check", "draw", "verify", "profile", "simulate",
-    "partition", "plan", "diff", "explain", "expand", "fmt", "fields", "data", "zoo",
+    "partition", "plan", "plot", "diff", "explain", "expand", "fmt", "fields", "data", "zoo",
 )  # fmt: skip
 """Every verb is a module of this package: ``add_verb_parser(subparsers)`` defines its options, ``run_verb(args)`` runs
 it.
@@ -233,6 +234,10 @@ def make_parser() -> argparse.ArgumentParser:
 
     parser = CommandParser(prog="netpart", description="Cuts a neural net over workers and trains it.")
     parser.add_argument("--version", action=VersionAction, nargs=0, help="show the version and exit")
+    parser.add_argument(
+        "--completion", action=CompletionAction, choices=SHELLS, help="print a script that completes command lines of"
+        " netpart in a shell, and exit: eval \"$(netpart --completion bash)\" (needs netpart[completion])",
+    )  # fmt: skip
     subparsers = parser.add_subparsers(metavar="VERB", required=True)
     for verb in VERBS:
         module = import_module(f"netpart.cli.{verb}")

@@ -59,8 +59,8 @@ def run_verb(args: argparse.Namespace) -> int:
 
 def _predict(args: argparse.Namespace, job: Any, setting: Any) -> Prediction:
     """Run the prediction and print its events."""
-    from netpart.cli.evaluate import print_event
     from netpart.cli.launch_options import launch_choice
+    from netpart.cli.run_output import print_event
     from netpart.launch.report.workspace import newest_checkpoint
     from netpart.trained.prediction import predict_rows
     from netpart.trained.prediction_files import PredictionOutput

@@ -103,9 +103,7 @@ def show_profile(found: ProfiledRun, args: argparse.Namespace) -> None:
 
 def _trace_text(found: ProfiledRun, suffix: str) -> str:
     """The trace in the format of the file ending ``suffix``."""
-    from netpart.measure.chrome_trace import to_chrome_trace
-
-    return to_chrome_trace(found.timeline) if suffix == ".json" else found._repr_svg_()
+    return found.to_chrome_trace() if suffix == ".json" else found._repr_svg_()
 
 
 def _print_profile_json(profile: StepProfile) -> None:

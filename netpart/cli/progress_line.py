@@ -13,6 +13,8 @@ from netpart.progress import listen_to_progress
 
 SILENT, EVERY = 2.0, 0.5
 """Seconds without a line, and between two lines."""
+LEAST = 0.02
+"""Least share of the work that has to be done before the time left is estimated from it."""
 CLEAR = "\r\x1b[K"
 """Returns to the start of the line and clears it."""
 
@@ -32,16 +34,33 @@ def show_progress(first: str) -> Iterator[None]:
 
 
 class ProgressLine:
-    """The line: ``text`` is the last report, ``started`` the time at which the work began."""
+    """The line: ``text`` is the last report, ``started`` the time at which the work began.
+
+    ``done`` is the share of the present part of the work, which began at ``part_started``.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.started = perf_counter()
+        self.started = self.part_started = perf_counter()
+        self.done: float | None = None
         self.over = Event()
 
-    def hear(self, text: str) -> None:
-        """Keep a report for the next time that the line is written."""
+    def hear(self, text: str, done: float | None = None) -> None:
+        """Keep a report for the next time that the line is written. A share that falls begins another part."""
+        if done is not None and (self.done is None or done < self.done):
+            self.part_started = perf_counter()
         self.text = text
+        self.done = done
+
+    def line(self, now: float) -> str:
+        """What is written at the time ``now``."""
+        from netpart.units import seconds_text
+
+        left = ""
+        if self.done is not None and self.done >= LEAST:
+            rest = (now - self.part_started) * (1 - self.done) / self.done
+            left = f", {seconds_text(round(rest))} left" if rest >= 1 else ""
+        return f"{now - self.started:.0f} s  {self.text}{left}"
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -60,8 +79,7 @@ class ProgressLine:
         if self.over.wait(SILENT):
             return
         while not self.over.is_set():
-            text = f"{perf_counter() - self.started:.0f} s  {self.text}"
-            self._write(CLEAR + text[: shutil.get_terminal_size().columns - 1])
+            self._write(CLEAR + self.line(perf_counter())[: shutil.get_terminal_size().columns - 1])
             self.over.wait(EVERY)
         self._write(CLEAR)
 

@@ -36,11 +36,9 @@ def add_verb_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def _add_result_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of where results go and what they are compared with."""
-    parser.add_argument(
-        "--listener", action="append", default=[], metavar="NAME", help="also send the events of the run to this"
-        " listener: events (a JSON line for each, in events.jsonl of the workspace), or the name of a package's"
-        " listener; may be repeated",
-    )  # fmt: skip
+    from netpart.cli.listener_options import add_listener_options
+
+    add_listener_options(parser)
     parser.add_argument(
         "--workspace", type=Path, metavar="DIR", help="folder of checkpoints, metrics and logs (default: the job's)"
     )

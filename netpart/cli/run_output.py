@@ -32,7 +32,7 @@ SHOWN = 8
 def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
     """Yield the listener that prints the events of a run: with a progress bar on a terminal, else as plain lines."""
     if not sys.stdout.isatty():
-        yield lambda event: print(event_line(event), flush=True)  # flush: the reader of a pipe follows the run
+        yield print_event
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -52,21 +52,29 @@ def event_printer(steps: int) -> Iterator[Callable[[Event], None]]:
                 progress.update(
                     task, completed=event.step, description=f"{_metrics_line(event.metrics)}  {_training_speed(event)}"
                 )
-            else:
-                console.print(event_line(event))
+            elif line := event_line(event):
+                console.print(line)
 
         yield show
 
 
+def print_event(event: Event) -> None:
+    """Print the line of an event, if it has one."""
+    if line := event_line(event):
+        print(line, flush=True)  # flush: the reader of a pipe follows the run
+
+
 def event_line(event: Event) -> str:
-    """The line that reports one event."""
-    from netpart.launch.report.events import Halted, Invited, Joined, Judged, Measured, Noticed, Saved
+    """The line that reports one event; "" for the end of a run, which its summary reports."""
+    from netpart.launch.report.events import Ended, Halted, Invited, Joined, Judged, Measured, Noticed, Saved
     from netpart.units import bytes_text, plural_text
 
     if isinstance(event, Measured):
         speed = f"  {_training_speed(event)}" if event.phase == "train" else ""
         name = {"train": "Train", "val": "Validation", "test": "Test"}[event.phase]
         return f"{name} @ step {event.step}  {_metrics_line(event.metrics)}{speed}"
+    if isinstance(event, Ended):
+        return ""
     if isinstance(event, Judged):
         return _judged_line(event)
     if isinstance(event, Halted):

@@ -20,6 +20,9 @@ TITLE, TEXT = 13, 11
 STYLE = f"font-family: {FAMILY}; font-size: {TEXT}px"
 BESIDE = 36
 """Pixels between the frame and the names of a legend to the right of it."""
+MARGIN = 0.05
+"""Margin of an axis at both ends, relative to the extent of its values."""
+LEFT_TOP = 'preserveAspectRatio="xMinYMin"'
 Values = Sequence[float]
 
 
@@ -53,38 +56,71 @@ class ChartAxis:
 class Curve:
     """Points (x, y), each with a mark; marks at the x of ``hollow`` are not filled.
 
-    ``guide``: a dashed line without marks, as a reference for the others.
+    ``guide``: a dashed line without marks, as a reference for the others. ``marks``: False for a plain line. ``hue`` is
+    the number of its colour, by default that of the curve.
     """
 
     points: Sequence[tuple[float, float]]
     hollow: Collection[float] = ()
     guide: bool = False
+    marks: bool = True
+    hue: int | None = None
 
 
 def line_chart(title: str, across: str, up: str, curves: Mapping[str, Values]) -> str:
     """An SVG of ``curves``, each with the values at 0, 1, 2, …; ``across`` and ``up`` are the names of the axes."""
     values = [value for curve in curves.values() for value in curve]
-    # A constant curve has no extent of its own: its margin is relative to its value, or to 1 if that is 0.
-    margin = (max(values) - min(values) or abs(max(values)) or 1.0) * 0.05
     x = ChartAxis(0, max(1, *(len(curve) - 1 for curve in curves.values())), LEFT, WIDTH - RIGHT, counts=True)
-    y = ChartAxis(min(values) - margin, max(values) + margin, HEIGHT - BOTTOM, TOP)
+    y = ChartAxis(*_padded_extent(values), HEIGHT - BOTTOM, TOP)
     body = [*_chart_frame(title, across, up, x, y), *_plain_curves(curves, x, y)]
     return _chart_page(body, WIDTH)
 
 
-def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve]) -> str:
-    """An SVG of ``curves`` with marks, over an axis from 0 up, and with a legend to the right."""
+def marked_chart(title: str, across: str, up: str, curves: Mapping[str, Curve], tight: bool = False) -> str:
+    """An SVG of ``curves`` with marks, over an axis from 0 up, and with a legend to the right.
+
+    ``tight``: both axes have the extent of the values.
+    """
     points = [point for curve in curves.values() for point in curve.points]
-    x = ChartAxis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
-    y = ChartAxis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
+    x, y = _tight_axes(points) if tight else _zero_axes(points)
     marked = (line for k, (name, curve) in enumerate(curves.items()) for line in _marked_curve(k, name, curve, x, y))
     wide = WIDTH + BESIDE + ceil(widest_text(list(curves), TEXT)) + RIGHT
     return _chart_page([*_chart_frame(title, across, up, x, y, wide), *marked], wide)
 
 
-def _chart_page(body: Sequence[str], width: int) -> str:
+def stack_charts(charts: Sequence[str]) -> str:
+    """The SVG ``charts`` below each other, as one SVG."""
+    wide = max(int(chart.split('viewBox="0 0 ', 1)[1].split(" ", 1)[0]) for chart in charts)
+    placed = [
+        chart.replace("<svg ", f'<svg y="{k * HEIGHT}" width="{wide}" height="{HEIGHT}" {LEFT_TOP} ', 1)
+        for k, chart in enumerate(charts)
+    ]
+    return _chart_page(
+        [f'<rect width="{wide}" height="{len(charts) * HEIGHT}" fill="white"/>', *placed], wide, len(charts) * HEIGHT
+    )
+
+
+def _zero_axes(points: Sequence[tuple[float, float]]) -> tuple[ChartAxis, ChartAxis]:
+    """The axes of ``points`` that are not negative, from 0 up, with room for a mark at both ends."""
+    x = ChartAxis(min(x for x, _ in points) - 0.25, max(x for x, _ in points) + 0.25, LEFT, WIDTH - RIGHT)
+    return x, ChartAxis(0, (max(y for _, y in points) or 1.0) * 1.05, HEIGHT - BOTTOM, TOP)
+
+
+def _tight_axes(points: Sequence[tuple[float, float]]) -> tuple[ChartAxis, ChartAxis]:
+    """The axes of the extent of ``points``, with a margin."""
+    (left, right), (low, high) = (_padded_extent(values) for values in zip(*points, strict=True))
+    return ChartAxis(left, right, LEFT, WIDTH - RIGHT), ChartAxis(low, high, HEIGHT - BOTTOM, TOP)
+
+
+def _padded_extent(values: Sequence[float]) -> tuple[float, float]:
+    """The least and the largest value, with a margin: of a constant, relative to its value, or to 1 if that is 0."""
+    margin = (max(values) - min(values) or abs(max(values)) or 1.0) * MARGIN
+    return min(values) - margin, max(values) + margin
+
+
+def _chart_page(body: Sequence[str], width: int, height: int = HEIGHT) -> str:
     """The SVG document that holds the elements ``body``."""
-    size = f'viewBox="0 0 {width} {HEIGHT}" style="max-width: {width}px; {STYLE}"'
+    size = f'viewBox="0 0 {width} {height}" style="max-width: {width}px; {STYLE}"'
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *body, "</svg>\n"])
 
 
@@ -117,15 +153,15 @@ def _plain_curves(curves: Mapping[str, Values], x: ChartAxis, y: ChartAxis) -> I
 
 def _marked_curve(k: int, name: str, curve: Curve, x: ChartAxis, y: ChartAxis) -> Iterator[str]:
     """The ``k``-th marked curve and its row of the legend."""
-    colour = "#999999" if curve.guide else f"#{HUES[k % len(HUES)]}"
+    colour = "#999999" if curve.guide else f"#{HUES[(k if curve.hue is None else curve.hue) % len(HUES)]}"
     row = TOP + 8 + 18 * k
     look = ' stroke-dasharray="5 4"' if curve.guide else ""
     points = " ".join(f"{x.at(across)},{y.at(up)}" for across, up in curve.points)
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"{look}/>'
     yield f'<path d="M{WIDTH + 4} {row - 4}h24" stroke="{colour}" stroke-width="1.5"{look}/>'
     yield _text_element(WIDTH + BESIDE, row, name, "start")
-    if not curve.guide:
-        yield _round_mark(WIDTH + 16, row - 4, colour, colour)
+    if curve.marks and not curve.guide:
+        yield _round_mark(WIDTH + 16, row - 4, colour, "white" if len(curve.hollow) == len(curve.points) else colour)
         yield from (
             _round_mark(x.at(across), y.at(up), colour, "white" if across in curve.hollow else colour)
             for across, up in curve.points

@@ -32,7 +32,9 @@ from netpart.launch.coordinator.conversation import RunOptions
 from netpart.launch.coordinator.coordinator import Coordinator
 from netpart.launch.coordinator.summary import summarise_run
 from netpart.launch.coordinator.watchdog import MemberRecord
-from netpart.launch.report.events import Listener, Noticed, Summary
+from netpart.launch.report.events import Ended, Listener, Noticed, Summary
+from netpart.launch.report.queued_listener import QueuedListener
+from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.report.workspace import choose_workspace
 from netpart.launch.teams.meeting import Meeting
@@ -100,8 +102,8 @@ class LaunchChoice:
     def check(self, size: int) -> None:
         """Raise ConfigError, or NetpartError, if a run with ``size`` members cannot be launched so."""
         _check_launcher(self)
-        for name in self.listeners:
-            LISTENERS.get(name, who="--listener")
+        for text in self.listeners:
+            LISTENERS.get(text.partition("=")[0], who="--listener")
         # Checked before the first socket is created: ZeroMQ aborts the process when it runs out of file descriptors.
         check_process_limits(size)
         if self.launcher in LOCAL_LAUNCHERS:
@@ -122,15 +124,24 @@ def play_partition(
         remove_partial_files(options.workspace / "checkpoint")
         began = time.monotonic()
         with ExitStack() as stack:
-            makers = [LISTENERS.get(name, who="--listener") for name in choice.listeners]
-            record.listeners += [stack.enter_context(make(options.workspace)) for make in makers]
+            for text in choice.listeners:
+                record.listeners.append(stack.enter_context(_queue_listener(text, cut, options, record)))
             members = lead_workers(cut, options, choice, record)
-        seconds = time.monotonic() - began
-        record.refuse_removal()
-        with refuse_garbled("finished", "a worker "):
-            return summarise_run(cut, options, members, record, seconds)
+            seconds = time.monotonic() - began
+            record.refuse_removal()
+            with refuse_garbled("finished", "a worker "):
+                summary = summarise_run(cut, options, members, record, seconds)
+            record.hear(Ended(summary))
+        return summary
     finally:
         record.close()
+
+
+def _queue_listener(text: str, cut: Partition, options: RunOptions, record: RunRecord) -> QueuedListener:
+    """The listener that ``text``, NAME or NAME=TEXT, names. Its troubles are notices of the run."""
+    name, _, argument = text.partition("=")
+    run = RunDescription(cut, options.workspace, options.first_step, argument)
+    return QueuedListener(name, LISTENERS.get(name, who="--listener"), run, lambda said: record.hear(Noticed(said)))
 
 
 def settle_choices(cut: Partition, options: RunOptions, launcher: str, transport: str, seal: str = AUTO) -> RunOptions:

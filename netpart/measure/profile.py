@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from netpart.graph.partition import Partition
 from netpart.graph.ready import check_ready
 from netpart.launch.report.run_record import RunRecord
 from netpart.launch.run import LaunchChoice, lead_workers, make_run_options, settle_choices
@@ -15,6 +16,7 @@ from netpart.measure.step_profile import StepProfile, StepProfiler
 from netpart.measure.timeline import Timeline
 from netpart.measure.traces import decode_memory_plan, decode_trace
 from netpart.plan.partition import partition_by_scheme
+from netpart.plan.price.ledger import compute_ledger
 from netpart.proto.cluster import single_group_job
 from netpart.worker.initial_values import restored_names
 
@@ -27,15 +29,23 @@ WARM_UP = 3
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """The figures of a run, and the ``timeline`` of its steps from which they are computed."""
+    """The figures of a run of ``cut``, and the ``timeline`` of its steps from which they are computed."""
 
     profile: StepProfile
     timeline: Timeline
+    cut: Partition
 
     @property
     def median_step(self) -> int:
         """The step that took the median time."""
         return sorted(self.timeline.steps, key=self.timeline.seconds)[len(self.timeline.steps) // 2]
+
+    def to_chrome_trace(self) -> str:
+        """All steps as JSON, for ui.perfetto.dev."""
+        from netpart.measure.chrome_trace import to_chrome_trace
+
+        sizes = {(entry.source, *map(int, entry.channel)): entry.nbytes for entry in compute_ledger(self.cut).entries}
+        return to_chrome_trace(self.timeline, sizes)
 
     def _repr_svg_(self) -> str:
         """The median step as a Gantt chart, which a notebook shows and the command line writes."""
@@ -74,4 +84,4 @@ def profile_job(
     events = (event for m in members for event in decode_trace(m.trace) if event.step >= WARM_UP)
     counted = (event._replace(step=event.step - WARM_UP) for event in events)
     timeline = Timeline(cut.workers, tuple(mark_reads(cut, counted)))
-    return ProfiledRun(StepProfiler(cut, timeline).profile(decode_memory_plan(m.trace) for m in members), timeline)
+    return ProfiledRun(StepProfiler(cut, timeline).profile(decode_memory_plan(m.trace) for m in members), timeline, cut)

@@ -168,7 +168,7 @@ class PricedSimulation(Simulation):
         if not isinstance(instruction, Forward | Backward):
             return 0
         graph = self.cut.phases["train"][instruction.micro].graph
-        cost = part_cost(graph, graph.parts[instruction.part])
+        cost = part_cost(graph, graph.part_at(instruction.part))
         if isinstance(instruction, Forward):
             return cost.forward + self.flops(instruction.then)
         return sum(cost.inputs) * any(instruction.dx) + cost.params * any(instruction.dw)
@@ -212,4 +212,4 @@ def profile_simulation(simulation: Simulation, steps: int) -> ProfiledRun:
     timeline = replace(found, events=tuple(mark_reads(cut, counted)))
     memory = {player.program.worker: player_memory_plan(player) for player in simulation.players}
     everyone = (replace(memory[found.model(worker)], worker=worker) for worker in range(cut.workers))
-    return ProfiledRun(StepProfiler(cut, timeline).profile(everyone), timeline)
+    return ProfiledRun(StepProfiler(cut, timeline).profile(everyone), timeline, cut)

@@ -55,6 +55,18 @@ def test_short_work_shows_nothing_on_a_terminal(monkeypatch: pytest.MonkeyPatch)
     assert written == []
 
 
+def test_the_time_left_follows_from_the_share_that_is_done() -> None:
+    line = ProgressLine("cutting")
+    line.started = line.part_started = 100.0
+    line.hear("layer 1 of 10", 0.0)
+    line.part_started = 103.0
+    assert line.line(104.0) == "4 s  layer 1 of 10"
+    line.hear("layer 3 of 10", 0.2)
+    assert line.line(105.0) == "5 s  layer 3 of 10, 8.0 s left"
+    line.hear("writing")
+    assert line.line(106.0) == "6 s  writing"
+
+
 def read_terminal(master: int) -> bytes:
     """All that was written to a terminal whose other end is closed."""
     found = b""

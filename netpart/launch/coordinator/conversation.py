@@ -217,7 +217,15 @@ class Conversation:
             _refuse_diverged_metrics(report.phase, report.step, done.metrics)
             seconds = monotonic() - self.started
             self.listener(
-                Measured(report.phase, report.step, done.metrics, seconds, done.samples_per_second, done.tables)
+                Measured(
+                    report.phase,
+                    report.step,
+                    done.metrics,
+                    seconds,
+                    done.samples_per_second,
+                    done.tables,
+                    self.metrics.epoch(report.step),
+                )
             )
             self.judge(report.phase, report.step, done.metrics)
 

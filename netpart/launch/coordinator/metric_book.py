@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 
+from netpart.choices import TRAIN
 from netpart.graph.partition import Partition
+from netpart.layers.inputs.rows import RowInput
 from netpart.program.metrics import MetricTables, phase_figures, phase_tables
 from netpart.proto.control_pb2 import ReportProto
 
@@ -35,6 +38,15 @@ class MetricBook:
         """Rows of a mini-batch of ``phase``."""
         return self.partition.phases[phase][-1].rows[1]
 
+    @cached_property
+    def steps_per_epoch(self) -> float | None:
+        """``count_steps_per_epoch`` of the run."""
+        return count_steps_per_epoch(self.partition)
+
+    def epoch(self, step: int) -> float | None:
+        """Passes over the training data after ``step`` steps; None if it has no end."""
+        return step / self.steps_per_epoch if self.steps_per_epoch else None
+
     def add(self, report: ReportProto, workers: int) -> MetricMeans | None:
         """Add one worker's report. Once all reports are there, return their means; None before."""
         key = (report.phase, report.step)
@@ -54,3 +66,13 @@ class MetricBook:
         rate = processed / max(now - self.last, 1e-9)
         self.last = now
         return MetricMeans(phase_figures(micros, sums, samples), phase_tables(micros, sums), rate)
+
+
+def count_steps_per_epoch(partition: Partition) -> float | None:
+    """Training steps in which every sample is used once; None if the number of samples is unlimited, or without
+    training."""
+    if TRAIN not in partition.phases:
+        return None
+    inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
+    counts = [count for count in (layer.records() for layer in inputs) if count is not None]
+    return max(counts) / partition.phases[TRAIN][-1].rows[1] if counts else None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from netpart.choices import TRAIN
 from netpart.graph.partition import Partition
 from netpart.launch.coordinator.conversation import RunOptions
+from netpart.launch.coordinator.metric_book import count_steps_per_epoch
 from netpart.launch.coordinator.watchdog import MemberRecord
 from netpart.launch.report.events import Halted, Measured, Summary
 from netpart.launch.report.predicted_volumes import MessageVolume, predict_bytes_by_edge, predict_volumes
@@ -51,7 +52,7 @@ def summarise_run(
         tables=notes.tests[-1].tables if notes.tests else {},
         accuracies=_test_accuracies(notes.tests),
         classes=_class_names(partition),
-        steps_per_epoch=_steps_per_epoch(partition),
+        steps_per_epoch=count_steps_per_epoch(partition),
         step_seconds=[
             max(times)
             for times in zip(*(members[rank].finished.step_seconds for rank in cluster.reporting_ranks), strict=True)
@@ -85,16 +86,6 @@ def _test_accuracies(tests: list[Measured]) -> list[tuple[int, float]]:
     """The step and the first accuracy of every test that has one."""
     found = ((test.step, _first_metric_named(test.metrics, "accuracy")) for test in tests)
     return [(step, accuracy) for step, accuracy in found if accuracy is not None]
-
-
-def _steps_per_epoch(partition: Partition) -> float | None:
-    """Training steps in which every sample is used once; None if the number of samples is unlimited, or without
-    training."""
-    if TRAIN not in partition.phases:
-        return None
-    inputs = (node.layer for node in partition.graph.net.nodes if isinstance(node.layer, RowInput))
-    counts = [count for count in (layer.records() for layer in inputs) if count is not None]
-    return max(counts) / partition.phases[TRAIN][-1].rows[1] if counts else None
 
 
 def _class_names(partition: Partition) -> dict[str, list[str]]:

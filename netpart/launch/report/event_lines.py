@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 
 from netpart.launch.report.events import Event, Listener
+from netpart.launch.report.run_description import RunDescription
 from netpart.launch.report.run_record import refuse_full_disk
 
 
 @contextmanager
-def event_lines(workspace: Path) -> Iterator[Listener]:
+def event_lines(run: RunDescription) -> Iterator[Listener]:
     """The listener "events": write {"event": "Measured", "phase": "train", ...}, one line per event, and flush it.
 
     Writing raises DataError on a full disk, as RunRecord does.
     """
-    file = open(workspace / "events.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - closed below
+    file = open(run.workspace / "events.jsonl", "w", encoding="utf-8")  # noqa: SIM115 - closed below
 
     def write_line(event: Event) -> None:
         line = {"event": type(event).__name__} | asdict(event)

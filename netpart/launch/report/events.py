@@ -12,6 +12,7 @@ from netpart.choices import TRAIN
 
 if TYPE_CHECKING:
     from netpart.launch.coordinator.oversubscribed_hosts import OversubscribedHost
+    from netpart.launch.report.run_description import RunDescription
     from netpart.worker.server_player import AppliedUpdate
 
 
@@ -73,8 +74,9 @@ class Started:
 class Measured:
     """Means of the metrics of ``phase`` since the last report.
 
-    ``step`` counts the training steps done. ``tables`` are confusion matrices in samples: rows are classes, columns are
-    predictions.
+    ``step`` counts the training steps done, ``epoch`` the passes over the training data, None if it has no end.
+    ``seconds`` have passed since the first step of the run. ``tables`` are confusion matrices in samples: rows are
+    classes, columns are predictions.
     """
 
     phase: str
@@ -83,6 +85,7 @@ class Measured:
     seconds: float
     samples_per_second: float
     tables: dict[str, list[list[int]]] = field(default_factory=dict)
+    epoch: float | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,17 @@ class Staleness:
     histogram: dict[int, int]
 
 
-Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved
+@dataclass(frozen=True)
+class Ended:
+    """The run has ended without an error: the last event."""
+
+    summary: Summary
+
+
+Event = Invited | Joined | Noticed | Started | Measured | Judged | Halted | Saved | Ended
 Listener = Callable[[Event], None]
-ListenerMaker = Callable[[Path], AbstractContextManager[Listener]]
-"""Opens a listener for the run whose workspace is the argument, for the duration of the run. The members of
+ListenerMaker = Callable[["RunDescription"], AbstractContextManager[Listener]]
+"""Opens a listener for the run that is described, for the duration of the run. The members of
 ``netpart.families.LISTENERS`` are of this type."""
 Hearer = Callable[[Event | Updated], None]
 """Receives all events, including every single update."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, Graph, Part
+from netpart.graph.graph import BRIDGE_DST, CONCATE, LAYER, SUM, TAKE, Graph, Part
 from netpart.graph.holdings import Holding
 from netpart.graph.partition import Partition
 from netpart.kernels.reference import Kernels
@@ -57,7 +57,7 @@ def share_channel_bytes(partition: Partition, bytes_of: Mapping[Channel, int]) -
             found[next(owners[p.name] for p in partition.parameters if p.name in partition.trained)] += nbytes
         else:
             graph = partition.phases["train"][channel.micro].graph
-            found[graph.net.nodes[graph.parts[channel.edge].node].name] += nbytes
+            found[graph.net.nodes[graph.part_at(channel.edge).node].name] += nbytes
     for b, nbytes in buckets.items():
         bucket = partition.buckets[b]
         for cell in bucket.cells:
@@ -85,14 +85,14 @@ def held_bytes(graph: Graph, part: Part, itemsize: int, kernels: type[Kernels] =
     Helpers that only forward a tensor keep nothing.
     """
     layer = graph.net.nodes[part.node].layer
-    if part.kind not in (LAYER, BRIDGE_DST, CONCATE, SUM):
+    if part.kind not in (LAYER, BRIDGE_DST, TAKE, CONCATE, SUM):
         return 0
     if part.kind == LAYER:
         elements = [graph.net.element(part.node, output) for output in range(len(layer.outputs))]
         return layer_held_bytes(layer, part.region, elements, part.live, itemsize, kernels)
     element = graph.net.element(part.node, part.output)
     copies = 1 + (part.live and not layer.is_loss)
-    return copies * size(part.region) * item_size(element, itemsize)
+    return part.arrivals * copies * size(part.region) * item_size(element, itemsize)
 
 
 def layer_held_bytes(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from netpart.errors import ConfigError, DataError
+from netpart.graph.partition import Partition
 from netpart.launch.report.event_lines import event_lines
 from netpart.launch.report.events import Event, Noticed
+from netpart.launch.report.run_description import RunDescription
 from netpart.launch.run import run_job
 from netpart.proto.reader import read_job
 from tests.end2end.running import mlp
@@ -37,6 +40,6 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").symlink_to("/dev/full")
     with (
         pytest.raises(DataError, match=r"events\.jsonl: expected room for a line, got no space left on device"),
-        event_lines(tmp_path) as write_line,
+        event_lines(RunDescription(cast(Partition, None), tmp_path)) as write_line,
     ):
         write_line(Noticed("something"))

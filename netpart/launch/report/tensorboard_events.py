@@ -1,0 +1,104 @@
+"""The listener "tensorboard": metrics, the job and its drawing in an event file, which TensorBoard shows.
+
+Uses tensorboardX, for the format alone: its own writer has a thread and pickles, so events go straight to its file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from netpart.errors import ConfigError, NetpartError
+from netpart.launch.report.events import Event, Listener, Measured, Started
+from netpart.launch.report.run_description import RunDescription
+
+if TYPE_CHECKING:
+    from netpart.graph.graph import Graph
+
+DRAWN = 300
+"""Largest number of parts that are drawn. The layout of a larger graph takes long, and nobody can read it."""
+
+
+@contextmanager
+def tensorboard_events(run: RunDescription) -> Iterator[Listener]:
+    """Write the events of ``run`` to a file in the folder ``run.argument``, or else in its workspace.
+
+    Scalars are named PHASE/LAYER/METRIC, as in ``train/loss/accuracy``. Raises ConfigError without tensorboardX.
+    """
+    folder = Path(run.argument or run.workspace)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = EventFile(folder, run)
+    try:
+        yield file.hear
+    finally:
+        file.close()
+
+
+class EventFile:
+    """A new file of TensorBoard's events about ``run`` in ``folder``."""
+
+    def __init__(self, folder: Path, run: RunDescription) -> None:
+        try:
+            from tensorboardX import event_file_writer, proto, summary
+            from tensorboardX.proto import event_pb2, summary_pb2  # noqa: F401 - makes it an attribute of proto
+        except ImportError as error:
+            hint = "`pip install 'netpart[tensorboard]'`"
+            raise ConfigError("--tensorboard", "the package tensorboardX", str(error), hint) from error
+        self.proto = proto
+        self.summary = summary
+        self.run = run
+        self.writer = event_file_writer.EventsWriter(str(folder / "events"))
+        # This withdraws what an interrupted run has written of the steps that a resumed one repeats.
+        start = event_pb2.SessionLog.START
+        self.write(run.first_step, session_log=event_pb2.SessionLog(status=start))
+
+    def hear(self, event: Event) -> None:
+        """Write the job and its drawing when the run starts, and the metrics of each report."""
+        if isinstance(event, Started):
+            self.add_job()
+            self.add_drawing(self.run.first_step, self.run.partition.graph)
+        if isinstance(event, Measured):
+            found = event.metrics | {"samples_per_second": event.samples_per_second}
+            for name, value in found.items():
+                self.write(event.step, summary=self.summary.scalar(f"{event.phase}/{name}", value))
+        self.writer.flush()
+
+    def add_job(self) -> None:
+        """Write the text of the job."""
+        # Markdown shows lines that begin with four spaces as they are.
+        text = "".join(f"    {line}\n" for line in self.run.job_text.splitlines())
+        self.write(self.run.first_step, summary=self.summary.text("job", text))
+
+    def add_drawing(self, step: int, graph: Graph) -> None:
+        """Write the drawing of ``graph`` as an image, if it is small enough to be read and Graphviz is there."""
+        if len(graph.parts) > DRAWN:
+            return
+        with suppress(NetpartError):  # without Graphviz: the drawing is extra
+            png = draw_graph_png(graph)
+            width, height = struct.unpack(">II", png[16:24])  # the first chunk of a PNG file begins with them
+            image = self.proto.summary_pb2.Summary.Image(width=width, height=height, encoded_image_string=png)
+            value = self.proto.summary_pb2.Summary.Value(tag="graph", image=image)
+            self.write(step, summary=self.proto.summary_pb2.Summary(value=[value]))
+
+    def write(self, step: int, **content: Any) -> None:
+        """Write one event at ``step``, with the time of now."""
+        self.writer.write_event(self.proto.event_pb2.Event(wall_time=time(), step=step, **content))
+
+    def close(self) -> None:
+        """Write what is buffered, and close the file."""
+        self.writer.close()
+
+
+def draw_graph_png(graph: Graph) -> bytes:
+    """The drawing of ``graph`` as a PNG file. Raises NetpartError without Graphviz or the package resvg-py."""
+    from netpart.draw.svg import to_svg
+
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        raise NetpartError("drawing: expected resvg-py, got none; `pip install 'netpart[tensorboard]'`") from error
+    return bytes(svg_to_bytes(svg_string=to_svg(graph)))
