@@ -42,6 +42,7 @@ def run_verb(args: argparse.Namespace) -> int:
     """Draw the net, or its schedule or groups. Returns 0."""
     from netpart.cli.common import job_float_size, load_job
     from netpart.cli.print_note import print_note
+    from netpart.cli.progress_line import show_progress
     from netpart.draw import render
     from netpart.errors import ConfigError
 
@@ -52,12 +53,13 @@ def run_verb(args: argparse.Namespace) -> int:
         raise ConfigError(asked, "the format svg", chosen, "name a file that ends in .svg, or add --format svg")
     job = load_job(args, provide=False)
     workers = job.worker_count
-    if args.turns:
-        drawing = _draw_schedule(job, workers)
-    elif args.groups:
-        drawing = _draw_groups(job, workers)
-    else:
-        drawing = render(_cut_phase(job, workers, args.phase), chosen, job_float_size(job))
+    with show_progress("cutting the net"):
+        if args.turns:
+            drawing = _draw_schedule(job, workers)
+        elif args.groups:
+            drawing = _draw_groups(job, workers)
+        else:
+            drawing = render(_cut_phase(job, workers, args.phase), chosen, job_float_size(job))
     if args.output is None:
         print(drawing, end="")
         return 0
